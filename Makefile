@@ -1,0 +1,48 @@
+# `make demo` plays a tournament, `make test` runs the tests. Both install what they need into .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PACKAGES := pyproject.toml plugins/go/pyproject.toml plugins/classics/pyproject.toml
+PYTEST_FLAGS ?= -n 2 --dist loadgroup
+
+.PHONY: demo test check format bench soak clean help
+
+demo: .venv/installed
+	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
+
+test: .venv/installed-dev
+	$(BIN)/pytest -m "not slow" $(PYTEST_FLAGS)
+
+check: .venv/installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: .venv/installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+soak: .venv/installed-dev
+	$(BIN)/pytest -m slow --timeout 3600
+
+bench: .venv/installed-dev
+	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+help:
+	@echo "demo test check format soak bench clean"
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "miai needs Python 3.11 or later; run: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python $(PACKAGES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -e plugins/classics -e plugins/go
+	@touch $@
+
+.venv/installed-dev: .venv/bin/python requirements-dev.txt $(PACKAGES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ .venv/installed

@@ -1,0 +1,108 @@
+"""Light playouts a second from the empty 9x9 and 19x19 boards, on one core.
+
+A playout draws uniformly among the legal moves that fill no own eye, keeps simple ko, ends after
+two passes and is scored by area; see `miai_go.playout`. The seconds are CPU time of this process,
+compilation left out.
+
+    python benchmarks/go_playouts.py
+    python benchmarks/go_playouts.py --json --seconds 10
+"""
+
+import argparse
+import json
+import platform
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numba
+
+from miai_go.board import BLACK, Board
+from miai_go.playout import Playouts
+
+SIZES = (9, 19)
+KOMI = 7.5
+
+
+def measure(player: Playouts, board: Board, seconds: float) -> tuple[float, float]:
+    """Play for about `seconds` of CPU time; return playouts a second and moves a playout."""
+    batch = max(1, 20_000 // board.size**2)
+    count, moves = 0, 0.0
+    started = time.process_time()
+    while (spent := time.process_time() - started) < seconds:
+        result = player.run(board, BLACK, batch, komi=KOMI)
+        count += batch
+        moves += result.mean_moves * batch
+    return count / spent, moves / count
+
+
+def processor() -> str:
+    """Return the processor's name where the system tells it."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def benchmark(seconds: float, repetitions: int, seed: int) -> dict[str, Any]:
+    """Measure every size `repetitions` times, in turn, for `seconds` altogether."""
+    slice_seconds = seconds / (len(SIZES) * repetitions)
+    boards = {size: Board(size) for size in SIZES}
+    players = {size: Playouts(size, seed) for size in SIZES}
+    for size in SIZES:
+        players[size].run(boards[size], BLACK, 10, komi=KOMI)
+    speeds: dict[int, list[float]] = {size: [] for size in SIZES}
+    lengths: dict[int, list[float]] = {size: [] for size in SIZES}
+    for _ in range(repetitions):
+        for size in SIZES:
+            speed, length = measure(players[size], boards[size], slice_seconds)
+            speeds[size].append(speed)
+            lengths[size].append(length)
+    report: dict[str, Any] = {
+        "benchmark": "go_playouts",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{processor()}, one core",
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "seconds": seconds,
+        "repetitions": repetitions,
+        "seed": seed,
+    }
+    for size in SIZES:
+        values = speeds[size]
+        report[f"playouts_per_second_{size}"] = round(median(values))
+        report[f"interval_{size}"] = [
+            round(value) for value in (median(values), min(values), max(values))
+        ]
+        report[f"moves_per_playout_{size}"] = round(sum(lengths[size]) / repetitions, 1)
+    return report
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--seconds", type=float, default=6.0, help="CPU seconds altogether (6)")
+    parser.add_argument("--repetitions", type=int, default=10, help="slices of a size (10)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    report = benchmark(arguments.seconds, arguments.repetitions, arguments.seed)
+    if arguments.json:
+        print(json.dumps(report))
+        return
+    print(f"{report['machine']}; Python {report['python']}, numba {report['numba']}")
+    for size in SIZES:
+        middle, low, high = report[f"interval_{size}"]
+        print(
+            f"{size}x{size}: {middle:,} light playouts a second (median of "
+            f"{arguments.repetitions}, {low:,} to {high:,}), "
+            f"{report[f'moves_per_playout_{size}']} moves each"
+        )
+
+
+if __name__ == "__main__":
+    main()

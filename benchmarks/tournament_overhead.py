@@ -1,0 +1,158 @@
+"""What the framework adds to a game, and what a second worker gains.
+
+`overhead_seconds_per_game`: wall time of a game of random tic-tac-toe in a tournament with one
+worker process and warm agent processes (schedule, referee, clocks, record, store and all), less
+that of the same game in a bare loop in one process. The time to start the processes is told apart.
+`two_worker_speedup`: a CPU-bound tournament with one worker, by the same one with two; the time
+from the first game's beginning to the last one's end.
+
+    python benchmarks/tournament_overhead.py [--json] [--games N] [--rounds N] [--repeats N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import miai
+from miai_tournaments.load import check_tournament
+from miai_tournaments.progress import PlainReporter
+from miai_tournaments.session import Options, run
+from miai_tournaments.store import GameRow
+
+OVERHEAD_TARGET = 0.005
+SPEEDUP_TARGET = 1.8
+
+
+class Stopwatch(PlainReporter):
+    """Shows nothing; notes when the games begin.
+
+    Attributes:
+      began: when all processes were up and no game had begun, on the performance counter.
+      ended: when the last result was committed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began = self.ended = 0.0
+
+    def begin(self, *, done: Sequence[GameRow], total: int) -> None:
+        """Start the watch."""
+        super().begin(done=done, total=total)
+        self.began = time.perf_counter()
+
+    def close(self) -> None:
+        """Stop the watch."""
+        self.ended = time.perf_counter()
+
+    def note(self, text: str) -> None:
+        """Show nothing."""
+
+
+def play(players: list[dict[str, Any]], *, rounds: int, workers: int) -> tuple[float, float]:
+    """Play a tournament of two players; return seconds of starting and of playing."""
+    raw = {
+        "tournament": {"name": "benchmark", "rounds": rounds},
+        "game": {"name": "tic_tac_toe"},
+        "players": players,
+    }
+    watch = Stopwatch()
+    options = Options(make_reporter=lambda _: watch, workers=workers)
+    with tempfile.TemporaryDirectory() as folder:
+        tournament = check_tournament(raw, source="benchmark", folder=Path(folder), text="")
+        began = time.perf_counter()
+        ending = run(tournament, Path(folder) / "run", options)
+    assert ending.kind == "complete", ending
+    return watch.began - began, watch.ended - watch.began
+
+
+def bare_loop(games: int) -> float:
+    """Return the seconds that `games` random games take without any framework round them."""
+    game, rng = miai.load_game("tic_tac_toe"), random.Random(0)
+    began = time.perf_counter()
+    for _ in range(games):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(rng.choice(state.legal_actions()))
+    return time.perf_counter() - began
+
+
+def measure_overhead(games: int) -> dict[str, float]:
+    """Return what the framework adds to a game, in seconds."""
+    randoms = [{"name": name, "agent": "random"} for name in ("ann", "bob")]
+    starting, playing = play(randoms, rounds=games // 2, workers=1)
+    bare = bare_loop(games) / games
+    return {
+        "overhead_seconds_per_game": playing / games - bare,
+        "bare_seconds_per_game": bare,
+        "start_seconds": starting,
+        "games": games,
+    }
+
+
+def measure_speedup(rounds: int, simulations: int) -> dict[str, float]:
+    """Return what a second worker gains in a tournament whose games are all computing."""
+    thinkers = [
+        {"name": name, "agent": "mcts", "simulations": simulations} for name in ("ann", "bob")
+    ]
+    _, one = play(thinkers, rounds=rounds, workers=1)
+    _, two = play(thinkers, rounds=rounds, workers=2)
+    return {
+        "two_worker_speedup": one / two,
+        "one_worker_seconds": one,
+        "two_workers_seconds": two,
+        "speedup_games": 2 * rounds,
+    }
+
+
+def measure(games: int, rounds: int, simulations: int, repeats: int) -> dict[str, Any]:
+    """Return all figures; of several repeats the median."""
+    runs = [
+        {**measure_overhead(games), **measure_speedup(rounds, simulations)} for _ in range(repeats)
+    ]
+    figures = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+    return {
+        **figures,
+        "overhead_target": OVERHEAD_TARGET,
+        "speedup_target": SPEEDUP_TARGET,
+        "repeats": repeats,
+        "load_before": round(os.getloadavg()[0], 2),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "python": platform.python_version(),
+        "miai": miai.__version__,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--games", type=int, default=2000, help="games of the overhead")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of the speedup")
+    parser.add_argument("--simulations", type=int, default=2000, help="of its players")
+    parser.add_argument("--repeats", type=int, default=3, help="the median is told")
+    given = parser.parse_args()
+    figures = measure(given.games, given.rounds, given.simulations, given.repeats)
+    if given.json:
+        print(json.dumps(figures))
+        return
+    milliseconds = 1000 * figures["overhead_seconds_per_game"]
+    print(f"overhead    {milliseconds:6.2f} ms a game (target: at most 5)")
+    print(f"speedup     {figures['two_worker_speedup']:6.2f} by a second worker (target: 1.8)")
+    print(f"starting    {figures['start_seconds']:6.2f} s for one worker and two agents")
+    print(f"on {figures['machine']}, Python {figures['python']}, {figures['date']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""``miai list`` and ``miai plugins``: what there is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from miai.plugins.loader import plugin_host
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Component, Registry
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("list")(list_components)
+    plugins = typer.Typer(help="Show and check plugins.", no_args_is_help=True)
+    plugins.command("list")(list_plugins)
+    plugins.command("check")(check_plugins)
+    app.add_typer(plugins, name="plugins")
+
+
+def list_components(
+    kind: str = typer.Argument("", help="What to list; without it, the kinds themselves."),
+    game: str = typer.Option("", "--game", help="Only what serves this game."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """List games, agents, searches or components of any other kind, with their parameters."""
+    registry = plugin_host().registry
+    if not kind:
+        _print_kinds(registry, as_json)
+        return
+    kind = _singular(kind, registry)
+    if game:
+        registry.get("game", game)
+    find = registry.agents if kind == "agent" else lambda **k: registry.components(kind, **k)
+    rows = [describe(component) for component in find(game=game or None)]
+    if as_json:
+        print(json.dumps(rows, indent=2, default=str))
+    elif rows:
+        print("\n\n".join(_as_text(row) for row in rows))
+    else:
+        print(f"no component of kind '{kind}' is installed")
+
+
+def describe(component: Component) -> dict[str, Any]:
+    """Return what `miai list` tells of a component, as plain data."""
+    from miai.errors import PluginLoadError
+    from miai.plugins.parameters import describe_parameters
+
+    row: dict[str, Any] = {
+        "kind": component.kind,
+        "name": component.name,
+        "game": component.game,
+        "plugin": component.plugin,
+        "summary": component.summary,
+        "parameters": [],
+    }
+    try:
+        row["parameters"] = describe_parameters(component.load_parameters())
+    except PluginLoadError as error:
+        row["error"] = str(error)
+    return row
+
+
+def list_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+    """List the installed plugins and their state."""
+    _print_plugins(plugin_host().plugins, as_json)
+
+
+def check_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+    """Import every component of every plugin; exit with status 2 when one is broken."""
+    plugins = plugin_host().check()
+    _print_plugins(plugins, as_json)
+    if any(plugin.state == "broken" for plugin in plugins):
+        sys.stdout.flush()
+        raise typer.Exit(2)
+
+
+def _print_plugins(plugins: list[Any], as_json: bool) -> None:
+    rows = [
+        {
+            "name": p.name,
+            "target": p.target,
+            "distribution": p.distribution,
+            "version": p.version,
+            "state": p.state,
+            "error": _chain(p.error),
+        }
+        for p in plugins
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        origin = f"{row['distribution']} {row['version']}".strip()
+        print(f"{row['name']:16} {row['state']:9} {row['target']:28} {origin}".rstrip())
+        for line in row["error"].splitlines():
+            print(f"    {line}")
+
+
+def _chain(error: BaseException | None) -> str:
+    """Return an error and its causes, a line each, the nearest first."""
+    lines = []
+    while error is not None:
+        lines.append(f"{type(error).__name__}: {error}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(lines)
+
+
+def _singular(kind: str, registry: Registry) -> str:
+    """Return the kind that a word names: ``games`` and ``searches`` serve as well."""
+    for candidate in (kind, kind.removesuffix("s"), kind.removesuffix("es")):
+        if candidate in registry.kinds:
+            return candidate
+    return kind
+
+
+def _print_kinds(registry: Registry, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(registry.kinds, indent=2))
+        return
+    for kind, summary in registry.kinds.items():
+        print(f"{kind:16} {summary}")
+
+
+def _as_text(row: dict[str, Any]) -> str:
+    scope = f" (for {row['game']})" if row["game"] else ""
+    lines = [f"{row['name']}{scope}: {row['summary']}  [{row['plugin']}]"]
+    if "error" in row:
+        lines.append(f"    broken: {row['error']}")
+    for p in row["parameters"]:
+        default = "required" if p["required"] else f"default {_value(p['default'])}"
+        unit = f" {p['unit']}" if p["unit"] and p["default"] is not None else ""
+        limits = ", ".join(f"{_LIMITS[key]} {_value(v)}" for key, v in p["limits"].items())
+        facts = "; ".join(filter(None, (f"{p['type']}, {default}{unit}", limits)))
+        lines.append(f"    {p['name']:20} {p['help']} ({facts})")
+    return "\n".join(lines)
+
+
+_LIMITS = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "exclusiveMinimum": "more than",
+    "exclusiveMaximum": "less than",
+    "enum": "one of",
+}
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, default=str) if not isinstance(value, str) else f"'{value}'"

@@ -1,0 +1,393 @@
+"""Game, State and Player: what the framework knows of any sequential game.
+
+The vocabulary is OpenSpiel's (https://openspiel.readthedocs.io), so that its users feel at home.
+Departures, on purpose: player sentinels are an enum, an illegal action raises an error that
+carries the position, the identity of a state is an explicit `State.key`, and what a player is
+told is an explicit `State.observation`.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from miai.errors import (
+    HiddenInformationError,
+    IllegalActionError,
+    InvalidActionError,
+    InvalidStateError,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from miai.plugins.parameters import Parameters
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""Plain data: what may cross from one process to another, and what a record holds."""
+
+
+class Player(IntEnum):
+    """Who acts when no player does. Players themselves are the integers 0, 1, 2, ..."""
+
+    CHANCE = -1
+    TERMINAL = -4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameInfo:
+    """The facts of a game that hold for all its states.
+
+    Attributes:
+      name: the name it is registered under.
+      version: raised when its behaviour changes; stored in every record.
+      num_players: players, without chance.
+      num_distinct_actions: actions of players are the integers below this.
+      max_chance_outcomes: chance actions are the integers below this; 0 without chance.
+      min_utility, max_utility: bounds of every entry of `State.returns`.
+      utility_sum: the constant sum of the returns, or None when it is not constant.
+      max_game_length: most actions (plies, chance excluded) that a game can last.
+      perfect_information: whether every player sees everything, so that an agent may hold a
+        state of its own.
+      player_names: what the players are called, first to move first.
+    """
+
+    name: str
+    version: int
+    num_players: int
+    num_distinct_actions: int
+    max_game_length: int
+    player_names: tuple[str, ...]
+    max_chance_outcomes: int = 0
+    min_utility: float = -1.0
+    max_utility: float = 1.0
+    utility_sum: float | None = 0.0
+    perfect_information: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one player is told by one transition of the game; plain data, no reference to a state.
+
+    Attributes:
+      player: who is told.
+      actor: who acted (`Player.CHANCE` for chance), or None when hidden or before any action.
+      action: the action taken, or None when hidden or before any action.
+      data: whatever else the game tells: a sensed window, a dealt card, a refusal.
+      legal_actions: the player's legal actions when it is now this player's turn, else empty.
+    """
+
+    player: int
+    actor: int | None = None
+    action: int | None = None
+    data: Json = None
+    legal_actions: tuple[int, ...] = ()
+
+
+class Game(ABC):
+    """A game with its parameters settled: the factory of its states.
+
+    Attributes:
+      info: the facts of the game.
+      parameters: the parameters it was built from; with the name they rebuild the game.
+    """
+
+    info: GameInfo
+    parameters: Parameters
+
+    @abstractmethod
+    def new_initial_state(self) -> State:
+        """Return a new state at the start of the game."""
+
+    def num_players(self) -> int:
+        """Return the number of players, without chance."""
+        return self.info.num_players
+
+    def num_distinct_actions(self) -> int:
+        """Return the number of actions: the players' actions are the integers below it."""
+        return self.info.num_distinct_actions
+
+    def max_game_length(self) -> int:
+        """Return the most actions of players that a game can last, in plies."""
+        return self.info.max_game_length
+
+    def min_utility(self) -> float:
+        """Return the least value that any player can receive."""
+        return self.info.min_utility
+
+    def max_utility(self) -> float:
+        """Return the greatest value that any player can receive."""
+        return self.info.max_utility
+
+    def resignation_returns(self, player: int) -> tuple[float, ...]:
+        """Return the players' returns when `player` resigns or forfeits.
+
+        The loser receives the least utility. In a game of constant sum the others share the rest
+        equally, otherwise each receives the greatest utility.
+        """
+        info = self.info
+        others = info.num_players - 1
+        if info.utility_sum is None or others == 0:
+            rest = info.max_utility
+        else:
+            rest = (info.utility_sum - info.min_utility) / others
+        return tuple(info.min_utility if p == player else rest for p in range(info.num_players))
+
+    def deserialize(self, text: str) -> State:
+        """Return the state that `State.serialize` wrote.
+
+        Raises:
+          InvalidStateError: the text describes no state of this game.
+        """
+        try:
+            actions = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidStateError(
+                f"{self.info.name}: a serialised state is a JSON list of actions, got {text[:80]!r}"
+            ) from error
+        if not isinstance(actions, list) or not all(type(a) is int for a in actions):
+            raise InvalidStateError(
+                f"{self.info.name}: a serialised state is a JSON list of actions, got {text[:80]!r}"
+            )
+        state = self.new_initial_state()
+        for ply, action in enumerate(actions):
+            try:
+                state.apply_action(action)
+            except (IllegalActionError, InvalidActionError) as error:
+                raise InvalidStateError(
+                    f"{self.info.name}: action {ply} of the serialised state: {error}"
+                ) from error
+        return state
+
+    def observation_tensor_shape(self) -> tuple[int, ...]:
+        """Return the shape of `State.observation_tensor`; empty when the game has none."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"<game {self.info.name} v{self.info.version} {self.parameters!r}>"
+
+
+class State(ABC):
+    """One point in a game, complete: what the referee knows.
+
+    Subclasses implement the underscored methods and the abstract ones; `apply_action` checks
+    legality and keeps the history. A state is mutable; `clone` and `child` copy it.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._history: list[int] = []
+        self._actors: list[int] = []
+
+    # -- what a game implements ---------------------------------------------------------------
+
+    @abstractmethod
+    def current_player(self) -> int:
+        """Return who acts: a player's number, `Player.CHANCE` or `Player.TERMINAL`."""
+
+    @abstractmethod
+    def legal_actions(self) -> list[int]:
+        """Return the actions of the current player in ascending order; empty when terminal.
+
+        At a chance node: the outcomes of positive probability.
+        """
+
+    @abstractmethod
+    def _apply(self, action: int) -> None:
+        """Apply a legal action. The history is not yet extended by it."""
+
+    @abstractmethod
+    def returns(self) -> tuple[float, ...]:
+        """Return each player's utility: of the finished game, or zeros before its end."""
+
+    @abstractmethod
+    def _copy_to(self, other: Self) -> None:
+        """Copy this state's own attributes to `other`, a bare state of the same game."""
+
+    @abstractmethod
+    def key(self) -> Hashable:
+        """Return the identity of the state: equal keys mean equal futures for all players.
+
+        Stable across processes and versions of Python when it is an int, str or bytes.
+        """
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the state as text for people; it may show everything."""
+
+    def truncated_returns(self) -> tuple[float, ...]:
+        """Return each player's utility when a move limit stops the game here.
+
+        The default is a draw: everyone receives the same.
+        """
+        total = self.game.info.utility_sum or 0.0
+        return (total / self.game.info.num_players,) * self.game.info.num_players
+
+    def result_to_string(self) -> str:
+        """Return the result in the game's own notation (``B+3.5``); empty where it has none."""
+        return ""
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Return (action, probability) pairs at a chance node; they sum to one."""
+        return []
+
+    def observation(self, player: int) -> Observation | None:
+        """Return what the last transition told `player`, or None when it told nothing.
+
+        At the initial state: what the player is told at the start. The default tells every
+        player who did what, and is right for games of perfect information only.
+
+        Raises:
+          HiddenInformationError: the game hides something and does not override this.
+        """
+        if not self.game.info.perfect_information:
+            raise HiddenInformationError(
+                f"{self.game.info.name} hides information: its State must define observation()"
+            )
+        actor = self._actors[-1] if self._actors else None
+        action = self._history[-1] if self._history else None
+        return Observation(player, actor, action, None, self._legal_for(player))
+
+    def information_state_string(self, player: int) -> str:
+        """Return all that `player` has been told so far, as text.
+
+        Two states are in one information state of `player` exactly when the texts are equal.
+
+        Raises:
+          HiddenInformationError: the game hides something and does not override this.
+        """
+        if not self.game.info.perfect_information:
+            raise HiddenInformationError(
+                f"{self.game.info.name} hides information: its State must define "
+                "information_state_string()"
+            )
+        return " ".join(map(str, self._history))
+
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        """Return what `player` sees as float32 of shape `Game.observation_tensor_shape()`.
+
+        Raises:
+          NotImplementedError: the game has none.
+        """
+        raise NotImplementedError(f"{self.game.info.name} has no observation tensor")
+
+    def action_to_string(self, action: int) -> str:
+        """Return the action in the game's own notation; the number where there is none."""
+        return str(action)
+
+    def string_to_action(self, text: str) -> int:
+        """Return the legal action that is written so, case ignored.
+
+        Raises:
+          InvalidActionError: no legal action of this state is written so.
+        """
+        wanted = text.strip().lower()
+        for action in self.legal_actions():
+            if self.action_to_string(action).lower() == wanted:
+                return action
+        raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
+
+    # -- what every state has -----------------------------------------------------------------
+
+    def is_terminal(self) -> bool:
+        """Return whether the game is over."""
+        return self.current_player() == Player.TERMINAL
+
+    def is_chance_node(self) -> bool:
+        """Return whether chance acts next."""
+        return self.current_player() == Player.CHANCE
+
+    def is_legal(self, action: int) -> bool:
+        """Return whether the current player may take `action`. Override where faster."""
+        return action in self.legal_actions()
+
+    def apply_action(self, action: int) -> None:
+        """Take an action of the current player, or an outcome of chance.
+
+        Raises:
+          InvalidActionError: the number names no action of the game.
+          IllegalActionError: the action is not legal here, or the game is over.
+        """
+        if type(action) is not int:
+            action = self._plain_action(action)
+        if not self.is_legal(action):
+            self._refuse(action, self.current_player())
+        self.apply_unchecked(action)
+
+    def apply_unchecked(self, action: int) -> None:
+        """Take an action that is known to be legal, without the check of `apply_action`.
+
+        For searches, whose actions come from `legal_actions`; what follows an illegal one is
+        undefined.
+        """
+        actor = self.current_player()
+        self._apply(action)
+        self._history.append(action)
+        self._actors.append(actor)
+
+    def child(self, action: int) -> Self:
+        """Return a copy of this state in which `action` was taken. Raises as `apply_action`."""
+        state = self.clone()
+        state.apply_action(action)
+        return state
+
+    def clone(self) -> Self:
+        """Return an independent copy."""
+        other = object.__new__(type(self))
+        other.game = self.game
+        other._history = self._history.copy()
+        other._actors = self._actors.copy()
+        self._copy_to(other)
+        return other
+
+    def history(self) -> list[int]:
+        """Return the actions taken so far, those of chance included, oldest first."""
+        return self._history.copy()
+
+    def actors(self) -> list[int]:
+        """Return who took each action of `history`."""
+        return self._actors.copy()
+
+    def move_number(self) -> int:
+        """Return the number of actions taken so far, those of chance included."""
+        return len(self._history)
+
+    def serialize(self) -> str:
+        """Return text from which `Game.deserialize` rebuilds the state."""
+        return json.dumps(self._history, separators=(",", ":"))
+
+    def _legal_for(self, player: int) -> tuple[int, ...]:
+        return tuple(self.legal_actions()) if self.current_player() == player else ()
+
+    def _plain_action(self, action: object) -> int:
+        """Return an action given as a number of another kind, numpy's for instance, as an int."""
+        if not isinstance(action, bool):
+            with suppress(TypeError):
+                return operator.index(action)  # type: ignore[arg-type]  # suppressed
+        raise InvalidActionError(f"{self.game.info.name}: an action is an integer, not {action!r}")
+
+    def _refuse(self, action: int, actor: int) -> None:
+        info = self.game.info
+        if actor == Player.TERMINAL:
+            raise IllegalActionError(
+                f"{info.name}: the game is over, action {action} was refused",
+                action=action,
+                position=str(self),
+            )
+        limit = info.max_chance_outcomes if actor == Player.CHANCE else info.num_distinct_actions
+        if type(action) is not int or not 0 <= action < limit:
+            raise InvalidActionError(
+                f"{info.name}: actions are integers from 0 to {limit - 1}, got {action!r}"
+            )
+        raise IllegalActionError(
+            f"{info.name}: action {action} ({self.action_to_string(action)}) is not legal here",
+            action=action,
+            position=str(self),
+        )

@@ -1,0 +1,108 @@
+"""Openings: actions that the referee plays before the agents are asked.
+
+The component kind ``opening-reader`` reads them from files; its name is the files' suffix
+without the dot (``sgf``). The format ``moves``, a line of moves in the game's notation an opening,
+serves any game.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from miai.errors import ConfigError, GameError
+from miai.game import Game, Player, State
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""Largest opening file that is read."""
+
+
+class OpeningReader(Protocol):
+    """Reads openings of one game from a file."""
+
+    def read(self, path: Path) -> list[list[int]]:
+        """Return one list of actions for each opening, each legal from the initial state.
+
+        Raises:
+          MiaiError: the file is malformed or an opening is not legal in the game; the message
+            names file and place.
+        """
+
+
+class MovesReader:
+    """Reads a line of moves an opening; ``#`` begins a comment.
+
+    Moves are in the game's notation, separated by white space.
+    """
+
+    def __init__(self, game: Game, parameters: object = None) -> None:
+        self.game = game
+
+    def read(self, path: Path) -> list[list[int]]:
+        """Return the openings of a file. Raises `ConfigError` naming file and line."""
+        openings = []
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            moves = line.partition("#")[0].split()
+            if moves:
+                openings.append(self._opening(moves, where=f"{path}:{number}"))
+        if not openings:
+            raise ConfigError(f"{path}: holds no opening; write one line of moves for each")
+        return openings
+
+    def _opening(self, moves: Sequence[str], *, where: str) -> list[int]:
+        state = self.game.new_initial_state()
+        for ply, move in enumerate(moves, 1):
+            try:
+                state.apply_action(state.string_to_action(move))
+            except GameError as error:
+                raise ConfigError(f"{where}: move {ply} '{move[:40]}': {error}") from None
+        if state.is_terminal():
+            raise ConfigError(f"{where}: the opening ends the game; leave something to play")
+        return state.history()
+
+
+def read_text(path: Path) -> str:
+    """Return the text of an opening file. Raises `ConfigError` when it cannot be read."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: larger than {MAX_FILE_BYTES} bytes; split the file")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text: {error}") from error
+
+
+def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
+    """Return `plies` uniformly random actions of players, with the chance between, from a seed.
+
+    A sequence that ends the game is drawn anew; after 100 of those the last one is cut short by
+    a ply until the game goes on.
+    """
+    rng = random.Random(seed)
+    for _ in range(100):
+        state = _play_randomly(game, plies, rng)
+        if not state.is_terminal():
+            return state.history()
+    actions = state.history()
+    while actions and state.is_terminal():
+        actions.pop()
+        state = game.new_initial_state()
+        for action in actions:
+            state.apply_action(action)
+    return actions
+
+
+def _play_randomly(game: Game, plies: int, rng: random.Random) -> State:
+    state = game.new_initial_state()
+    played = 0
+    while not state.is_terminal() and (played < plies or state.is_chance_node()):
+        if state.current_player() == Player.CHANCE:
+            actions, weights = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(rng.choices(actions, weights)[0])
+        else:
+            state.apply_action(rng.choice(state.legal_actions()))
+            played += 1
+    return state

@@ -1,0 +1,1 @@
+"""Plugins: hook specifications, loader, registry and parameter models."""

@@ -1,0 +1,177 @@
+"""Finds plugins, loads them one by one and isolates the broken ones.
+
+pluggy's ``load_setuptools_entrypoints`` is all-or-nothing, so the loader goes entry by entry: a
+broken plugin costs one warning line, and an error with its cause chained when something needs it.
+
+Environment:
+  MIAI_PLUGINS: comma-separated names of the only plugins to load.
+  MIAI_DISABLE_PLUGINS: comma-separated names of plugins not to load; ``all`` for every one.
+  MIAI_TRACE_PLUGINS: when set to anything but 0, every hook call is told on standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Literal
+
+import pluggy
+
+from miai.errors import PluginLoadError
+from miai.plugins import builtin, hooks
+from miai.plugins.registry import Registry
+
+if TYPE_CHECKING:
+    import typer
+
+GROUP = "miai"
+
+
+class PluginWarning(UserWarning):
+    """A plugin is broken or a name in the environment matches no plugin."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginStatus:
+    """One plugin as found.
+
+    Attributes:
+      name: name of its entry point.
+      target: the entry point's module.
+      distribution, version: who brings it; empty for the built-in one.
+      state: loaded, disabled or broken.
+      error: why it is broken, else None.
+    """
+
+    name: str
+    target: str
+    distribution: str
+    version: str
+    state: Literal["loaded", "disabled", "broken"]
+    error: BaseException | None = None
+
+
+class PluginHost:
+    """The plugins of one process.
+
+    Attributes:
+      manager: pluggy's manager; `manager.hook` calls the hooks.
+      registry: all components.
+      plugins: every plugin found, loaded or not.
+    """
+
+    def __init__(
+        self,
+        *,
+        found: Iterable[EntryPoint] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        environment = os.environ if environment is None else environment
+        self.manager = pluggy.PluginManager(hooks.PROJECT)
+        self.manager.add_hookspecs(hooks)
+        if environment.get("MIAI_TRACE_PLUGINS", "0") != "0":
+            self.manager.trace.root.setwriter(sys.stderr.write)
+            self.manager.enable_tracing()
+        self.registry = Registry()
+        self._register("miai", builtin)
+        self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
+        entries = entry_points(group=GROUP) if found is None else found
+        self._load_all(sorted(entries, key=lambda e: e.name), environment)
+
+    def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
+        only = _names(environment, "MIAI_PLUGINS")
+        disabled = _names(environment, "MIAI_DISABLE_PLUGINS")
+        known = {entry.name for entry in entries}
+        for name in (only | disabled) - known - {"all"}:
+            _warn(f"the environment names a plugin '{name}', which is not installed")
+        for entry in entries:
+            off = bool(only and entry.name not in only) or bool(disabled & {entry.name, "all"})
+            self.plugins.append(self._load(entry, disabled=off))
+
+    def _load(self, entry: EntryPoint, *, disabled: bool) -> PluginStatus:
+        distribution = entry.dist.name if entry.dist else ""
+        version = entry.dist.version if entry.dist else ""
+        facts = (entry.name, entry.value, distribution, version)
+        if disabled:
+            return PluginStatus(*facts, "disabled")
+        try:
+            self._register(entry.name, entry.load())
+        except (Exception, SystemExit) as error:  # a module that exits is broken too
+            self.registry.broken[entry.name] = error
+            _warn(
+                f"plugin '{entry.name}' ({entry.value}) is broken and left out: "
+                f"{type(error).__name__}: {error}; see `miai plugins check`"
+            )
+            return PluginStatus(*facts, "broken", error)
+        return PluginStatus(*facts, "loaded")
+
+    def _register(self, name: str, module: object) -> None:
+        """Register a plugin wholly or not at all."""
+        self.manager.register(module, name)
+        try:
+            self.manager.check_pending()
+            draft = self.registry.for_plugin(name)
+            self._only(module, "miai_register")(registry=draft)
+            self.registry.merge(draft)
+        except BaseException:
+            self.manager.unregister(module)
+            raise
+
+    def add_commands(self, app: typer.Typer) -> None:
+        """Let every plugin add its commands; one that fails costs a warning line."""
+        for name, module in self.manager.list_name_plugin():
+            try:
+                self._only(module, "miai_register_commands")(app=app)
+            except Exception as error:
+                _warn(f"plugin '{name}' cannot add its commands: {type(error).__name__}: {error}")
+
+    def check(self) -> list[PluginStatus]:
+        """Import every component of every loaded plugin; return the plugins with what was found."""
+        errors: dict[str, BaseException] = {
+            c.plugin: PluginLoadError(
+                f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
+            )
+            for c in self.registry.dormant()
+        }
+        for kind in self.registry.kinds:
+            for component in self.registry.components(kind):
+                try:
+                    component.load_factory()
+                    component.load_parameters()
+                except PluginLoadError as error:
+                    errors.setdefault(component.plugin, error)
+        return [
+            PluginStatus(p.name, p.target, p.distribution, p.version, "broken", errors[p.name])
+            if p.name in errors
+            else p
+            for p in self.plugins
+        ]
+
+    def _only(self, module: object, hook: str) -> pluggy.HookCaller:
+        """Return the hook as implemented by one plugin."""
+        others = [p for p in self.manager.get_plugins() if p is not module]
+        return self.manager.subset_hook_caller(hook, others)
+
+
+@lru_cache(maxsize=1)
+def plugin_host() -> PluginHost:
+    """Return the plugins of this process, loaded on the first call."""
+    return PluginHost()
+
+
+def registry() -> Registry:
+    """Return the registry of this process, plugins loaded."""
+    return plugin_host().registry
+
+
+def _names(environment: Mapping[str, str], variable: str) -> set[str]:
+    return {name.strip() for name in environment.get(variable, "").split(",") if name.strip()}
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, PluginWarning, stacklevel=3)

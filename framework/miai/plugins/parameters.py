@@ -1,0 +1,112 @@
+"""Parameter models: what a component can be told, checked and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.config import JsonDict
+from pydantic_core import PydanticUndefined
+
+from miai.errors import ParameterError, near_matches
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class Parameters(BaseModel):
+    """Base of every parameter model: frozen, and an unknown name is an error."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
+    )
+
+
+def parameter(
+    default: Any = PydanticUndefined, *, help: str, unit: str | None = None, **limits: Any
+) -> Any:
+    """Declare one parameter of a `Parameters` model.
+
+    Args:
+      default: its default; without one the parameter is required.
+      help: one line for `miai list`.
+      unit: ``points``, ``seconds``, ``plies``, ``Elo``; None where it has none.
+      limits: pydantic's constraints (``ge``, ``le``, ``gt``, ``lt``, ``max_length``, ...).
+    """
+    extra: JsonDict | None = {"unit": unit} if unit else None
+    return Field(default, description=help, json_schema_extra=extra, **limits)
+
+
+def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:
+    """Return the model filled with `values`.
+
+    Args:
+      where: path of the values in their file, for the message: ``players[2]``.
+
+    Raises:
+      ParameterError: an unknown name, a wrong type or a value out of range; all of them are told,
+        one a line.
+    """
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [explain(detail, model, where) for detail in error.errors()]
+        raise ParameterError("\n".join(lines)) from None
+
+
+def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:
+    """Return one line that says what is wrong with one parameter, and the remedy."""
+    path = where
+    for part in detail["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    if detail["type"] == "extra_forbidden":
+        name = str(detail["loc"][-1])
+        known = _fields_at(model, detail["loc"][:-1])
+        return f"{path}: unknown parameter. {near_matches(name, known)}".rstrip()
+    if detail["type"] == "missing":
+        return f"{path}: is required"
+    message = detail["msg"].removeprefix("Value error, ")
+    return f"{path}: {message}, got {detail['input']!r}"
+
+
+def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Return the names that are known at a path below the model; empty when it is no model."""
+    current: Any = model
+    for part in path:
+        if isinstance(part, str) and isinstance(current, type) and issubclass(current, BaseModel):
+            field = current.model_fields.get(part)
+            current = field.annotation if field else None
+            for argument in getattr(current, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, BaseModel):
+                    current = argument
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return [f.alias or name for name, f in current.model_fields.items()]
+    return []
+
+
+def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """Return one row a parameter: name, type, default, unit, help, limits; JSON-able."""
+    properties = model.model_json_schema()["properties"] if model.model_fields else {}
+    rows: list[dict[str, Any]] = []
+    for name, field in model.model_fields.items():
+        schema = properties.get(field.alias or name, {})
+        variants = schema.get("anyOf", [schema])
+        kinds = [str(v.get("type", v.get("const", "any"))) for v in variants]
+        limits = {
+            key: v[key]
+            for v in variants
+            for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum")
+            if key in v
+        }
+        rows.append(
+            {
+                "name": field.alias or name,
+                "type": " or ".join(kinds),
+                "required": field.is_required(),
+                "default": None if field.is_required() else field.get_default(),
+                "unit": schema.get("unit"),
+                "limits": limits,
+                "help": field.description or "",
+            }
+        )
+    return rows

@@ -1,0 +1,24 @@
+"""Agents in processes of their own, behind four messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from miai.process.client import AgentProcess
+    from miai.process.limits import ProcessLimits
+
+__all__ = ["AgentProcess", "ProcessLimits"]
+
+
+def __getattr__(name: str) -> Any:
+    # The agent's own process imports this package too, and needs nothing of the referee's side.
+    if name == "AgentProcess":
+        from miai.process.client import AgentProcess
+
+        return AgentProcess
+    if name == "ProcessLimits":
+        from miai.process.limits import ProcessLimits
+
+        return ProcessLimits
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,0 +1,107 @@
+"""Fixtures for authors of plugins; pytest finds them as soon as miai is installed.
+
+::
+
+    def test_my_game(miai_check_game):
+        miai_check_game("mygame", {"board_size": 5}, games=50)
+
+    def test_my_agent(miai_check_agent):
+        miai_check_agent("myagent", "tic_tac_toe", {"depth": 3})
+
+Each test has a seed of its own, the same in every run; it is printed when the test fails.
+``--miai-seed=N`` sets it, ``--miai-seed=random`` draws another one in every run.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+if TYPE_CHECKING:
+    from miai import Game
+    from miai.testing import Report
+    from miai.testing.agents import AgentFactory
+
+CheckGame: TypeAlias = "Callable[..., Report]"
+"""Type of the fixture `miai_check_game`."""
+CheckAgent: TypeAlias = "Callable[..., Report]"
+"""Type of the fixture `miai_check_agent`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--miai-seed``."""
+    parser.getgroup("miai").addoption(
+        "--miai-seed",
+        metavar="N",
+        type=_seed_option,
+        help="seed of the tests that use miai_seed: a number, or 'random' for a new one each time; "
+        "by default every test has one of its own",
+    )
+
+
+def _seed_option(text: str) -> int | str:
+    return text if text == "random" else int(text)
+
+
+@pytest.fixture
+def miai_seed(request: pytest.FixtureRequest) -> int:
+    """A seed for the test, printed when the test fails."""
+    wanted = request.config.getoption("--miai-seed")
+    if wanted is None:
+        seed = zlib.crc32(request.node.nodeid.encode())
+    else:
+        seed = random.SystemRandom().getrandbits(32) if wanted == "random" else int(wanted)
+    request.node.add_report_section("setup", "miai seed", f"repeat with: --miai-seed={seed}")
+    return seed
+
+
+@pytest.fixture
+def miai_check_game(miai_seed: int) -> CheckGame:
+    """`miai.testing.check_game`, by the test's seed.
+
+    Takes a game, or its name and parameters, and whatever `check_game` takes by keyword.
+    """
+
+    def check(game: Game | str, parameters: Mapping[str, Any] | None = None, **more: Any) -> Report:
+        from miai.testing import check_game
+
+        return check_game(_game(game, parameters), **{"seed": miai_seed, **more})
+
+    return check
+
+
+@pytest.fixture
+def miai_check_agent(miai_seed: int) -> CheckAgent:
+    """`miai.testing.check_agent`, by the test's seed.
+
+    Takes a factory of agents, or the name of an agent and as third argument its parameters; a
+    game or its name; and whatever `check_agent` takes by keyword.
+    """
+
+    def check(
+        agent: AgentFactory | str,
+        game: Game | str,
+        parameters: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Report:
+        from miai.api import make_agent
+        from miai.testing import check_agent
+
+        def make(game: Game) -> Any:
+            assert isinstance(agent, str)
+            return make_agent(agent, game, **dict(parameters or {}))
+
+        factory = make if isinstance(agent, str) else agent
+        return check_agent(factory, _game(game, None), **{"seed": miai_seed, **more})
+
+    return check
+
+
+def _game(game: Game | str, parameters: Mapping[str, Any] | None) -> Game:
+    from miai.api import load_game
+
+    return load_game(game, **dict(parameters or {})) if isinstance(game, str) else game

@@ -1,0 +1,214 @@
+"""The game record: everything about one game, as JSON lines.
+
+The first line is the head, then one line for every action, then the end::
+
+    {"schema": "miai.record/1", "game": {...}, "players": [...], ...}
+    {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
+    {"returns": [1.0, -1.0], "termination": "terminal", ...}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from miai.errors import RecordError
+from miai.game import Json, Observation
+from miai.plain import dumps, to_plain
+
+SCHEMA = "miai.record/1"
+
+
+class Termination(StrEnum):
+    """Why a game ended. All but the first three are forfeits by the player who is named."""
+
+    TERMINAL = "terminal"
+    MOVE_LIMIT = "move-limit"
+    RESIGNATION = "resignation"
+    TIME = "time"
+    ILLEGAL_ACTION = "illegal-action"
+    CRASH = "crash"
+    PROTOCOL = "protocol"
+    FLOOD = "flood"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(slots=True, kw_only=True)
+class PlayerRecord:
+    """One player of a recorded game.
+
+    Attributes:
+      name: its name in the tournament or match.
+      agent: name of the agent component.
+      parameters: the agent's parameters as given.
+      seed: what `new_game` was called with.
+      version: version of the plugin that brought the agent, with an engine's own where told.
+      cpu_seconds: CPU time used for the decisions of the game; None where not measured.
+      seconds: wall time charged to its clock, a last answer that never came included.
+    """
+
+    name: str
+    agent: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    version: str = ""
+    cpu_seconds: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class MoveRecord:
+    """One action of a recorded game, of a player or of chance.
+
+    Attributes:
+      ply: its number from 0, chance and the opening included.
+      actor: who acted; -1 for chance.
+      action, text: the action and the game's notation of it.
+      opening: whether the referee played it from an opening.
+      seconds, cpu_seconds: what the decision took; None for chance and openings.
+      statistics: what the agent said of its decision.
+      observations: what each player was told by it, by player number as text; players who were
+        told nothing are left out. Each is ``{"actor", "action", "data"}``. Games of perfect
+        information leave this empty: everybody was told everything.
+    """
+
+    ply: int
+    actor: int
+    action: int
+    text: str
+    opening: bool = False
+    seconds: float | None = None
+    cpu_seconds: float | None = None
+    statistics: Mapping[str, Json] = field(default_factory=dict)
+    observations: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class GameRecord:
+    """One game from its first to its last action.
+
+    Attributes:
+      game: name of the game component.
+      game_version: `GameInfo.version`.
+      game_parameters: all parameters of the game, defaults included.
+      players: in player order.
+      moves: every action, oldest first.
+      seed: what the seeds of players and chance derive from.
+      time_control: the fields of the time control.
+      move_limit: most plies before truncation; None for the game's own length.
+      start_observations: what each player was told before the first action.
+      returns: each player's utility.
+      termination: why the game ended.
+      loser: who resigned or forfeited; None otherwise.
+      detail: the reason in words: the error of a forfeit, the game's own notation of the result.
+      terminated, truncated: Gymnasium's terms: ended with a result, also by a resignation or a
+        forfeit, or stopped by the move limit.
+      started: when, ISO 8601 in UTC.
+      seconds: wall time of the game.
+      versions: of python, miai, numpy and the plugins involved.
+      tags: what the organiser adds: tournament, round, pair, opening.
+    """
+
+    game: str
+    game_version: int
+    game_parameters: Mapping[str, Any]
+    players: list[PlayerRecord]
+    moves: list[MoveRecord] = field(default_factory=list)
+    seed: int = 0
+    time_control: Mapping[str, Any] = field(default_factory=dict)
+    move_limit: int | None = None
+    start_observations: Mapping[str, Json] = field(default_factory=dict)
+    returns: tuple[float, ...] = ()
+    termination: Termination = Termination.TERMINAL
+    loser: int | None = None
+    detail: str = ""
+    terminated: bool = True
+    truncated: bool = False
+    started: str = ""
+    seconds: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, Json] = field(default_factory=dict)
+
+    def to_json_lines(self) -> str:
+        """Return the record as JSON lines, ASCII text ending in a newline.
+
+        Raises:
+          RecordError: something in it is not plain data, NaN or infinity.
+        """
+        head = _values(self)
+        moves = head.pop("moves")
+        head["players"] = [_values(player) for player in self.players]
+        end = {name: head.pop(name) for name in _END}
+        try:
+            lines = [{"schema": SCHEMA, **head}, *map(_values, moves), end]
+            return "".join(dumps(line) + "\n" for line in lines)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise RecordError(
+                f"game record of {self.game} cannot be written: {error}; parameters, tags, "
+                "statistics and observations have to be plain data"
+            ) from error
+
+    @classmethod
+    def from_json_lines(cls, text: str) -> GameRecord:
+        """Return the record that `to_json_lines` wrote.
+
+        Raises:
+          RecordError: malformed, truncated, too long, contradictory or of another schema; the
+            message names the line and the field.
+        """
+        from miai.record_reader import read_record
+
+        return read_record(text)
+
+
+def _values(part: GameRecord | MoveRecord | PlayerRecord) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in part.__slots__}
+
+
+_END = ("returns", "termination", "loser", "detail", "terminated", "truncated", "seconds")
+
+
+def told_as_json(observations: Sequence[Observation | None]) -> dict[str, Json]:
+    """Return what each player was told, in player order, as a record holds it.
+
+    Raises:
+      TypeError: the data of an observation is not plain.
+    """
+    told: dict[str, Json] = {}
+    for player, observation in enumerate(observations):
+        if observation is not None:
+            actor = observation.actor
+            told[str(player)] = {
+                "actor": None if actor is None else int(actor),
+                "action": observation.action,
+                "data": to_plain(observation.data, what="the data of an observation"),
+            }
+    return told
+
+
+class RecordFormat(Protocol):
+    """A file format of records: the component kind ``record-format``.
+
+    Attributes:
+      suffix: of its files, with the dot: ``.sgf``.
+    """
+
+    suffix: str
+
+    def write(self, record: GameRecord) -> str:
+        """Return the record in this format."""
+
+
+class JsonLines:
+    """The record format ``jsonl``: nothing is lost."""
+
+    suffix = ".jsonl"
+
+    def __init__(self, parameters: object) -> None:
+        pass
+
+    def write(self, record: GameRecord) -> str:
+        """Return the record as JSON lines."""
+        return record.to_json_lines()

@@ -1,0 +1,55 @@
+"""Showing a game to people in a terminal: the component kind ``renderer``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from miai.errors import UnknownComponentError
+from miai.game import Game, State
+from miai.information import PlayerView
+from miai.plugins.loader import registry
+
+
+class Renderer(Protocol):
+    """Shows what a player may see. A game registers one under its own name, with ``game=`` set."""
+
+    def render(self, view: PlayerView) -> str:
+        """Return the position, as far as the view's player knows it, as lines of text."""
+
+
+class PlainRenderer:
+    """The renderer of games that bring none: the state, or what was told last."""
+
+    def render(self, view: PlayerView) -> str:
+        """Return the state's text; for a game that hides information, the player's own actions."""
+        if view.game.info.perfect_information:
+            return str(view.state)
+        namer = view.game.new_initial_state()
+        lines = []
+        for observation in view.observations:
+            told = [] if observation.data is None else [str(observation.data)]
+            if observation.action is not None:
+                actor = "you" if observation.actor == view.player else "they"
+                told.insert(0, f"{actor} played {action_text(namer, observation.action)}")
+            if told:
+                lines.append(": ".join(told))
+        return "\n".join(lines[-12:]) or "nothing was told yet"
+
+
+def renderer_for(game: Game) -> Renderer:
+    """Return the renderer that the game brings, or the plain one."""
+    name = game.info.name
+    try:
+        component = registry().get("renderer", name, game=name)
+    except UnknownComponentError:
+        return PlainRenderer()
+    renderer: Renderer = component.build(game, values={})
+    return renderer
+
+
+def action_text(state: State, action: int) -> str:
+    """Return the game's notation of an action that may not be legal in `state`."""
+    try:
+        return state.action_to_string(action)
+    except Exception:  # a notation may need the position; the number always serves
+        return str(action)

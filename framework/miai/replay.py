@@ -1,0 +1,97 @@
+"""Plays a record against its game again and checks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from miai.errors import GameError, MiaiError, RecordError
+from miai.game import Game, Player, State
+from miai.record import GameRecord, MoveRecord, Termination, told_as_json
+
+_TOLERANCE = 1e-9
+
+
+def replay(record: GameRecord, game: Game | None = None) -> State:
+    """Return the last state of a recorded game, the whole of it checked on the way.
+
+    Checked are the game's version, the actor and the legality of every action, its notation, what
+    every player was told (in games that hide something), how the game ended and its returns.
+
+    Args:
+      game: the game; by default the registered one, with the record's parameters.
+
+    Raises:
+      RecordError: the record contradicts the game; the message names the ply.
+    """
+    game = _load(record) if game is None else game
+    if (game.info.name, game.info.version) != (record.game, record.game_version):
+        raise RecordError(
+            f"recorded from {record.game} version {record.game_version}, replayed with "
+            f"{game.info.name} version {game.info.version}: install the version of then"
+        )
+    if len(record.players) != game.num_players():
+        raise RecordError(
+            f"{record.game} is a game of {game.num_players()}, recorded with {len(record.players)}"
+        )
+    state = game.new_initial_state()
+    _check_told(state, record.start_observations, "at the start")
+    for move in record.moves:
+        _apply(state, move)
+    _check_end(record, state)
+    return state
+
+
+def _load(record: GameRecord) -> Game:
+    from miai.api import load_game
+
+    try:
+        return load_game(record.game, **record.game_parameters)
+    except (MiaiError, TypeError) as error:
+        raise RecordError(f"the game of the record cannot be loaded: {error}") from error
+
+
+def _apply(state: State, move: MoveRecord) -> None:
+    where = f"{state.game.info.name}: ply {move.ply}"
+    actor = int(state.current_player())
+    if actor == Player.TERMINAL:
+        raise RecordError(f"{where}: the game was over before this action")
+    if move.actor != actor:
+        raise RecordError(f"{where}: player {move.actor} acted, but it was {actor}'s turn")
+    try:
+        text = state.action_to_string(move.action) if state.is_legal(move.action) else move.text
+        state.apply_action(move.action)
+    except GameError as error:
+        raise RecordError(f"{where}: {error}") from error
+    if text != move.text:
+        raise RecordError(f"{where}: action {move.action} is written {text!r}, not {move.text!r}")
+    _check_told(state, move.observations, f"at ply {move.ply}")
+
+
+def _check_told(state: State, recorded: Any, where: str) -> None:
+    if state.game.info.perfect_information:
+        return
+    players = range(state.game.num_players())
+    if told_as_json([state.observation(player) for player in players]) != recorded:
+        raise RecordError(f"{state.game.info.name}: {where} the players were told otherwise")
+
+
+def _check_end(record: GameRecord, state: State) -> None:
+    reason, over = record.termination, state.is_terminal()
+    if over != (reason is Termination.TERMINAL):
+        raise RecordError(
+            f"{record.game}: ended by '{reason}', but the position is "
+            + ("terminal" if over else "not terminal")
+        )
+    if (record.loser is None) != (reason in (Termination.TERMINAL, Termination.MOVE_LIMIT)):
+        raise RecordError(f"{record.game}: ended by '{reason}' with loser {record.loser}")
+    if reason is Termination.TERMINAL:
+        expected = state.returns()
+    elif record.loser is None:
+        expected = state.truncated_returns()
+    else:
+        expected = state.game.resignation_returns(record.loser)
+    pairs = list(zip(expected, record.returns, strict=False))
+    if len(expected) != len(record.returns) or any(abs(a - b) > _TOLERANCE for a, b in pairs):
+        raise RecordError(
+            f"{record.game}: the record gives returns {record.returns}, the game {expected}"
+        )

@@ -1,0 +1,57 @@
+"""The agent that plays by a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai.errors import AgentUnavailableError
+from miai.game import Game, Json, Observation
+from miai.search.protocol import Search, SearchResult
+
+
+class SearchAgent(Agent):
+    """Plays the best action of a search, in a game of perfect information.
+
+    Attributes:
+      search: the search.
+
+    Raises:
+      AgentUnavailableError: the game hides information.
+    """
+
+    def __init__(self, game: Game, search: Search) -> None:
+        if not game.info.perfect_information:
+            raise AgentUnavailableError(
+                f"{game.info.name} hides information, which this search cannot handle; "
+                "see `miai list search` for those that can"
+            )
+        super().__init__(game)
+        self.search = search
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game with an empty tree."""
+        super().new_game(seed, player=player, log=log)
+        self.search.new_game(seed)
+
+    def observe(self, observation: Observation) -> None:
+        """Follow the game, and let the search keep what it can."""
+        super().observe(observation)
+        if observation.action is not None:
+            self.search.advance(observation.action)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return the search's best action, within what the clock allots."""
+        result = self.search.search(self.view.state, seconds=clock.allotment())
+        return Decision(result.action, resign=result.resign, statistics=_statistics(result))
+
+
+def _statistics(result: SearchResult) -> dict[str, Json]:
+    top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
+    return {
+        "value": round(result.value, 6),
+        "pv": list(result.pv[:10]),
+        "top": [[a, n, round(result.values.get(a, 0.0), 4)] for a, n in top],
+        **result.statistics,
+    }

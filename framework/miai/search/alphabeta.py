@@ -1,0 +1,289 @@
+"""Alpha-beta search with iterative deepening, for two players of constant sum.
+
+Fail-soft negamax (Knuth & Moore 1975) with a transposition table and move ordering; chance nodes
+by expectiminimax with Star1 bounds (Ballard 1983). Inside, utilities are shifted so that they sum
+to zero: the value for one player is then exactly minus the value for the other.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Hashable
+from typing import Any
+
+from miai.game import Game, Player, State
+from miai.plugins.parameters import Parameters, parameter
+from miai.search import limits
+from miai.search.evaluators import evaluation_in_place, make_evaluator, utilities
+from miai.search.ordering import MoveOrdering
+from miai.search.protocol import Evaluator, SearchResult, Seedable
+from miai.search.transpositions import Bound, Entry, TranspositionTable
+from miai.seeds import derive_seed
+
+_INSIDE = 1e-6
+"""Share of the range of utilities by which an estimate stays away from the bounds."""
+
+
+class AlphaBetaParameters(Parameters):
+    """Parameters of `AlphaBeta`."""
+
+    depth: int = parameter(
+        64, ge=1, le=100, unit="plies", help="Deepest look-ahead; actions of chance do not count"
+    )
+    nodes: int = parameter(
+        50_000, ge=0, unit="nodes", help="Budget of a move in states looked at; 0 for none"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Budget of a move beside nodes; not reproducible"
+    )
+    evaluator: str = parameter("zero", help="Values at the horizon: a component by name")
+    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
+    table_size: int = parameter(
+        1_000_000, ge=2, unit="entries", help="Most entries of the transposition table"
+    )
+    resign_below: float | None = parameter(
+        None, unit="utility", help="Resign when the best action is worth less"
+    )
+
+
+class _OutOfBudgetError(Exception):
+    """Unwinds the search to its root."""
+
+
+class AlphaBeta:
+    """Alpha-beta search. It draws no random numbers.
+
+    The value is exact when the statistics say ``solved``. `SearchResult.values` holds the best
+    action only: of the others alpha-beta knows just that they are no better.
+
+    Args:
+      evaluator: values at the horizon; None for the one that the parameters name.
+
+    Raises:
+      HiddenInformationError: the game hides information.
+      UnsuitableGameError: the game is not for two players, or has no constant sum.
+      UnknownComponentError: no evaluator has the name.
+      ParameterError: the evaluator's parameters are wrong.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        parameters: AlphaBetaParameters | None = None,
+        *,
+        evaluator: Evaluator | None = None,
+    ) -> None:
+        limits.require_perfect_information(game, search="alpha-beta")
+        limits.require_two_player_constant_sum(game, search="alpha-beta")
+        given = parameters or AlphaBetaParameters()
+        self._given = given
+        self._evaluator = evaluator or make_evaluator(
+            given.evaluator, game, given.evaluator_parameters, search="alpha-beta"
+        )
+        self._evaluate = evaluation_in_place(self._evaluator)
+        info = game.info
+        self._shift = (info.utility_sum or 0.0) / 2
+        # What one player can lose at most, the other can win at most, whatever the game states.
+        self._max = max(info.max_utility - self._shift, self._shift - info.min_utility)
+        self._horizon = self._max * (1 - 2 * _INSIDE)
+        self._table = TranspositionTable(given.table_size)
+        self.new_game(0)
+
+    def new_game(self, seed: int) -> None:
+        """Empty the table; seed the evaluator where it draws random numbers."""
+        self._table.clear()
+        if isinstance(self._evaluator, Seedable):
+            self._evaluator.seed(derive_seed(seed, "evaluator"))
+
+    def advance(self, action: int) -> None:
+        """Keep everything: what the table holds stays true."""
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return what is best for the player to move, by the deepest iteration in the budget.
+
+        An iteration that the budget cuts short counts as far as it got; it tries the best action
+        of the one before first. When even the first is cut short, the answer is any action.
+
+        Raises:
+          GameError: the state is terminal or a chance node.
+          PluginError: the evaluator's answers are malformed.
+        """
+        player = limits.require_decision(state)
+        self._deadline = limits.deadline_after(seconds, self._given.seconds)
+        self._budget = self._given.nodes or math.inf
+        self._nodes, self._cuts, hits = 0, 0, self._table.hits
+        self._ordering = MoveOrdering(self._given.depth)
+        self._best: tuple[int, float] | None = None
+        depth, solved = self._deepen(state, player)
+        if self._best is None:
+            self._best = state.legal_actions()[0], self._estimate(state.clone(), player)
+        action, value = self._best
+        value += self._shift
+        threshold = self._given.resign_below
+        return SearchResult(
+            action=action,
+            value=value,
+            values={action: value},
+            resign=threshold is not None and value < threshold,
+            statistics={
+                "nodes": self._nodes,
+                "depth": depth,
+                "table_hits": self._table.hits - hits,
+                "solved": solved,
+            },
+            pv=self._principal_variation(state, action),
+        )
+
+    # -- the root -----------------------------------------------------------------------------
+
+    def _deepen(self, state: State, player: int) -> tuple[int, bool]:
+        """Deepen until the budget is spent; return the last full depth and whether all is exact."""
+        reached = 0
+        try:
+            for depth in range(1, self._given.depth + 1):
+                self._cuts = 0
+                value = self._look_from(state, player, depth)
+                reached = depth
+                if self._cuts == 0 or abs(value) >= self._max:
+                    return depth, True
+        except _OutOfBudgetError:
+            pass  # what was found so far is the answer
+        return reached, False
+
+    def _look_from(self, state: State, player: int, depth: int) -> float:
+        """Search the root to a depth, noting the best action as soon as it is known."""
+        first = None if self._best is None else self._best[0]
+        best, best_action = -math.inf, None
+        for action in self._ordering.order(state, player, 0, first):
+            value = self._after(state, action, player, depth - 1, best, math.inf, 1)
+            if value > best:
+                best, best_action = value, action
+                self._best = action, value
+            if best >= self._max:
+                break
+        self._store(state.key(), depth, Bound.EXACT, best, best_action, cuts=0)
+        return best
+
+    def _principal_variation(self, state: State, action: int | None) -> tuple[int, ...]:
+        """Return the best actions by the table, up to chance, the horizon or a lost entry."""
+        state = state.clone()
+        actions: list[int] = []
+        while action is not None and len(actions) < self._given.depth:
+            actions.append(action)
+            state.apply_action(action)
+            if state.current_player() < 0:
+                break
+            entry = self._table.get(state.key())
+            action = None if entry is None else entry.action
+        return tuple(actions)
+
+    # -- the recursion: values are for `player`, shifted ----------------------------------------
+
+    def _after(
+        self,
+        state: State,
+        action: int,
+        player: int,
+        depth: int,
+        alpha: float,
+        beta: float,
+        ply: int,
+    ) -> float:
+        """Return the value of an action, or of an outcome of chance, whoever is next to move."""
+        self._count()
+        child = state.clone()
+        child.apply_unchecked(action)
+        mover = child.current_player()
+        if mover == Player.TERMINAL:
+            return child.returns()[player] - self._shift
+        if mover == Player.CHANCE:
+            return self._expect(child, player, depth, alpha, beta, ply)
+        if mover == player:
+            return self._look(child, player, depth, alpha, beta, ply)
+        return -self._look(child, mover, depth, -beta, -alpha, ply)
+
+    def _look(
+        self, state: State, player: int, depth: int, alpha: float, beta: float, ply: int
+    ) -> float:
+        """Return the value of a state in which `player` is to move; a bound outside the window."""
+        if depth <= 0:
+            # Before the table: it may know of a slow win, and an immediate one is to come first.
+            self._cuts += 1
+            return self._estimate(state, player)
+        key, cuts = state.key(), self._cuts
+        entry = self._table.get(key)
+        if entry is not None and _settles(entry, depth, alpha, beta):
+            self._cuts += entry.depth < math.inf
+            return entry.value
+        best, best_action, bound = -math.inf, None, Bound.UPPER
+        for action in self._ordering.order(state, player, ply, entry.action if entry else None):
+            value = self._after(state, action, player, depth - 1, max(alpha, best), beta, ply + 1)
+            if value > best:
+                best = value
+                if best > alpha:
+                    best_action, bound = action, Bound.EXACT
+            if best >= beta:
+                bound = Bound.LOWER
+                self._ordering.succeed(player, action, ply, depth=depth)
+                break
+        self._store(key, depth, bound, best, best_action, cuts=cuts)
+        return best
+
+    def _expect(
+        self, state: State, player: int, depth: int, alpha: float, beta: float, ply: int
+    ) -> float:
+        """Return the expectation at a chance node; a bound outside the window (Star1).
+
+        What is still to come is worth at least -max and at most max. A cut-off returns no better
+        than the edge of the window that it fell off: rounding must not turn a bound into a value.
+        """
+        total, rest = 0.0, 1.0
+        for outcome, probability in state.chance_outcomes():
+            rest = max(0.0, rest - probability)
+            low = (alpha - total - self._max * rest) / probability
+            high = (beta - total + self._max * rest) / probability
+            value = self._after(state, outcome, player, depth, low, high, ply)
+            total += probability * value
+            if value <= low:
+                return min(alpha, total + self._max * rest)
+            if value >= high:
+                return max(beta, total - self._max * rest)
+        return total
+
+    def _count(self) -> None:
+        self._nodes += 1
+        if self._nodes > self._budget or time.monotonic() >= self._deadline:
+            raise _OutOfBudgetError
+
+    def _estimate(self, state: State, player: int) -> float:
+        """Return the evaluator's value, kept inside the bounds that only the rules may reach."""
+        value = utilities(self._evaluate, [state])[0][player] - self._shift
+        return min(self._horizon, max(-self._horizon, value))
+
+    def _store(
+        self,
+        key: Hashable,
+        depth: int,
+        bound: Bound,
+        value: float,
+        action: int | None,
+        *,
+        cuts: int,
+    ) -> None:
+        """Store an entry, good for any depth where the horizon played no part in its value."""
+        certain = (
+            self._cuts == cuts
+            or (value >= self._max and bound != Bound.UPPER)
+            or (value <= -self._max and bound != Bound.LOWER)
+        )
+        self._table.store(key, Entry(math.inf if certain else depth, bound, value, action))
+
+
+def _settles(entry: Entry, depth: int, alpha: float, beta: float) -> bool:
+    """Return whether an entry answers a search of that depth and window."""
+    if entry.depth < depth:
+        return False
+    if entry.bound == Bound.LOWER:
+        return entry.value >= beta
+    return entry.bound == Bound.EXACT or entry.value <= alpha

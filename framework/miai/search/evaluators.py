@@ -1,0 +1,171 @@
+"""Evaluators that serve any game, and the checks on what an evaluator answers."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.errors import PluginError
+from miai.game import Game, Player, State
+from miai.plugins.parameters import Parameters, parameter
+from miai.search.protocol import Evaluator, InPlaceEvaluator
+
+
+def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: str) -> Evaluator:
+    """Return the evaluator of that name that the game brings, or else the generic one.
+
+    Raises:
+      UnknownComponentError: no evaluator has that name.
+      ParameterError: the values do not fit its parameters.
+    """
+    from miai.plugins.loader import registry
+
+    component = registry().get("evaluator", name, game=game.info.name)
+    where = f"{search}: evaluator_parameters of '{name}'"
+    evaluator: Evaluator = component.build(game, values=values, where=where)
+    return evaluator
+
+
+class ZeroEvaluator:
+    """Knows nothing: every player is worth the same, every action is as likely."""
+
+    def __init__(self, game: Game, parameters: Parameters | None = None) -> None:
+        players = game.info.num_players
+        self._value = np.full(players, (game.info.utility_sum or 0.0) / players)
+
+    def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return equal shares of the utility sum (0 without one), shape (states, players)."""
+        return np.tile(self._value, (len(states), 1))
+
+    def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
+        """Return uniform probabilities."""
+        return uniform_prior(states)
+
+
+class RandomRolloutParameters(Parameters):
+    """Parameters of `RandomRollout`."""
+
+    rollouts: int = parameter(1, ge=1, le=1_000_000, help="Random games played from each state")
+    max_plies: int | None = parameter(
+        None, ge=1, unit="plies", help="Stop a rollout here and take State.truncated_returns"
+    )
+
+
+class RandomRollout:
+    """Plays each state to its end by uniformly random actions, and takes the mean of the returns.
+
+    Chance is sampled by its probabilities. A game may register a compiled one of its own under
+    the name ``random-rollout``.
+    """
+
+    def __init__(self, game: Game, parameters: RandomRolloutParameters | None = None) -> None:
+        parameters = parameters or RandomRolloutParameters()
+        self._rollouts = parameters.rollouts
+        self._max_plies = parameters.max_plies or math.inf
+        self._chance = game.info.max_chance_outcomes > 0
+        self._rng = random.Random(0)
+
+    def seed(self, seed: int) -> None:
+        """Seed the rollouts."""
+        self._rng.seed(seed)
+
+    def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return mean returns, float64 of shape (len(states), num_players)."""
+        return self.evaluate_in_place([state.clone() for state in states])
+
+    def evaluate_in_place(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return the same, playing the last rollout of each state in the state itself."""
+        return np.array([self._mean(state) for state in states], dtype=np.float64)
+
+    def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
+        """Return uniform probabilities."""
+        return uniform_prior(states)
+
+    def _mean(self, state: State) -> Sequence[float]:
+        copies = [state.clone() for _ in range(self._rollouts - 1)]
+        returns = [self._play(copy) for copy in (*copies, state)]
+        if len(returns) == 1:
+            return returns[0]
+        return [sum(column) / len(returns) for column in zip(*returns, strict=True)]
+
+    def _play(self, state: State) -> tuple[float, ...]:
+        draw, chance, limit, plies = self._rng.random, self._chance, self._max_plies, 0
+        while actions := state.legal_actions():
+            if chance and state.current_player() == Player.CHANCE:
+                state.apply_unchecked(sample_chance(state, self._rng))
+                continue
+            if plies >= limit:
+                return state.truncated_returns()
+            state.apply_unchecked(actions[int(draw() * len(actions))])
+            plies += 1
+        return state.returns()
+
+
+def sample_chance(state: State, rng: random.Random) -> int:
+    """Return an outcome of the chance node, drawn by the probabilities."""
+    actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+    action: int = rng.choices(actions, cum_weights=list(accumulate(probabilities)))[0]
+    return action
+
+
+def uniform_prior(states: Sequence[State]) -> list[NDArray[np.float64]]:
+    """Return equal probabilities over the legal actions of each state."""
+    counts = [len(state.legal_actions()) for state in states]
+    return [np.full(count, 1.0 / count) for count in counts]
+
+
+Evaluate: TypeAlias = Callable[[Sequence[State]], NDArray[np.float64]]
+
+
+def evaluation_in_place(evaluator: Evaluator) -> Evaluate:
+    """Return the evaluator's method for states that may be changed."""
+    if isinstance(evaluator, InPlaceEvaluator):
+        return evaluator.evaluate_in_place
+    return evaluator.evaluate
+
+
+def utilities(evaluate: Evaluate, states: Sequence[State]) -> list[list[float]]:
+    """Return the utilities of the states, a list in player order for each, checked.
+
+    Raises:
+      PluginError: the answer has a wrong shape or is not finite.
+    """
+    shape = (len(states), states[0].game.info.num_players)
+    values = evaluate(states)
+    if values.shape != shape:
+        raise PluginError(
+            f"{_name(evaluate)} returned shape {values.shape} for {shape[0]} states of "
+            f"{shape[1]} players; {shape} is expected"
+        )
+    rows: list[list[float]] = values.tolist()
+    if not all(math.isfinite(value) for row in rows for value in row):
+        raise PluginError(f"{_name(evaluate)} returned a value that is not finite: {rows}")
+    return rows
+
+
+def priors(evaluator: Evaluator, states: Sequence[State]) -> list[list[float]]:
+    """Return the evaluator's priors over the legal actions of each state, checked.
+
+    Raises:
+      PluginError: a prior does not fit the legal actions, or holds a negative or infinite number.
+    """
+    found: list[list[float]] = [prior.tolist() for prior in evaluator.prior(states)]
+    counts = [len(state.legal_actions()) for state in states]
+    if [len(prior) for prior in found] != counts:
+        raise PluginError(
+            f"{_name(evaluator.prior)} returned {[len(p) for p in found]} probabilities for "
+            f"states with {counts} legal actions"
+        )
+    if not all(math.isfinite(p) and p >= 0 for prior in found for p in prior):
+        raise PluginError(f"{_name(evaluator.prior)} returned what is no probability: {found}")
+    return found
+
+
+def _name(method: Callable[..., Any]) -> str:
+    return getattr(method, "__qualname__", repr(method))

@@ -1,0 +1,98 @@
+"""What searches and evaluators are to the framework: protocols and plain results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.game import Json, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What a search found at its root.
+
+    Attributes:
+      action: the best action.
+      value: estimated utility of the root for the player to move there, within the game's bounds.
+      visits: visits of each root action, where the search counts them.
+      values: estimated utility of each root action, for the player to move at the root.
+      pv: principal variation, the best action first.
+      resign: whether the search holds the game for lost by its own threshold.
+      statistics: plain data for the record: simulations, nodes, depth, seconds.
+    """
+
+    action: int
+    value: float
+    visits: Mapping[int, int] = field(default_factory=dict)
+    values: Mapping[int, float] = field(default_factory=dict)
+    pv: tuple[int, ...] = ()
+    resign: bool = False
+    statistics: Mapping[str, Json] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Search(Protocol):
+    """Chooses an action in a game of perfect information. Its budget is among its parameters.
+
+    A game may register a compiled search of its own under the name of a generic one.
+    """
+
+    def new_game(self, seed: int) -> None:
+        """Forget everything and seed the randomness."""
+
+    def advance(self, action: int) -> None:
+        """Be told that `action` was taken, so that a tree can be kept. May be ignored."""
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return what is best for the player to move.
+
+        Args:
+          state: the root; not changed.
+          seconds: wall time after which an answer must be there whatever the budget; None for
+            no such limit. A search that it stops is not reproducible.
+
+        Raises:
+          GameError: the state is terminal or a chance node.
+        """
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Values and priors of states, in batches from the start; a single state is a batch of one.
+
+    A search asks for states in which a player is to move, never for finished games or chance
+    nodes. An evaluator that draws random numbers is also `Seedable`.
+    """
+
+    def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return utilities as float64 of shape (len(states), num_players), in player order.
+
+        The states are not changed.
+        """
+
+    def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
+        """Return for each state probabilities over its `legal_actions()`, in that order."""
+
+
+@runtime_checkable
+class InPlaceEvaluator(Evaluator, Protocol):
+    """An evaluator that is faster when the states are its own to change, such as a playout."""
+
+    def evaluate_in_place(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return what `evaluate` does; the states are left anywhere."""
+
+
+@runtime_checkable
+class Seedable(Protocol):
+    """What an evaluator with randomness has beside its evaluations."""
+
+    def seed(self, seed: int) -> None:
+        """Seed all randomness and forget what came before.
+
+        A search calls this in `Search.new_game`, with a seed derived from the game's.
+        """

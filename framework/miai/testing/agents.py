@@ -1,0 +1,210 @@
+"""The check of an agent: it plays every seat, and the same again."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Collection
+from typing import TypeAlias
+
+from miai.agent import Agent
+from miai.clock import ClockReading, TimeControl
+from miai.errors import AgentProtocolError
+from miai.game import Game, Observation, Player, State
+from miai.seat import checked_decision
+from miai.testing.findings import Findings, Report, refuse_unknown_rules, shown
+from miai.testing.rules import AGENT_RULES
+from miai.testing.snapshot import text_of
+
+AgentFactory: TypeAlias = Callable[[Game], Agent]
+"""Builds a new agent for a game: ``lambda game: miai.make_agent("mcts", game, simulations=20)``."""
+
+RESIGNED = -1
+"""Stands for a resignation among decisions."""
+
+
+def check_agent(
+    factory: AgentFactory,
+    game: Game,
+    *,
+    seed: int = 0,
+    games: int = 2,
+    max_plies: int | None = None,
+    skip: Collection[str] = (),
+) -> Report:
+    """Let an agent play every seat against random moves, and check every rule of `AGENT_RULES`.
+
+    Each game is played by a new agent, by a second one, and once more by the second after it
+    played other games: the decisions must be the same. Give the agent a budget in simulations,
+    nodes or plies; one in seconds is not reproducible, so `skip` ``seeded`` and ``carried-over``
+    for it.
+
+    Args:
+      factory: builds a new agent; called twice for each seat and game, and each is closed.
+      game: what it plays, of perfect or imperfect information.
+      seed: of all that is random in the check, the agent's seeds included.
+      games: games in each seat.
+      max_plies: stop each game after so many actions of players; None to play to the end.
+      skip: names of rules not to check.
+
+    Returns:
+      What was looked at.
+
+    Raises:
+      ConformanceError: rules are broken; it lists the first violation of each, with the actions
+        that lead to it.
+      ParameterError: `skip` names no rule.
+      AgentUnavailableError: the agent does not serve the game, or lacks something.
+    """
+    refuse_unknown_rules(skip, AGENT_RULES)
+    findings = Findings(subject=f"the agent in {game!r}", seed=seed, skip=skip)
+    plies = game.max_game_length() if max_plies is None else max_plies
+    for player in range(game.num_players()):
+        for number in range(games):
+            _check_seat(factory, game, findings, player=player, number=number, plies=plies)
+    return findings.report()
+
+
+def _check_seat(
+    factory: AgentFactory, game: Game, findings: Findings, *, player: int, number: int, plies: int
+) -> None:
+    seed = random.Random(f"{findings.seed}/{player}/{number}").getrandbits(32)
+
+    def play(agent: Agent, *, seed: int, player: int) -> list[int] | None:
+        played = _PlayedGame(agent, game, findings, seed=seed, player=player, plies=plies)
+        return played.play()
+
+    first, second = factory(game), factory(game)
+    try:
+        reference = play(first, seed=seed, player=player)
+        again = play(second, seed=seed, player=player)
+        _compare(reference, again, "seeded", "another agent of the same seed", findings)
+        for other in range(game.num_players()):
+            play(second, seed=seed + 1 + other, player=other)
+        after = play(second, seed=seed, player=player)
+        if reference == again:
+            _compare(reference, after, "carried-over", "after other games", findings)
+    finally:
+        first.close()
+        second.close()
+
+
+def _compare(
+    reference: list[int] | None,
+    again: list[int] | None,
+    rule: str,
+    when: str,
+    findings: Findings,
+) -> None:
+    """Note where two lists of actions of one game part; None stands for a game with a fault."""
+    if reference is None or again is None or reference == again:
+        return
+    same = next(
+        (ply for ply, (a, b) in enumerate(zip(reference, again, strict=False)) if a != b),
+        min(len(reference), len(again)),
+    )
+    message = f"{when}, the game goes on {again[same:][:8]} and not {reference[same:][:8]}"
+    findings.add(rule, message, reference[:same])
+
+
+class _Fault(Exception):  # noqa: N818 - a way out of the game, not an error
+    """The agent broke a rule after which the game cannot go on."""
+
+
+class _PlayedGame:
+    """One game of the agent against random moves."""
+
+    def __init__(
+        self, agent: Agent, game: Game, findings: Findings, *, seed: int, player: int, plies: int
+    ) -> None:
+        self.agent, self.game, self.findings = agent, game, findings
+        self.seed, self.player, self.plies = seed, player, plies
+        self.rng = random.Random(seed)
+        self.state: State = game.new_initial_state()
+        self.told: list[Observation] = []  # copies of what the agent was told
+
+    def play(self) -> list[int] | None:
+        """Return all actions, `RESIGNED` last when it resigned; None when a fault ended it."""
+        self.findings.games += 1
+        try:
+            self._call(lambda: self.agent.new_game(self.seed, player=self.player))
+            self._tell()
+            resigned = self._play_on()
+            self._call(lambda: self.agent.end(self._returns(resigned)))
+        except _Fault:
+            return None
+        return self.state.history() + [RESIGNED] * resigned
+
+    def _play_on(self) -> bool:
+        """Play to the end; return whether the agent resigned."""
+        while not self.state.is_terminal() and self.plies > 0:
+            actor = self.state.current_player()
+            if actor == self.player:
+                action = self._decision()
+                if action == RESIGNED:
+                    return True
+            else:
+                action = self._random_action(chance=actor == Player.CHANCE)
+            self.plies -= actor != Player.CHANCE
+            self.state.apply_action(action)
+            self._tell()
+        return False
+
+    def _decision(self) -> int:
+        self.findings.positions += 1
+        reading = ClockReading(control=TimeControl())
+        answers: list[object] = []
+        self._call(lambda: answers.append(self.agent.act(reading)))
+        try:
+            decision = checked_decision(answers[0])
+        except AgentProtocolError as error:
+            raise self._fault("decision", str(error)) from None
+        self._check_view()
+        if decision.resign:
+            return RESIGNED
+        if not self.state.is_legal(decision.action):
+            message = f"action {decision.action} is not legal here; legal are "
+            raise self._fault("decision", message + shown(self.state.legal_actions()))
+        return decision.action
+
+    def _check_view(self) -> None:
+        """What the agent was told, and its state in a game of perfect information, are as due."""
+        view = self.agent.view
+        held = [text_of(observation) for observation in view.observations]
+        if view.player != self.player or held != [text_of(told) for told in self.told]:
+            message = "act() changed what the agent was told, or observe() did not keep it"
+            raise self._fault("view", message)
+        if self.game.info.perfect_information and view.state.key() != self.state.key():
+            raise self._fault("view", "act() changed view.state; search on a clone")
+
+    def _tell(self) -> None:
+        observation = self.state.observation(self.player)
+        if observation is None:
+            return
+        self.told.append(copy.deepcopy(observation))
+        self._call(lambda: self.agent.observe(copy.deepcopy(observation)))
+
+    def _random_action(self, *, chance: bool) -> int:
+        if not chance:
+            return self.rng.choice(self.state.legal_actions())
+        outcomes = self.state.chance_outcomes()
+        weights = [probability for _, probability in outcomes]
+        return self.rng.choices([action for action, _ in outcomes], weights)[0]
+
+    def _returns(self, resigned: bool) -> tuple[float, ...]:
+        if resigned:
+            return self.game.resignation_returns(self.player)
+        if self.state.is_terminal():
+            return self.state.returns()
+        return self.state.truncated_returns()
+
+    def _call(self, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except Exception as error:
+            self.findings.raised(error, f"as player {self.player}", self.state.history())
+            raise _Fault from error
+
+    def _fault(self, rule: str, message: str) -> _Fault:
+        self.findings.add(rule, f"player {self.player}: {message}", self.state.history())
+        return _Fault()

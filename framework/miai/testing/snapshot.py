@@ -1,0 +1,72 @@
+"""All that can be asked of a state, as values that do not change when the state does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from miai.game import Observation, State
+from miai.testing.findings import shown
+
+Snapshot = Mapping[str, object]
+"""Answers of a state by question: ``{"current_player()": 0, ...}``."""
+
+
+def take_snapshot(state: State) -> Snapshot:
+    """Return the answers of `state` to every question, copied.
+
+    Observations and texts are taken per player; the tensor only where the game has one.
+    """
+    answers: dict[str, object] = {
+        "current_player()": int(state.current_player()),
+        "is_terminal()": state.is_terminal(),
+        "legal_actions()": list(state.legal_actions()),
+        "chance_outcomes()": list(state.chance_outcomes()),
+        "returns()": tuple(state.returns()),
+        "key()": state.key(),
+        "history()": list(state.history()),
+        "actors()": [int(actor) for actor in state.actors()],
+        "str()": str(state),
+        "result_to_string()": state.result_to_string(),
+    }
+    has_tensor = bool(state.game.observation_tensor_shape())
+    for player in range(state.game.num_players()):
+        answers[f"observation({player})"] = text_of(state.observation(player))
+        answers[f"information_state_string({player})"] = state.information_state_string(player)
+        if has_tensor:
+            answers[f"observation_tensor({player})"] = state.observation_tensor(player).tobytes()
+    return answers
+
+
+def text_of(observation: Observation | None) -> str:
+    """Return an observation as text; the same text exactly when the same was told.
+
+    Data that is not plain appears by its ``repr``; a rule of its own finds it.
+    """
+    if observation is None:
+        return "nothing"
+    actor = None if observation.actor is None else int(observation.actor)
+    return repr(
+        (
+            observation.player,
+            actor,
+            observation.action,
+            _canonical(observation.data),
+            tuple(observation.legal_actions),
+        )
+    )
+
+
+def difference(before: Snapshot, after: Snapshot) -> str:
+    """Return the first answers that differ, as text; empty when none does."""
+    for question, answer in before.items():
+        if after.get(question) != answer:
+            return f"{question} is {shown(after.get(question))}, not {shown(answer)}"
+    return ""
+
+
+def _canonical(data: object) -> object:
+    if isinstance(data, Mapping):
+        return {key: _canonical(data[key]) for key in sorted(data, key=repr)}
+    if isinstance(data, (list, tuple)):
+        return [_canonical(item) for item in data]
+    return data

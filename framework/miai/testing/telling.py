@@ -1,0 +1,223 @@
+"""The rules of what players are told: plain data, complete for perfect information, no leaks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from miai.game import Game, Observation, Player, State
+from miai.information import PlayerView
+from miai.testing.findings import Findings, shown
+from miai.testing.snapshot import text_of
+
+
+class Track:
+    """A state with digests of all that every player was told on the way to it.
+
+    Attributes:
+      state: the state; it moves on by `apply`.
+      told: one digest a player, equal exactly when the same was told.
+      bare: the same, the legal actions left out.
+    """
+
+    def __init__(self, game: Game, actions: Sequence[int] = ()) -> None:
+        self.state = game.new_initial_state()
+        players = game.num_players()
+        self.told = [b""] * players
+        self.bare = [b""] * players
+        self._note()
+        for action in actions:
+            self.apply(action)
+
+    def apply(self, action: int) -> None:
+        """Take an action, and note what every player is told by it."""
+        self.state.apply_action(action)
+        self._note()
+
+    def child(self, action: int) -> Track:
+        """Return a copy that took the action."""
+        track = object.__new__(Track)
+        track.state = self.state.child(action)
+        track.told, track.bare = self.told.copy(), self.bare.copy()
+        track._note()
+        return track
+
+    def _note(self) -> None:
+        for player in range(len(self.told)):
+            observation = self.state.observation(player)
+            if isinstance(observation, Observation):
+                bare = replace(observation, legal_actions=())
+                self.told[player] = _chained(self.told[player], text_of(observation))
+                self.bare[player] = _chained(self.bare[player], text_of(bare))
+
+
+def _chained(digest: bytes, text: str) -> bytes:
+    return blake2b(digest + text.encode("utf-8", "backslashreplace"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What one player had, in the first position seen of an information state."""
+
+    string: str
+    told: bytes
+    bare: bytes
+    legal: tuple[int, ...]
+    tensor: bytes
+    actions: tuple[int, ...]
+
+
+class InformationIndex:
+    """Compares all positions that are in one information state of a player.
+
+    The information state is taken twice: by its string and by what the player was told. Wherever
+    one is equal and the other is not, something is told in one place and hidden in another.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._by_string: dict[tuple[int, str], _Entry] = {}
+        self._by_told: dict[tuple[int, bytes], _Entry] = {}
+
+    def add(self, track: Track) -> None:
+        """Compare a position with all that were added before."""
+        for player in range(track.state.game.num_players()):
+            entry = _entry(track, player)
+            self._compare_by_string(player, entry)
+            self._compare_by_told(player, entry)
+
+    def _compare_by_string(self, player: int, new: _Entry) -> None:
+        old = self._by_string.setdefault((player, new.string), new)
+        if old.told == new.told:
+            return
+        where = f"player {player}'s {shown(new.string)}, after {list(old.actions)} too"
+        if old.bare == new.bare:
+            message = f"other legal actions in one information state: {where}"
+            self._findings.add("legal-actions-leak", message, new.actions)
+        else:
+            message = f"another thing was told in one information state: {where}"
+            self._findings.add("observation-leak", message, new.actions)
+
+    def _compare_by_told(self, player: int, new: _Entry) -> None:
+        old = self._by_told.setdefault((player, new.told), new)
+        where = f"player {player} was told the same after {list(old.actions)}"
+        if old.string != new.string:
+            message = f"{shown(new.string)} is not {shown(old.string)}, but {where}"
+            self._findings.add("information-string-leak", message, new.actions)
+        if old.tensor != new.tensor:
+            message = f"the tensors differ, but {where}"
+            self._findings.add("tensor-leak", message, new.actions)
+        if old.legal != new.legal:
+            message = f"legal actions {new.legal} are not {old.legal}, but {where}"
+            self._findings.add("legal-actions-leak", message, new.actions)
+
+
+def _entry(track: Track, player: int) -> _Entry:
+    state = track.state
+    return _Entry(
+        string=state.information_state_string(player),
+        told=track.told[player],
+        bare=track.bare[player],
+        legal=tuple(state.legal_actions()) if state.current_player() == player else (),
+        tensor=state.observation_tensor(player).tobytes()
+        if state.game.observation_tensor_shape()
+        else b"",
+        actions=tuple(state.history()),
+    )
+
+
+def check_observations(
+    state: State, views: Sequence[PlayerView], *, findings: Findings, last: tuple[int, int] | None
+) -> None:
+    """Check what the last transition told, and pass it on to the views.
+
+    Args:
+      state: the position after the transition.
+      views: one a player; they are told.
+      last: who acted and how; None at the initial state.
+    """
+    for player, view in enumerate(views):
+        observation = state.observation(player)
+        if observation is not None and not isinstance(observation, Observation):
+            message = f"observation({player}) is a {type(observation).__name__}"
+            findings.add("observation", message, state.history())
+            continue
+        if observation is not None:
+            _check_plain(observation, state, findings)
+            _check_unshared(player, state, findings)
+            view.observe(observation)
+        for problem in _problems(state, view, observation, last):
+            findings.add("observation", problem, state.history())
+
+
+def _problems(
+    state: State, view: PlayerView, observation: Observation | None, last: tuple[int, int] | None
+) -> Iterator[str]:
+    player = view.player
+    if observation is not None and observation.player != player:
+        yield f"observation({player}) says that it is for player {observation.player}"
+    due = tuple(state.legal_actions()) if state.current_player() == player else ()
+    if tuple(view.legal_actions) != due:
+        yield (
+            f"the last thing that player {player} was told lists the legal actions "
+            f"{view.legal_actions}, not {due}"
+        )
+    if (
+        last is not None
+        and last[0] == player
+        and (observation is None or (observation.actor, observation.action) != last)
+    ):
+        yield f"player {player} is not told of its own action {last[1]}: {observation}"
+
+
+def _check_plain(observation: Observation, state: State, findings: Findings) -> None:
+    for name in ("player", "actor", "action", "data", "legal_actions"):
+        value = getattr(observation, name)
+        if problem := plain_problem(int(value) if isinstance(value, Player) else value):
+            message = f"{name} of observation({observation.player}) holds {problem}"
+            findings.add("observation-plain", message, state.history())
+
+
+def _check_unshared(player: int, state: State, findings: Findings) -> None:
+    """What is told is the receiver's own: emptying it changes nothing for the state."""
+    before = text_of(state.observation(player))
+    victim = state.observation(player)
+    if victim is not None and isinstance(victim.data, (dict, list)):
+        victim.data.clear()
+        if text_of(state.observation(player)) != before:
+            message = f"data of observation({player}) is the state's own {type(victim.data)}"
+            findings.add("observation-plain", f"{message}; tell a copy", state.history())
+
+
+def plain_problem(value: object, *, depth: int = 32) -> str:
+    """Return what in `value` is not plain data (what JSON can hold); empty when all is."""
+    if value is None or type(value) in (bool, int, str):
+        return ""
+    if type(value) is float:
+        return "" if math.isfinite(value) else f"{value}, which JSON cannot hold"
+    if depth == 0:
+        return "containers nested too deep"
+    if isinstance(value, Mapping):
+        if any(type(key) is not str for key in value):
+            return f"keys that are no texts: {shown(list(value))}"
+        return _first_problem(list(value.values()), depth)
+    if type(value) in (list, tuple):
+        return _first_problem(list(value), depth)  # type: ignore[call-overload]  # a sequence now
+    return f"a {type(value).__module__}.{type(value).__qualname__}"
+
+
+def _first_problem(values: list[object], depth: int) -> str:
+    return next(filter(None, (plain_problem(value, depth=depth - 1) for value in values)), "")
+
+
+def check_perfect_information(
+    state: State, views: Sequence[PlayerView], findings: Findings
+) -> None:
+    """In a game of perfect information each view's state is the true one."""
+    for view in views:
+        followed = view.state
+        if followed.key() != state.key() or str(followed) != str(state):
+            message = f"player {view.player}, who sees everything, has another state:\n{followed}"
+            findings.add("perfect-information", message, state.history())

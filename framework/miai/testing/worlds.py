@@ -1,0 +1,133 @@
+"""The rules of beliefs and of resampling, in games that hide information.
+
+A *world* is a state that is consistent with all that a player was told. A belief must hold the
+true state and worlds of the player's own information state only; whoever resamples must not be
+able to tell the true one from the rest.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable
+from typing import TypeAlias
+
+from miai.game import Game, Observation, State
+from miai.information import (
+    BeliefState,
+    BeliefTooLargeError,
+    Determinizer,
+    EmptyBeliefError,
+    PlayerView,
+)
+from miai.testing.findings import Findings, shown
+from miai.testing.telling import InformationIndex, Track
+
+DRAWS = 40
+"""Worlds drawn in one position before the true one every time is called a leak.
+
+An honest resampler that takes the true world with probability q is accused there with probability
+q**40: under 1e-12 for a uniform one, under 2e-9 for q = 0.6, 1.3e-4 for q = 0.8.
+"""
+
+SAMPLED_WORLDS = 8
+"""Most worlds of one belief that are compared with the true state."""
+
+RESAMPLED_POSITIONS = 200
+"""Most positions of one check in which worlds are drawn."""
+
+BeliefFactory: TypeAlias = Callable[[Game, int], BeliefState[State]]
+"""Builds the belief of a player of a game, before anything was observed."""
+
+
+class BeliefChecker:
+    """Follows one player's belief through one game.
+
+    Attributes:
+      view: the player's view, which is told before the belief is.
+    """
+
+    def __init__(self, view: PlayerView, factory: BeliefFactory, findings: Findings) -> None:
+        self.view = view
+        self._findings = findings
+        self._belief: BeliefState[State] | None = factory(view.game, view.player)
+
+    def observe(self, observation: Observation, state: State) -> None:
+        """Tell the belief what the player was told; the true state must be among its worlds."""
+        if self._belief is None:
+            return
+        player = self.view.player
+        try:
+            self._belief.observe(observation)
+        except BeliefTooLargeError as error:
+            self._belief = None
+            self._findings.note_skipped(f"beliefs that grow too large: {error}")
+        except EmptyBeliefError as error:
+            self._belief = None
+            message = f"player {player} holds nothing possible: {error}"
+            self._findings.add("belief", message, state.history())
+        else:
+            if state.key() not in self.keys():
+                message = f"the true state is not among player {player}'s {len(self._belief)}"
+                self._findings.add("belief", f"{message} worlds", state.history())
+
+    def keys(self) -> set[Hashable]:
+        """Return the keys of all worlds; empty when there is no belief any more."""
+        return {world.key() for world in self._belief or ()}
+
+    def compare_worlds(self, track: Track, index: InformationIndex, rng: random.Random) -> None:
+        """Compare a sample of the worlds with the true state, all in one information state."""
+        worlds = list(self._belief or ())
+        if len(worlds) < 2:
+            return
+        self._findings.beliefs += 1
+        player = self.view.player
+        for world in rng.sample(worlds, min(SAMPLED_WORLDS, len(worlds))):
+            replayed = Track(self.view.game, world.history())
+            if replayed.told[player] != track.told[player]:
+                message = (
+                    f"in the world {shown(str(world))}, after {world.history()}, player {player} "
+                    "would have been told something else"
+                )
+                self._findings.add("belief", message, track.state.history())
+            index.add(replayed)
+
+    def draw(self, rng: random.Random) -> State | None:
+        """Return a world drawn from the belief; None when there is no belief any more."""
+        return None if self._belief is None else self._belief.sample(rng)
+
+
+def check_resampling(
+    state: State,
+    checker: BeliefChecker,
+    *,
+    findings: Findings,
+    rng: random.Random,
+    determinizer: Determinizer | None = None,
+) -> None:
+    """Draw worlds until one is not the true one; draws that always are it are a leak.
+
+    Args:
+      state: the true state, at the turn of the checker's player.
+      determinizer: what draws; the belief itself by default.
+    """
+    keys = checker.keys()
+    if len(keys) < 2:
+        return
+    before = state.serialize()
+    for _ in range(DRAWS):
+        world = determinizer.determinize(checker.view, rng) if determinizer else checker.draw(rng)
+        if world is None:
+            return
+        if world.key() not in keys:
+            message = f"drew a state that is no world of player {checker.view.player}: {world}"
+            findings.add("resampling", message, state.history())
+            return
+        other = world.key() != state.key()
+        world.apply_action(rng.choice(world.legal_actions()))
+        if state.serialize() != before:
+            findings.add("resampling-leak", "what is drawn is the true state", state.history())
+            return
+        if other:
+            return
+    message = f"{DRAWS} draws out of {len(keys)} worlds were the true one every time"
+    findings.add("resampling-leak", message, state.history())

@@ -1,0 +1,56 @@
+"""Which versions of what took part, for records."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+
+from miai import __version__
+from miai.errors import PluginError
+from miai.plugins.loader import PluginStatus, plugin_host
+
+
+def component_version(kind: str, name: str, *, game: str | None = None) -> str:
+    """Return the version of the distribution that brings a component; empty when unknown."""
+    status = _plugin_of(kind, name, game)
+    if status is None:
+        return ""
+    return status.version or (__version__ if status.name == "miai" else "")
+
+
+def versions_of(game: str, agents: Iterable[str]) -> dict[str, str]:
+    """Return the versions of python, miai, numpy and the distributions of a game's components.
+
+    Args:
+      game: name of the game.
+      agents: names of the agents. A name that nothing is registered under adds nothing.
+    """
+    versions = dict(_base_versions())
+    components = [("game", game), *(("agent", agent) for agent in agents)]
+    for kind, name in components:
+        status = _plugin_of(kind, name, game)
+        if status is not None and status.distribution:
+            versions[status.distribution] = status.version
+    return versions
+
+
+@lru_cache(maxsize=1)
+def _base_versions() -> dict[str, str]:
+    versions = {"python": platform.python_version(), "miai": __version__}
+    try:
+        versions["numpy"] = version("numpy")
+    except PackageNotFoundError:  # a numpy without metadata, as some embedders ship it
+        versions["numpy"] = ""
+    return versions
+
+
+@lru_cache(maxsize=1024)
+def _plugin_of(kind: str, name: str, game: str | None) -> PluginStatus | None:
+    host = plugin_host()
+    try:
+        component = host.registry.get(kind, name, game=game if kind == "agent" else None)
+    except PluginError:  # a game or agent that was built by hand
+        return None
+    return next((p for p in host.plugins if p.name == component.plugin), None)

@@ -1,0 +1,43 @@
+"""The plugin's entry point: it names the games, and imports none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai import hookimpl
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Registry
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add the three games, and a picture of the one that has hidden moves."""
+    registry.add(
+        "game",
+        "tic_tac_toe",
+        "miai_classics.tic_tac_toe:TicTacToe",
+        parameters="miai_classics.tic_tac_toe:TicTacToeParameters",
+        summary="Three in a row; perfect information, a draw",
+    )
+    registry.add(
+        "game",
+        "phantom_tic_tac_toe",
+        "miai_classics.phantom_tic_tac_toe:PhantomTicTacToe",
+        parameters="miai_classics.phantom_tic_tac_toe:PhantomTicTacToeParameters",
+        summary="Tic-tac-toe with hidden moves; a refusal is told to the mover only",
+    )
+    registry.add(
+        "game",
+        "kuhn_poker",
+        "miai_classics.kuhn_poker:KuhnPoker",
+        parameters="miai_classics.kuhn_poker:KuhnPokerParameters",
+        summary="Poker with three cards; chance nodes, worth -1/18 to the first player",
+    )
+    registry.add(
+        "renderer",
+        "phantom_tic_tac_toe",
+        "miai_classics.render:PhantomRenderer",
+        summary="The board as far as the player knows it",
+        game="phantom_tic_tac_toe",
+    )

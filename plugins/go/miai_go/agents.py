@@ -1,0 +1,82 @@
+"""Simple players of Go, and how players settle which stones are dead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai_go.board import BLACK
+from miai_go.phases import Phase
+from miai_go.scoring import neighbours
+from miai_go.state import GoState
+
+
+class FastRandomAgent(Agent):
+    """Plays uniformly over its legal moves that fill no own eye, and passes when none is left.
+
+    Where dead stones are settled by agreement it goes by playouts; see `settle`.
+    """
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return a random move, or a pass."""
+        state = self.view.state
+        assert isinstance(state, GoState)
+        if state.phase != Phase.PLAY:
+            return Decision(settle(state))
+        return Decision(self._choose(state))
+
+    def _choose(self, state: GoState) -> int:
+        points = state.legal_actions()
+        pass_action = points.pop()
+        stones = state.board.stones().reshape(-1).tolist()
+        own = state.current_player() + 1
+        while points:
+            index = self.rng.randrange(len(points))
+            if not fills_eye(stones, points[index], own):
+                return points[index]
+            points[index] = points[-1]
+            points.pop()
+        return pass_action
+
+
+def fills_eye(stones: Sequence[int], point: int, own: int) -> bool:
+    """Return whether an empty point is an eye of a colour, as light playouts see it.
+
+    All neighbours are stones of that colour, and of the diagonal points at most one is hostile,
+    none at the edge.
+
+    Args:
+      stones: what lies on each point, row by row.
+      own: the colour, 1 black, 2 white.
+    """
+    size = int(len(stones) ** 0.5)
+    beside = neighbours(point, size)
+    if any(stones[other] != own for other in beside):
+        return False
+    row, column = divmod(point, size)
+    diagonals = [
+        (r, c)
+        for r in (row - 1, row + 1)
+        for c in (column - 1, column + 1)
+        if 0 <= r < size and 0 <= c < size
+    ]
+    hostile = sum(stones[r * size + c] == 3 - own for r, c in diagonals)
+    return hostile + (len(diagonals) < 4) < 2
+
+
+def settle(state: GoState) -> int:
+    """Return an action of the agreement on dead stones, by the game's own judge of them.
+
+    The proposer marks what the judge holds dead. The other accepts a proposal that is no worse for
+    it than the judge's view, and resumes play otherwise.
+    """
+    dead = state.game.judge.dead_points(state)
+    pass_action = state.game.pass_action
+    if state.phase == Phase.PROPOSE:
+        held = set(dead)
+        return next((a for a in state.legal_actions() if a in held), pass_action)
+    proposed = state.score_with_dead(state.dead).margin
+    judged = state.score_with_dead(dead).margin
+    gain = proposed - judged if state.current_player() == BLACK else judged - proposed
+    return pass_action if gain >= 0 else state.game.resume_action

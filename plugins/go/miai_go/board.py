@@ -1,0 +1,292 @@
+"""The board: stones, chains, captures, ko, hashes and area, on one flat array.
+
+Points are numbered `row * size + column` from the lower left corner: A1 is 0, as in OpenSpiel and
+in sgfmill's (row, column). `size * size` is the pass. Players are `BLACK` and `WHITE`; what lies
+on a point is `EMPTY`, `BLACK_STONE` or `WHITE_STONE`, which is the player plus one.
+
+Whose turn it is, how many passes were made and which positions occurred belong to the state of a
+game, not to its board.
+"""
+
+from enum import IntEnum
+from functools import cache
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miai_go.kernels import rules
+
+BLACK: Final = 0
+WHITE: Final = 1
+
+EMPTY: Final = 0
+BLACK_STONE: Final = 1
+WHITE_STONE: Final = 2
+
+MAX_SIZE: Final = 25
+
+
+class KoRule(IntEnum):
+    """Which repetitions of a position are forbidden.
+
+    `SIMPLE`: taking back at once a stone that took one stone. `POSITIONAL`: any earlier position
+    of stones. `SITUATIONAL`: any earlier position with the same player to move. A pass is never
+    forbidden.
+    """
+
+    SIMPLE = 0
+    POSITIONAL = 1
+    SITUATIONAL = 2
+
+
+class BoardError(ValueError):
+    """A size, point, colour or set-up that no board can have."""
+
+
+class IllegalPointError(BoardError):
+    """A move that the rules forbid. `board`, `color` and `point` say which, and where."""
+
+    def __init__(self, board: "Board", color: int, point: int, reason: str) -> None:
+        self.board = board.copy()
+        self.color = color
+        self.point = point
+        mover = "White" if color == WHITE else "Black"
+        name = point_name(point, board.size)
+        super().__init__(f"{mover} may not play at {name}: {reason}, on\n{board}")
+
+
+def point_name(point: int, size: int) -> str:
+    """Return a point as players write it, such as `D4`; columns skip the letter I."""
+    if point == size * size:
+        return "pass"
+    row, column = divmod(point, size)
+    return f"{'ABCDEFGHJKLMNOPQRSTUVWXYZ'[column]}{row + 1}"
+
+
+def check_size(size: int) -> None:
+    """Raise `BoardError` unless `size` is 1 to 25."""
+    if not 1 <= size <= MAX_SIZE:
+        raise BoardError(f"board size {size} is outside 1 to {MAX_SIZE}")
+
+
+def history_key(key: int, to_move: int, ko_rule: KoRule) -> int:
+    """Return what a history of positions holds for a board hash under a ko rule.
+
+    The hash itself, except that situational superko mixes in the player to move.
+    """
+    if ko_rule == KoRule.SITUATIONAL and to_move == WHITE:
+        return key ^ int(rules.WHITE_TO_MOVE)
+    return key
+
+
+class Board:
+    """A position of stones, with what the rules remember about it.
+
+    `size`   points on a side, 1 to 25
+    `words`  the position as kernels see it, `uint32`, one-dimensional; layout in
+             `miai_go.kernels.rules`
+    """
+
+    __slots__ = ("size", "words")
+
+    def __init__(self, size: int) -> None:
+        check_size(size)
+        self.size = size
+        self.words: NDArray[np.uint32] = _empty_words(size).copy()
+
+    @classmethod
+    def from_stones(cls, stones: ArrayLike) -> Self:
+        """Set up a position from an array (size, size) of `EMPTY`, `BLACK_STONE`, `WHITE_STONE`.
+
+        There is no ko and there are no prisoners. Raises `BoardError` for other shapes and values
+        and for a chain without a liberty.
+        """
+        given = np.asarray(stones)
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
+            raise BoardError(f"stones have shape {given.shape}, not (size, size)")
+        if not np.isin(given, (EMPTY, BLACK_STONE, WHITE_STONE)).all():
+            raise BoardError("stones must be 0 (empty), 1 (black) or 2 (white)")
+        board = cls(given.shape[0])
+        refused = rules.set_up(board.words, given.astype(np.int8).ravel())
+        if refused >= 0:
+            name = point_name(refused, board.size)
+            raise BoardError(f"the stone at {name} leaves a chain without a liberty")
+        return board
+
+    def copy(self) -> Self:
+        """Return an independent board in the same position."""
+        twin = object.__new__(type(self))
+        twin.size = self.size
+        twin.words = self.words.copy()
+        return twin
+
+    def play(self, color: int, point: int, *, suicide: bool = False) -> int:
+        """Play a move under simple ko; return the number of stones removed.
+
+        A pass only lifts the ko. Raises `IllegalPointError`, with the board unchanged.
+        """
+        if not self.is_legal(color, point, suicide=suicide):
+            raise IllegalPointError(self, color, point, self._why_illegal(color, point))
+        return self.play_unchecked(color, point)
+
+    def play_unchecked(self, color: int, point: int) -> int:
+        """Play a move known to be legal, suicide included; return the number of stones removed.
+
+        An illegal move leaves the board in no defined state.
+        """
+        if point == self.size * self.size:
+            self.words[rules.KO] = 0
+            return 0
+        return rules.play(self.words, point, color + 1)
+
+    def is_legal(self, color: int, point: int, *, suicide: bool = False) -> bool:
+        """Say whether a move is legal under simple ko; a pass always is.
+
+        Raises `BoardError` for a point or colour that does not exist.
+        """
+        self._check(color, point)
+        if point == self.size * self.size:
+            return True
+        return rules.is_legal(self.words, point, color + 1, suicide)
+
+    def legal_points(
+        self, color: int, *, suicide: bool = False, ko: bool = True
+    ) -> NDArray[np.int16]:
+        """Return the points where a player may play, ascending, without the pass.
+
+        With `ko=False` a simple ko does not count.
+        """
+        points = np.empty(self.size * self.size, np.int16)
+        return points[: rules.legal_points(self.words, color + 1, suicide, ko, points)]
+
+    def without_repeats(
+        self, color: int, points: NDArray[np.int16], history: NDArray[np.uint64], ko_rule: KoRule
+    ) -> NDArray[np.int16]:
+        """Return those of the legal `points` that do not repeat a position of `history`.
+
+        `history` holds the `history_key` of every position to compare with, the present one
+        included (which forbids the suicide of a single stone under positional superko). Under
+        `KoRule.SIMPLE` nothing is dropped.
+        """
+        kept = points.copy()
+        if ko_rule == KoRule.SIMPLE:
+            return kept
+        mark = np.uint64(history_key(0, 1 - color, ko_rule))
+        return kept[: rules.drop_repeats(self.words, color + 1, kept, len(kept), history, mark)]
+
+    def hash_after(self, color: int, point: int) -> int:
+        """Return the hash after a legal move, captures included, without playing it."""
+        if point == self.size * self.size:
+            return self.hash
+        return int(rules.hash_after(self.words, point, color + 1))
+
+    @property
+    def hash(self) -> int:
+        """The 64-bit Zobrist hash of the stones, the same in every process and version."""
+        return int(self.words[rules.HASH_HIGH]) << 32 | int(self.words[rules.HASH_LOW])
+
+    @property
+    def ko_point(self) -> int | None:
+        """The point that may not be retaken now, or None."""
+        held = int(self.words[rules.KO])
+        return int(self.words[(held & ~3) + rules.ACTION]) if held else None
+
+    @property
+    def captures(self) -> tuple[int, int]:
+        """Stones taken so far by Black and by White; a suicide counts for the opponent."""
+        return int(self.words[rules.PRISONERS + 2]), int(self.words[rules.PRISONERS + 1])
+
+    def stones(self) -> NDArray[np.int8]:
+        """Return what lies on each point, (size, size), row 0 being the lowest."""
+        flat = np.empty(self.size * self.size, np.int8)
+        rules.read_stones(self.words, flat)
+        return flat.reshape(self.size, self.size)
+
+    def color_at(self, point: int) -> int:
+        """Return `EMPTY`, `BLACK_STONE` or `WHITE_STONE`. Raises `BoardError` off the board."""
+        return int(self.words[self._index(point)]) & 3
+
+    def group_at(self, point: int) -> NDArray[np.int16]:
+        """Return the points of the chain on `point`, ascending; none if the point is empty."""
+        return self._chain(point)[0]
+
+    def liberties(self, point: int) -> NDArray[np.int16]:
+        """Return the liberties of the chain on `point`, ascending; none if the point is empty."""
+        return self._chain(point)[1]
+
+    def area_score(self) -> int:
+        """Return Black's area minus White's, every stone counting as alive, without komi."""
+        return self._area()[1]
+
+    def owners(self) -> NDArray[np.int8]:
+        """Return who owns each point as the board stands: 1 Black, -1 White, 0 neither.
+
+        Shape (size, size). A player owns his stones and the empty regions that touch only them
+        (Tromp-Taylor).
+        """
+        return self._area()[0].reshape(self.size, self.size)
+
+    def __str__(self) -> str:
+        """Draw the position, highest row first, with X for Black and O for White."""
+        letters = " ".join("ABCDEFGHJKLMNOPQRSTUVWXYZ"[: self.size])
+        rows = [
+            f"{number:2} " + " ".join(".XO"[stone] for stone in row)
+            for number, row in enumerate(self.stones(), start=1)
+        ]
+        return "\n".join([*reversed(rows), f"   {letters}"])
+
+    def __repr__(self) -> str:
+        return f"<Board {self.size}x{self.size} {self.hash:016x}>"
+
+    def _area(self) -> tuple[NDArray[np.int8], int]:
+        points = self.size * self.size
+        owner = np.empty(points, np.int8)
+        return owner, rules.area_score(self.words, owner, np.empty(points, np.int32))
+
+    def _chain(self, point: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        room = np.empty((2, self.size * self.size), np.int16)
+        if self.color_at(point) == EMPTY:
+            return room[0, :0], room[1, :0]
+        counts = rules.chain_at(self.words, point, room[0], room[1])
+        stones, free = divmod(counts, rules.LIBERTY)
+        return np.sort(room[0, :stones]), np.sort(room[1, :free])
+
+    def _index(self, point: int) -> int:
+        if not 0 <= point < self.size * self.size:
+            raise BoardError(f"there is no point {point} on a {self.size}x{self.size} board")
+        row, column = divmod(point, self.size)
+        return rules.HEADER + rules.RECORD * ((row + 1) * (self.size + 1) + column + 1)
+
+    def _check(self, color: int, point: int) -> None:
+        if color not in (BLACK, WHITE):
+            raise BoardError(f"there is no player {color}: Black is {BLACK}, White {WHITE}")
+        if point != self.size * self.size:
+            self._index(point)
+
+    def _why_illegal(self, color: int, point: int) -> str:
+        if self.color_at(point) != EMPTY:
+            return "the point is occupied"
+        if int(self.words[rules.KO]) == self._index(point) + color + 1:
+            return "it would retake the ko at once"
+        return "it would be suicide"
+
+
+@cache
+def _empty_words(size: int) -> NDArray[np.uint32]:
+    return rules.empty_board(size)
+
+
+@cache
+def load_rules() -> None:
+    """Load the kernels of the rules, or compile them, once in a process.
+
+    A game's first state calls this, before any clock runs.
+    """
+    board = Board(3)
+    points = board.legal_points(BLACK)
+    board.without_repeats(BLACK, points, np.zeros(1, np.uint64), KoRule.POSITIONAL)
+    board.is_legal(BLACK, 4)
+    board.hash_after(BLACK, 4)
+    board.play(BLACK, 4)
+    board.owners()

@@ -1,0 +1,128 @@
+"""What can be said of an engine in a config."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+from pydantic import field_validator, model_validator
+
+from miai.plugins.parameters import Parameters, parameter
+
+SEED: Final = "{seed}"
+PLACEHOLDERS: Final = (SEED, "{board_size}", "{komi}")
+_MOST_SEED: Final = (1 << 31) - 1
+_DAY: Final = 86_400.0
+
+
+class EngineParameters(Parameters):
+    """How an engine is started and how long it may take."""
+
+    command: tuple[str, ...] = parameter(
+        help="program and arguments, a list or one line; no shell; {seed}, {board_size} and "
+        "{komi} are filled in",
+        min_length=1,
+    )
+    startup: tuple[str, ...] = parameter(
+        (), help="GTP commands sent once it runs; the same placeholders"
+    )
+    name: str = parameter("", max_length=80, help="what messages call it; default: its program")
+    cwd: str = parameter("", help="its working directory; default: this process's")
+    environment: dict[str, str] = parameter({}, help="environment variables beside the present")
+    startup_timeout: float = parameter(
+        30.0, gt=0, le=_DAY, unit="seconds", help="until it has answered its first commands"
+    )
+    command_timeout: float = parameter(
+        30.0, gt=0, le=_DAY, unit="seconds", help="for any other command but a move"
+    )
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+    @field_validator("command")
+    @classmethod
+    def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
+        if not command[0].strip():
+            raise ValueError("the first word of a command is a program")
+        if any("\0" in word for word in command):
+            raise ValueError("a command holds no null characters")
+        return command
+
+    @field_validator("startup")
+    @classmethod
+    def _single_lines(cls, commands: tuple[str, ...]) -> tuple[str, ...]:
+        for text in commands:
+            if not text.strip() or not text.isprintable() or "#" in text:
+                raise ValueError(
+                    f"a GTP command is one line of printable text without comments, not {text!r}"
+                )
+            if text.split()[0].isdigit():
+                raise ValueError(f"a GTP command is written without an identity number: {text!r}")
+        return commands
+
+    @field_validator("cwd")
+    @classmethod
+    def _is_a_folder(cls, folder: str) -> str:
+        if folder and not Path(folder).expanduser().is_dir():
+            raise ValueError(f"{folder} is no folder")
+        return folder
+
+    @property
+    def called(self) -> str:
+        """What messages call the engine."""
+        return f"engine '{self.name or Path(self.command[0]).name}'"
+
+    def filled(self, *, seed: int, board_size: int, komi: float) -> tuple[list[str], list[str]]:
+        """Return the command and the start-up commands with their placeholders filled in."""
+        # Not str.format: commands may hold braces of their own, such as JSON.
+        values = (str(engine_seed(seed)), str(board_size), f"{komi:g}")
+
+        def fill(text: str) -> str:
+            for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
+                text = text.replace(placeholder, value)
+            return text
+
+        return [fill(word) for word in self.command], [fill(text) for text in self.startup]
+
+    def folder(self) -> Path | None:
+        """Return the working directory, or None."""
+        return Path(self.cwd).expanduser() if self.cwd else None
+
+
+class GtpParameters(EngineParameters):
+    """How an engine plays."""
+
+    restart: Literal["game", "never"] = parameter(
+        "game",
+        help="a process for each game, or one for all of them, told to clear the board",
+    )
+    move_timeout: float = parameter(
+        600.0, gt=0, le=_DAY, unit="seconds", help="for a move when the clock sets no limit"
+    )
+    rules: Literal["told", "own"] = parameter(
+        "told", help="whether an engine that knows kata-set-rules is told the rules"
+    )
+    handicap: Literal["moves", "announced"] = parameter(
+        "moves",
+        help="handicap stones as moves, White's compensation in the komi; or announced by "
+        "set_free_handicap, and the engine compensates by its own rules",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.restart == "never":
+            used = [p for p in PLACEHOLDERS if any(p in word for word in self.command)]
+            if used:
+                raise ValueError(
+                    f"{used[0]} in the command needs a process for each game: restart = 'game'; "
+                    "or put it into a command of startup"
+                )
+        return self
+
+
+def engine_seed(seed: int) -> int:
+    """Return a seed that any engine can read, from 1 to 2147483647 (0 often means the time)."""
+    return seed % _MOST_SEED + 1

@@ -1,0 +1,240 @@
+"""Light playouts: uniformly random moves that fill no own eye, until both players pass.
+
+The moves are drawn among the legal ones (simple ko, no suicide) that do not fill an eye of the
+mover, each with the same probability; only if there is none does the player pass. At the end every
+empty point has stones of one colour round it, or is shared, so counting is one look at each point.
+
+What makes it fast: neighbours are updated without asking what they are (see `rules.settle`), and
+the next random number is computed before the present candidate is judged, so that it is at hand
+when the processor has mispredicted the judgement. On 9x9 either is worth a tenth or more.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.kernels import kernel, part
+from miai_go.kernels.rules import (
+    AROUND,
+    BORDER,
+    GAMMA,
+    HEADER,
+    KO,
+    LISTED,
+    ONE_EMPTY,
+    RECORD,
+    SIZE,
+    STRIDE,
+    Int,
+    Words,
+    alive,
+    area,
+    capture,
+    credit,
+    dead,
+    debit,
+    scramble,
+    settle,
+)
+
+_32 = np.uint64(32)
+LISTED_0 = HEADER + LISTED
+
+
+@part
+def upper_half(state: np.uint64) -> Int:
+    """Return the 32 random bits that belong to a state of the generator."""
+    return np.int64(scramble(state) >> _32)
+
+
+@part
+def list_empty(b: Words) -> int:
+    """List the empty points in the LISTED words; return how many they are."""
+    size = b[SIZE]
+    n = 0
+    p = HEADER + RECORD * (size + 2)
+    for _row in range(size):
+        for _column in range(size):
+            b[LISTED_0 + RECORD * n] = p
+            n += b[p] == 0
+            p += RECORD
+        p += RECORD
+    return n
+
+
+@part
+def true_eye(b: Words, p: Int, c: Int) -> bool:
+    """Say whether `p`, all of whose neighbours are stones of `c` or border, is a true eye.
+
+    At most one of the diagonal points may be hostile, and none at the edge.
+    """
+    stride = b[STRIDE]
+    hostile = 0
+    edge = 0
+    for q in (
+        np.uint32(p - stride - 8),
+        np.uint32(p - stride + 8),
+        np.uint32(p + stride - 8),
+        np.uint32(p + stride + 8),
+    ):
+        hostile += b[q] & 3 == 3 - c
+        edge |= b[q] & 3 == BORDER
+    return hostile + edge < 2
+
+
+@part
+def fills_eye(b: Words, p: Int, c: Int) -> bool:
+    """Say whether a move of `c` at `p` fills an eye of his own."""
+    return bool((b[p + AROUND] >> (4 * c - 4)) & 7 == 4) and true_eye(b, p, c)
+
+
+@part
+def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.uint64]) -> int:
+    """Play on `b` from `c` to move until two passes in a row; return the number of moves.
+
+    `passes` is how many passes went before. Move i goes into `record[i]` as point plus colour, or
+    colour alone for a pass; the length of `record` is the limit where a playout is broken off.
+    Prisoners and hash are not kept, and ko only for the playout.
+    """
+    stride = b[STRIDE]
+    ko = b[KO]
+    n: Int = list_empty(b)
+    moves = 0
+    state = rng[0] + GAMMA
+    bits = upper_half(state)
+    while passes < 2 and moves < len(record):
+        record[moves] = c
+        passes += 1
+        o = 3 - c
+        mine = 4 * c - 4
+        candidates = n
+        while candidates > 0:
+            slot = LISTED_0 + RECORD * ((bits * candidates) >> 32)
+            state += GAMMA
+            bits = upper_half(state)
+            candidates -= 1
+            top = LISTED_0 + RECORD * candidates
+            p = np.int64(b[slot])
+            b[slot] = b[top]
+            around = b[p + AROUND]
+            if p + c == ko or ((around >> mine) & 7 == 4 and true_eye(b, p, c)):
+                b[top] = p
+                continue
+            n0 = np.uint32(p - stride)
+            n1 = np.uint32(p - 8)
+            n2 = np.uint32(p + 8)
+            n3 = np.uint32(p + stride)
+            c0 = np.int64(b[n0])
+            c1 = np.int64(b[n1])
+            c2 = np.int64(b[n2])
+            c3 = np.int64(b[n3])
+            debit(b, c0, c1, c2, c3)
+            takes = dead(b, o, c0) | dead(b, o, c1) | dead(b, o, c2) | dead(b, o, c3)
+            if around < ONE_EMPTY and not (
+                takes | alive(b, c, c0) | alive(b, c, c1) | alive(b, c, c2) | alive(b, c, c3)
+            ):
+                credit(b, c0, c1, c2, c3)
+                b[top] = p
+                continue
+            n -= 1
+            b[top] = b[LISTED_0 + RECORD * n]
+            settle(b, p, c, n0, n1, n2, n3, c0, c1, c2, c3)
+            ko = 0
+            if takes:
+                listed = n
+                n = capture(b, o, n, n0, n1, n2, n3)
+                if n == listed + 1 and (around >> (4 * o - 4)) & 7 == 4:
+                    ko = b[LISTED_0 + RECORD * listed] + o
+            record[moves] = p + c
+            passes = 0
+            break
+        moves += 1
+        if passes > 0:
+            ko = 0
+        c = o
+    rng[0] = state
+    return moves
+
+
+@part
+def copy_words(b: Words, start: Words) -> None:
+    """Make `b` equal to `start`, of the same length."""
+    for i in range(len(start)):
+        b[i] = start[i]
+
+
+@part
+def own_finished(b: Words, owner: NDArray[np.int8]) -> int:
+    """Do what `rules.area` does on a board where every empty point has only stones round it."""
+    size = b[SIZE]
+    total = 0
+    i = 0
+    p = HEADER + RECORD * (size + 2)
+    for _row in range(size):
+        for _column in range(size):
+            what = b[p] & 3
+            if what == 0:
+                around = b[p + AROUND]
+                what = (around & 7 == 4) + 2 * ((around >> 4) & 7 == 4)
+            owns = (what == 1) - (what == 2)
+            owner[i] = owns
+            total += owns
+            i += 1
+            p += RECORD
+        p += RECORD
+    return total
+
+
+@part
+def playout_score(
+    b: Words,
+    c: Int,
+    passes: int,
+    record: Words,
+    rng: NDArray[np.uint64],
+    owner: NDArray[np.int8],
+    stack: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Play a light playout on `b`; return Black's area minus White's, and the number of moves.
+
+    After two passes that is the area as it stands, and no move.
+    """
+    moves = light_playout(b, c, passes, record, rng) if passes < 2 else 0
+    if moves == 0 or moves == len(record):
+        return area(b, owner, stack), moves
+    return own_finished(b, owner), moves
+
+
+@kernel
+def playouts(
+    start: Words,
+    b: Words,
+    c: Int,
+    passes: int,
+    count: int,
+    komi: float,
+    record: Words,
+    rng: NDArray[np.uint64],
+    owner: NDArray[np.int8],
+    stack: NDArray[np.int32],
+    owned: NDArray[np.int64],
+) -> tuple[int, int, int, int]:
+    """Play `count` light playouts from the position `start`, with `c` to move.
+
+    Adds to `owned` how often Black minus how often White owned each point. Returns Black's wins,
+    draws, the sum of Black's area minus White's without komi, and the sum of moves. `b` holds the
+    last playout's final position, and `record` its moves.
+    """
+    wins = 0
+    draws = 0
+    total = 0
+    length = 0
+    for _ in range(count):
+        copy_words(b, start)
+        score, moves = playout_score(b, c, passes, record, rng, owner, stack)
+        for i in range(len(owned)):
+            owned[i] += owner[i]
+        wins += score > komi
+        draws += score == komi
+        total += score
+        length += moves
+    return wins, draws, total, length

@@ -1,0 +1,58 @@
+"""Openings from SGF files: the opening reader ``sgf`` of Go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from miai.plugins.parameters import Parameters, parameter
+from miai_go.game import GoGame
+from miai_go.sgf import SgfError, SgfGame, SgfLine, read_file
+
+
+class SgfOpeningParameters(Parameters):
+    """Which lines of an SGF file are openings, and how long they are."""
+
+    variations: bool = parameter(
+        False, help="Whether every variation is an opening, or the main line of each game only"
+    )
+    plies: int | None = parameter(
+        None, ge=1, unit="plies", help="Most moves taken of each; default: all"
+    )
+
+
+class SgfOpenings:
+    """Reads openings from SGF: one for each game of the file, or one for each variation.
+
+    Set-up stones are no actions: they must be the starting position of the game itself, which its
+    parameters `black_stones`, `white_stones`, `handicap` and `first_player` give.
+    """
+
+    def __init__(self, game: GoGame, parameters: SgfOpeningParameters | None = None) -> None:
+        self.game = game
+        self.parameters = parameters or SgfOpeningParameters()
+
+    def read(self, path: Path) -> list[list[int]]:
+        """Return the openings of a file, each once, in the file's order.
+
+        Raises:
+          SgfError: the file is malformed, or a line is not legal in the game or ends it.
+        """
+        openings: list[list[int]] = []
+        known: set[tuple[int, ...]] = set()
+        for game in read_file(path):
+            for line in game.lines() if self.parameters.variations else [game.main_line()]:
+                actions = self._opening(game, line)
+                if tuple(actions) not in known:
+                    known.add(tuple(actions))
+                    openings.append(actions)
+        return openings
+
+    def _opening(self, game: SgfGame, line: SgfLine) -> list[int]:
+        state = game.replay(self.game, line, plies=self.parameters.plies)
+        if state.is_terminal():
+            raise SgfError(
+                "the opening ends the game; leave something to play, or set plies",
+                source=game.source,
+                place=line.place,
+            )
+        return state.history()

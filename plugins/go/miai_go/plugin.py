@@ -1,0 +1,112 @@
+"""The plugin's entry point: names its components by import path and imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai.plugins.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Registry
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add the game of Go and what belongs to it."""
+    registry.add(
+        "game",
+        "go",
+        "miai_go.game:GoGame",
+        parameters="miai_go.parameters:GoParameters",
+        summary="Go on boards of 1 to 25, under Tromp-Taylor, Chinese, Japanese or AGA rules",
+    )
+    _add_players(registry)
+    _add_judges(registry)
+    _add_files(registry)
+
+
+def _add_players(registry: Registry) -> None:
+    registry.add(
+        "agent",
+        "fast-random",
+        "miai_go.agents:FastRandomAgent",
+        summary="Plays at random, but fills no eye of its own",
+        game="go",
+    )
+    registry.add(
+        "agent",
+        "gtp",
+        "miai_go.gtp.agent:GtpAgent",
+        parameters="miai_go.gtp.agent:GtpParameters",
+        summary="Any external engine that speaks the Go Text Protocol",
+        game="go",
+    )
+    registry.add(
+        "search",
+        "mcts",
+        "miai_go.search:GoMcts",
+        parameters="miai_go.search:GoMctsParameters",
+        summary="Compiled Monte Carlo tree search: UCT with optional RAVE, light playouts",
+        game="go",
+    )
+    registry.add(
+        "evaluator",
+        "random-rollout",
+        "miai_go.evaluator:GoRollouts",
+        parameters="miai_go.evaluator:GoRolloutParameters",
+        summary="Mean result of compiled light playouts",
+        game="go",
+    )
+
+
+def _add_judges(registry: Registry) -> None:
+    registry.declare_kind(
+        "go.dead-stones",
+        summary="Finds the dead stones at the end of play; factory(game, parameters) -> "
+        "miai_go.dead_stones.DeadStoneJudge",
+    )
+    registry.add(
+        "go.dead-stones",
+        "none",
+        "miai_go.dead_stones:NoDeadStones",
+        summary="Every stone is alive",
+    )
+    registry.add(
+        "go.dead-stones",
+        "playouts",
+        "miai_go.dead_stones:PlayoutJudge",
+        parameters="miai_go.dead_stones:PlayoutJudgeParameters",
+        summary="A chain is dead when most random games lose it",
+    )
+    registry.add(
+        "go.dead-stones",
+        "gtp",
+        "miai_go.gtp.status:GtpJudge",
+        parameters="miai_go.gtp.parameters:EngineParameters",
+        summary="What an engine lists as dead (final_status_list), such as GNU Go",
+    )
+
+
+def _add_files(registry: Registry) -> None:
+    registry.add(
+        "record-format",
+        "sgf",
+        "miai_go.sgf_write:SgfRecords",
+        summary="Smart Game Format: moves, rules, result, clock, statistics as comments",
+        game="go",
+    )
+    registry.add(
+        "opening-reader",
+        "sgf",
+        "miai_go.openings:SgfOpenings",
+        parameters="miai_go.openings:SgfOpeningParameters",
+        summary="Openings from SGF: main lines, or every variation",
+        game="go",
+    )
+    registry.add(
+        "renderer",
+        "go",
+        "miai_go.render:GoRenderer",
+        summary="Board with coordinates, star points and the last move marked",
+        game="go",
+    )

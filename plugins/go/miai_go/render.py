@@ -1,0 +1,89 @@
+"""Boards as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.coordinates import COLUMNS
+from miai_go.phases import Phase
+
+if TYPE_CHECKING:
+    from miai.game import Game
+    from miai.information import PlayerView
+    from miai_go.state import GoState
+
+STONES: Final = ".XO"
+"""Empty, Black, White; dead stones are lower case."""
+
+_TASKS: Final = {
+    Phase.PLAY: "to play",
+    Phase.PROPOSE: "to propose dead stones",
+    Phase.REPLY: "to accept or resume",
+}
+
+
+def draw(
+    stones: NDArray[np.int8],
+    *,
+    last: int | None = None,
+    dead: tuple[int, ...] = (),
+    stars: tuple[int, ...] = (),
+) -> str:
+    """Return a board with coordinates, highest row first: X Black, O White, + star points.
+
+    Args:
+      stones: int8 of shape (size, size); row 0 is drawn lowest.
+      last: the action to put in parentheses; a pass is not shown.
+      dead: points of stones that are drawn in lower case.
+      stars: points to mark where they are empty.
+    """
+    size = len(stones)
+    header = "   " + " ".join(COLUMNS[:size])
+    lines = [header]
+    for row in reversed(range(size)):
+        cells = " "
+        for column in range(size):
+            point = row * size + column
+            cells += _cell(int(stones[row, column]), point in dead, point in stars)
+            cells += "(" if point + 1 == last and column + 1 < size else " "
+            if point == last:
+                cells = f"{cells[:-1]})"
+        if last is not None and last == row * size:
+            cells = "(" + cells[1:]
+        lines.append(f"{row + 1:2}{cells}{row + 1}")
+    lines.append(header)
+    return "\n".join(lines)
+
+
+def _cell(stone: int, dead: bool, star: bool) -> str:
+    if stone == 0:
+        return "+" if star else STONES[0]
+    return STONES[stone].lower() if dead else STONES[stone]
+
+
+def describe(state: GoState) -> str:
+    """Return a state as text: the board, and who is to do what, or the result."""
+    result = state.result_to_string()  # settles which stones are dead
+    last = state.last_action
+    picture = draw(state.board.stones(), last=last, dead=state.dead, stars=state.game.star_points)
+    by_black, by_white = state.board.captures
+    taken = f"captured: Black {by_black}, White {by_white}"
+    if state.phase == Phase.OVER:
+        return f"{picture}\n{result}; {taken}"
+    name = state.game.info.player_names[state.to_move].capitalize()
+    after = "" if last is None else f" after {state.action_to_string(last)}"
+    return f"{picture}\n{name} {_TASKS[state.phase]}{after}; {taken}"
+
+
+class GoRenderer:
+    """The renderer of Go: the board with coordinates, star points and the last move marked."""
+
+    def __init__(self, game: Game, parameters: object = None) -> None:
+        self.game = game
+
+    def render(self, view: PlayerView) -> str:
+        """Return the position of a view, with who is to move and the prisoners."""
+        return str(view.state)

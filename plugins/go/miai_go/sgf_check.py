@@ -1,0 +1,175 @@
+"""What is checked of SGF bytes before they are parsed: limits, charset, brackets."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+from typing import Final
+
+from miai.errors import InvalidStateError
+
+MAX_FILE_BYTES: Final = 4 * 1024 * 1024
+MAX_NODES: Final = 200_000
+MAX_VALUES: Final = 500_000
+MAX_DEPTH: Final = 1_000
+"""Deepest nesting of variations."""
+MAX_VALUE_BYTES: Final = 256 * 1024
+"""Longest property value."""
+
+CHARSETS: Final = frozenset(
+    {
+        "ascii",
+        "utf-8",
+        *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+        *(f"cp125{part}" for part in range(9)),
+        "cp932",
+        "cp936",
+        "cp949",
+        "cp950",
+        "gbk",
+        "gb2312",
+        "gb18030",
+        "big5",
+        "big5hkscs",
+        "shift_jis",
+        "euc_jp",
+        "euc_kr",
+        "iso2022_jp",
+        "koi8-r",
+        "koi8-u",
+    }
+)
+"""Charsets that a CA property may name, as Python's codecs call them."""
+
+_TOKEN = re.compile(rb"\[(?P<value>(?:[^\\\]]++|\\.)*+)(?P<end>\]?)|[();]", re.DOTALL)
+
+
+class SgfError(InvalidStateError):
+    """An SGF file that is malformed, too large or not playable.
+
+    Attributes:
+      source: the file's name.
+      place: where in it: a line or a node; empty for the whole file.
+    """
+
+    def __init__(self, cause: str, *, source: str, place: str = "") -> None:
+        super().__init__(": ".join(part for part in (source, place, cause) if part))
+        self.source = source
+        self.place = place
+
+
+def read_bytes_of(path: Path) -> bytes:
+    """Return the bytes of a file of at most `MAX_FILE_BYTES`. Raises `SgfError`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise SgfError(f"cannot be read: {error.strerror}", source=str(path)) from error
+
+
+def check(data: bytes, *, source: str) -> None:
+    """Check SGF bytes against the limits of this module.
+
+    Raises:
+      SgfError: a limit is exceeded, a bracket is not closed, or there is a null byte.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise SgfError(f"larger than {MAX_FILE_BYTES} bytes; split the file", source=source)
+    null = data.find(b"\0")
+    if null >= 0:
+        raise SgfError(
+            "holds a null byte: it is binary, or UTF-16; save it as UTF-8",
+            source=source,
+            place=_line(data, null),
+        )
+    _check_tokens(data, source)
+
+
+def _check_tokens(data: bytes, source: str) -> None:
+    depth = nodes = trees = values = 0
+    for token in _TOKEN.finditer(data):
+        head = token[0][:1]
+        if head == b"[":
+            values += 1
+            _check_value(token, data, source)
+        elif head == b";":
+            nodes += 1
+        elif head == b"(":
+            trees += 1
+            depth += 1
+        elif depth:
+            depth -= 1
+        for count, limit, what in (
+            (nodes, MAX_NODES, "nodes"),
+            (trees, MAX_NODES, "variations"),
+            (values, MAX_VALUES, "property values"),
+            (depth, MAX_DEPTH, "variations inside each other"),
+        ):
+            if count > limit:
+                raise SgfError(
+                    f"more than {limit} {what}; split the file",
+                    source=source,
+                    place=_line(data, token.start()),
+                )
+    if depth:
+        raise SgfError(
+            f"{depth} of its '(' are not closed; the file may be cut short",
+            source=source,
+            place=_line(data, len(data)),
+        )
+
+
+def _check_value(token: re.Match[bytes], data: bytes, source: str) -> None:
+    place = token.start()
+    if not token["end"]:
+        raise SgfError(
+            "a property value's '[' is not closed", source=source, place=_line(data, place)
+        )
+    if len(token["value"]) > MAX_VALUE_BYTES:
+        raise SgfError(
+            f"a property value longer than {MAX_VALUE_BYTES} bytes",
+            source=source,
+            place=_line(data, place),
+        )
+
+
+def charset_of(data: bytes, named: bytes | None, *, source: str) -> str:
+    """Return the charset of SGF bytes, as Python's codecs call it.
+
+    Args:
+      named: the root's CA property; None where it has none. Then the file is UTF-8 where it is
+        valid as that, else ISO-8859-1, the standard's default.
+
+    Raises:
+      SgfError: the charset is unknown, or the bytes are not in it.
+    """
+    if named is None:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "iso8859-1"
+        return "utf-8"
+    name = named.strip()[:40].decode("ascii", "replace")
+    try:
+        charset = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        charset = ""
+    if charset not in CHARSETS:
+        raise SgfError(
+            f"the charset CA[{name}] is not one of SGF files; save the file as UTF-8",
+            source=source,
+        )
+    try:
+        data.decode(charset)
+    except UnicodeDecodeError as error:
+        raise SgfError(
+            f"is not text of the charset CA[{name}]: {error.reason}",
+            source=source,
+            place=_line(data, error.start),
+        ) from error
+    return charset
+
+
+def _line(data: bytes, position: int) -> str:
+    return f"line {data.count(10, 0, position) + 1}"

@@ -1,0 +1,253 @@
+"""Kuhn poker: the deal, the pot, who sees what, and its value by two independent ways."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import miai
+from miai import Observation, Player, State
+from miai.errors import IllegalActionError, InvalidActionError
+
+GAME = miai.load_game("kuhn_poker")
+VALUE = Fraction(-1, 18)
+
+Strategy = Callable[[str], Fraction]
+"""The probability of a bet in an information state."""
+
+
+def play(*texts: str) -> State:
+    state = GAME.new_initial_state()
+    for text in texts:
+        state.apply_action(state.string_to_action(text))
+    return state
+
+
+def states(state: State | None = None) -> Iterator[State]:
+    state = state or GAME.new_initial_state()
+    yield state
+    for action in state.legal_actions():
+        yield from states(state.child(action))
+
+
+# -- rules ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("moves", "returns"),
+    [
+        ("K J pass pass", (1, -1)),
+        ("J K pass pass", (-1, 1)),
+        ("Q J bet bet", (2, -2)),
+        ("Q K bet bet", (-2, 2)),
+        ("J K bet pass", (1, -1)),
+        ("K J pass bet pass", (-1, 1)),
+        ("K J pass bet bet", (2, -2)),
+        ("J Q pass bet bet", (-2, 2)),
+    ],
+)
+def test_the_pot_goes_to_the_right_player(moves: str, returns: tuple[float, float]) -> None:
+    state = play(*moves.split())
+    assert state.is_terminal()
+    assert state.returns() == returns
+
+
+def test_counts_of_the_tree() -> None:
+    """6 deals with 5 endings each, and 12 information states of the players."""
+    all_states = list(states())
+    assert sum(state.is_terminal() for state in all_states) == 6 * 5
+    assert sum(state.is_chance_node() for state in all_states) == 1 + 3
+    movers = [s for s in all_states if s.current_player() >= 0]
+    assert len(movers) == 6 * 4
+    assert len({s.information_state_string(s.current_player()) for s in movers}) == 12
+
+
+def test_the_deal_is_chance_without_a_card_twice() -> None:
+    state = play()
+    assert state.current_player() == Player.CHANCE
+    assert state.chance_outcomes() == [(2, 1 / 3), (3, 1 / 3), (4, 1 / 3)]
+    state.apply_action(3)
+    assert state.chance_outcomes() == [(2, 1 / 2), (4, 1 / 2)]
+    with pytest.raises(IllegalActionError, match=r"action 3 \(Q\)"):
+        state.apply_action(3)
+    with pytest.raises(InvalidActionError, match="from 0 to 4, got 5"):
+        state.apply_action(5)
+
+
+def test_actions_have_names_that_do_not_depend_on_the_position() -> None:
+    for state in states():
+        names = [state.action_to_string(action) for action in range(5)]
+        assert names == ["pass", "bet", "J", "Q", "K"]
+
+
+def test_players_see_their_own_card_when_both_are_dealt() -> None:
+    assert [play(*moves).observation(p) for moves in ((), "K") for p in (0, 1)] == [None] * 4
+    state = play("K", "J")
+    assert state.observation(0) == Observation(0, Player.CHANCE, None, {"card": "K"}, (0, 1))
+    assert state.observation(1) == Observation(1, Player.CHANCE, None, {"card": "J"})
+
+
+def test_bets_are_seen_by_both_and_cards_are_not_shown_at_the_end() -> None:
+    state = play("K", "J", "bet")
+    assert state.observation(0) == Observation(0, 0, 1)
+    assert state.observation(1) == Observation(1, 0, 1, None, (0, 1))
+    state = play("K", "J", "bet", "bet")
+    assert state.observation(1) == Observation(1, 1, 1)
+    assert [state.information_state_string(player) for player in (0, 1)] == ["Kbb", "Jbb"]
+
+
+def test_the_tensor_shows_the_own_card_and_the_betting() -> None:
+    state = play("K", "J", "pass", "bet")
+    assert state.observation_tensor(0).tolist() == [0, 0, 1, 1, 0, 0, 1, 0, 0]
+    assert state.observation_tensor(1).tolist() == [1, 0, 0, 1, 0, 0, 1, 0, 0]
+    assert not play("K").observation_tensor(0).any()
+
+
+def test_every_history_is_that_of_openspiel() -> None:
+    spiel: Any = pytest.importorskip("pyspiel")
+    start = spiel.load_game("kuhn_poker").new_initial_state()
+    for state in states():
+        theirs = start.clone()
+        for ply, action in enumerate(state.history()):
+            theirs.apply_action(action - 2 if ply < 2 else action)  # their cards are 0 to 2
+        assert theirs.current_player() == state.current_player()
+        assert tuple(theirs.returns()) == state.returns()
+        if state.is_chance_node():
+            cards = {card + 2: probability for card, probability in theirs.chance_outcomes()}
+            assert cards == pytest.approx(dict(state.chance_outcomes()))
+        else:
+            assert theirs.legal_actions() == state.legal_actions()
+
+
+# -- value ------------------------------------------------------------------------------------
+
+
+def first_player(alpha: Fraction) -> Strategy:
+    """Kuhn's equilibrium strategies of the first player, 0 <= alpha <= 1/3."""
+    bets = {"J": alpha, "K": 3 * alpha, "Qpb": alpha + Fraction(1, 3), "Kpb": Fraction(1)}
+    return lambda state: bets.get(state, Fraction(0))
+
+
+def second_player() -> Strategy:
+    """Kuhn's equilibrium strategy of the second player."""
+    third, one = Fraction(1, 3), Fraction(1)
+    bets = {"Jp": third, "Kp": one, "Qb": third, "Kb": one}
+    return lambda state: bets.get(state, Fraction(0))
+
+
+def best_response(player: int, strategy: Strategy) -> Fraction:
+    """Return what `player` gains at best against the other's strategy, exactly."""
+
+    def best(reached: list[tuple[State, Fraction]]) -> Fraction:
+        """Of all states that are reached, with the probability that the others reach them."""
+        total = Fraction(0)
+        alike: dict[str, list[tuple[State, Fraction]]] = defaultdict(list)
+        while reached:
+            state, weight = reached.pop()
+            if state.is_terminal():
+                total += weight * Fraction(state.returns()[player])
+            elif state.current_player() == player:
+                alike[state.information_state_string(player)].append((state, weight))
+            else:
+                reached += [(child, weight * p) for child, p in moves(state, strategy)]
+        for choice in alike.values():
+            total += max(best([(s.child(a), weight) for s, weight in choice]) for a in (0, 1))
+        return total
+
+    return best([(GAME.new_initial_state(), Fraction(1))])
+
+
+def moves(state: State, strategy: Strategy) -> list[tuple[State, Fraction]]:
+    """Return what chance or the other player does, with its probability."""
+    if state.is_chance_node():
+        outcomes = state.chance_outcomes()
+        return [(state.child(card), Fraction(1, len(outcomes))) for card, _ in outcomes]
+    bet = strategy(state.information_state_string(state.current_player()))
+    return [(state.child(0), 1 - bet), (state.child(1), bet)]
+
+
+@pytest.mark.parametrize("alpha", [Fraction(0), Fraction(1, 7), Fraction(1, 3)])
+def test_kuhns_equilibrium_proves_the_value(alpha: Fraction) -> None:
+    """Neither side can do better against it, so it is worth exactly -1/18 to the first player."""
+    assert best_response(1, first_player(alpha)) == -VALUE
+    assert best_response(0, second_player()) == VALUE
+
+
+def test_another_strategy_can_be_exploited() -> None:
+    assert best_response(1, first_player(Fraction(1, 2))) > -VALUE
+    assert best_response(0, lambda state: Fraction(1)) > VALUE
+
+
+def test_the_linear_program_of_the_sequence_form_has_the_value() -> None:
+    """D. Koller, N. Megiddo, B. von Stengel: "Fast algorithms for finding randomized strategies
+    in game trees", STOC 1994: max f'p over p, x >= 0 with E x = e and F'p <= A'x.
+    """
+    optimize: Any = pytest.importorskip("scipy.optimize")
+    payoffs: dict[tuple[Sequence, Sequence], float] = defaultdict(float)
+    parents: tuple[dict[str, Sequence], dict[str, Sequence]] = ({}, {})
+    collect(GAME.new_initial_state(), (), (), 1.0, payoffs, parents)
+    rows, columns = (sequences(of) for of in parents)
+    a = np.zeros((len(rows), len(columns)))
+    for (x, y), payoff in payoffs.items():
+        a[rows.index(x), columns.index(y)] = payoff
+    e, f = (constraints(of, all_of) for of, all_of in zip(parents, (rows, columns), strict=True))
+    unit_e, unit_f = np.eye(len(e))[0], np.eye(len(f))[0]
+    solved = optimize.linprog(
+        c=np.concatenate([np.zeros(len(rows)), -unit_f]),
+        A_ub=np.hstack([-a.T, f.T]),
+        b_ub=np.zeros(len(columns)),
+        A_eq=np.hstack([e, np.zeros((len(e), len(f)))]),
+        b_eq=unit_e,
+        bounds=[(0, None)] * len(rows) + [(None, None)] * len(f),
+    )
+    assert solved.status == 0
+    assert -solved.fun == pytest.approx(float(VALUE), abs=1e-9)
+
+
+Sequence = tuple[str, int] | tuple[()]
+"""A player's last information state and what it did there; empty before its first action."""
+
+
+def collect(
+    state: State,
+    x: Sequence,
+    y: Sequence,
+    chance: float,
+    payoffs: dict[tuple[Sequence, Sequence], float],
+    parents: tuple[dict[str, Sequence], dict[str, Sequence]],
+) -> None:
+    """Sum the first player's payoffs by sequences, and note what leads to information states."""
+    if state.is_terminal():
+        payoffs[x, y] += chance * state.returns()[0]
+        return
+    if state.is_chance_node():
+        for card, probability in state.chance_outcomes():
+            collect(state.child(card), x, y, chance * probability, payoffs, parents)
+        return
+    mover = state.current_player()
+    known = state.information_state_string(mover)
+    parents[mover][known] = (x, y)[mover]
+    for action in state.legal_actions():
+        after = (known, action)
+        own_x, own_y = (after, y) if mover == 0 else (x, after)
+        collect(state.child(action), own_x, own_y, chance, payoffs, parents)
+
+
+def sequences(parents: dict[str, Sequence]) -> list[Sequence]:
+    return [(), *((known, action) for known in parents for action in (0, 1))]
+
+
+def constraints(parents: dict[str, Sequence], all_of: list[Sequence]) -> Any:
+    """Return the rows: the empty sequence has weight 1, and weights part at information states."""
+    matrix = np.zeros((1 + len(parents), len(all_of)))
+    matrix[0, 0] = 1
+    for row, (known, parent) in enumerate(parents.items(), 1):
+        matrix[row, all_of.index(parent)] = -1
+        for action in (0, 1):
+            matrix[row, all_of.index((known, action))] = 1
+    return matrix

@@ -1,0 +1,189 @@
+"""Phantom tic-tac-toe: who is told what, and the tree against OpenSpiel's."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import miai
+from miai import Observation, PlayerView, State
+from miai.render import renderer_for
+
+GAME = miai.load_game("phantom_tic_tac_toe")
+
+
+def play(*actions: int) -> State:
+    state = GAME.new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return state
+
+
+def test_both_are_told_that_the_game_begins() -> None:
+    state = play()
+    assert state.observation(0) == Observation(0, legal_actions=tuple(range(9)))
+    assert state.observation(1) == Observation(1)
+
+
+def test_a_placement_that_stands_is_told_without_its_cell() -> None:
+    state = play(4)
+    assert state.observation(0) == Observation(0, 0, 4, {"stood": True})
+    assert state.observation(1) == Observation(1, 0, None, None, tuple(range(9)))
+
+
+def test_a_refusal_is_told_to_the_mover_only_who_tries_again() -> None:
+    state = play(4, 4)
+    assert str(state) == "...\n.x.\n..."
+    assert state.current_player() == 1
+    assert state.observation(0) is None
+    left = (0, 1, 2, 3, 5, 6, 7, 8)
+    assert state.observation(1) == Observation(1, 1, 4, {"stood": False}, left)
+    assert state.information_state_string(0) == play(4).information_state_string(0)
+
+
+def test_the_refused_cell_stays_known_to_be_taken() -> None:
+    state = play(4, 4, 0)
+    assert 4 not in play(4, 4, 0, 1).legal_actions()
+    assert 4 in play(4, 0, 1).legal_actions()  # o never tried it
+    assert state.observation(0) == Observation(0, 1, None, None, (0, 1, 2, 3, 5, 6, 7, 8))
+
+
+def test_the_end_is_told_to_both() -> None:
+    state = play(0, 3, 1, 4, 2)
+    assert state.is_terminal()
+    assert state.returns() == (1.0, -1.0)
+    assert state.observation(0) == Observation(0, 0, 2, {"stood": True, "result": "x wins"})
+    assert state.observation(1) == Observation(1, 0, None, {"result": "x wins"})
+
+
+def test_information_states_in_words() -> None:
+    state = play(4, 4, 0, 0)
+    assert state.information_state_string(0) == "x: b2 . a3?"
+    assert state.information_state_string(1) == "o: . b2? a3"
+
+
+@given(seed=st.integers(0, 2**32))
+def test_legal_actions_are_what_the_mover_does_not_know_to_be_taken(seed: int) -> None:
+    """By the mover's observations alone: neither its own marks nor what was refused."""
+    rng = random.Random(seed)
+    state = play()
+    taken: tuple[set[int], set[int]] = (set(), set())
+    while not state.is_terminal():
+        mover = state.current_player()
+        assert state.legal_actions() == [a for a in range(9) if a not in taken[mover]]
+        action = rng.choice(state.legal_actions())
+        state.apply_action(action)
+        taken[mover].add(action)  # its own now, or refused
+    assert len(state.history()) <= GAME.max_game_length()
+
+
+def test_the_longest_game_has_seventeen_actions() -> None:
+    """Whoever moves bumps into every mark of the other that it can, and nobody wins early."""
+    state = play()
+    for cell in (0, 1, 2, 4, 3, 5, 7, 6, 8):
+        mover = state.current_player()
+        for taken in state.history():
+            board = str(state).replace("\n", "")
+            if board[taken] == "ox"[mover] and state.is_legal(taken):
+                state.apply_action(taken)
+        state.apply_action(cell)
+    assert state.is_terminal()
+    assert state.returns() == (0.0, 0.0)
+    assert len(state.history()) == GAME.max_game_length() == 17
+
+
+def test_keys_forget_the_order_of_moves_and_nothing_else() -> None:
+    assert play(0, 4, 8).key() == play(8, 4, 0).key()
+    assert play(0, 4, 8).key() != play(0, 0, 4, 8).key()  # o knows more
+    assert play(0, 4, 8).key() != play(4, 0, 8).key()
+
+
+def test_the_tensor_shows_what_the_player_knows() -> None:
+    state = play(4, 4, 0)
+    x, o = state.observation_tensor(0), state.observation_tensor(1)
+    assert [plane.sum() for plane in x] == [8, 1, 0]
+    assert [plane.sum() for plane in o] == [7, 1, 1]
+    assert x[1, 1, 1] == o[2, 1, 1] == o[1, 0, 0] == 1
+
+
+def test_counts_of_histories() -> None:
+    """9 first placements; then 9 tries of which one is refused; after that by hand."""
+    counts = [0] * 5
+    frontier = [play()]
+    while frontier:
+        state = frontier.pop()
+        depth = state.move_number()
+        counts[depth] += 1
+        if depth < 4:
+            frontier.extend(state.child(action) for action in state.legal_actions())
+    # Depth 3: after a refusal o has 8 cells left, all free; else x has 8 cells, one held by o.
+    # Depth 4: a third action that stood leaves o with 8 cells (72 * 7) or, after a refusal, x
+    # with 8 (9 * 8); one that was refused leaves x with 7.
+    stood, refused = 9 * 8, 9
+    assert counts[:4] == [1, 9, 81, stood * 8 + refused * 8]
+    assert counts[4] == stood * (7 * 8 + 1 * 7) + refused * 8 * 8
+
+
+# -- OpenSpiel --------------------------------------------------------------------------------
+
+
+def spiel_start() -> Any:
+    spiel: Any = pytest.importorskip("pyspiel")
+    return spiel.load_game("phantom_ttt").new_initial_state()
+
+
+def test_histories_and_information_states_are_those_of_openspiel() -> None:
+    """All histories of up to 4 actions fall into the same information states of the mover."""
+    ours: dict[tuple[int, str], set[tuple[int, ...]]] = defaultdict(set)
+    theirs: dict[tuple[int, str], set[tuple[int, ...]]] = defaultdict(set)
+    frontier: list[tuple[State, Any]] = [(play(), spiel_start())]
+    while frontier:
+        state, other = frontier.pop()
+        assert state.is_terminal() == other.is_terminal()
+        mover, history = state.current_player(), tuple(state.history())
+        assert mover == other.current_player()
+        assert state.legal_actions() == other.legal_actions()
+        ours[mover, state.information_state_string(mover)].add(history)
+        theirs[mover, other.information_state_string(mover)].add(history)
+        if len(history) < 4:
+            frontier.extend((state.child(a), other.child(a)) for a in state.legal_actions())
+    assert len(ours) == len(theirs) > 300
+    assert sorted(map(sorted, ours.values())) == sorted(map(sorted, theirs.values()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_games_are_those_of_openspiel(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(200):
+        state, other = play(), spiel_start()
+        while not state.is_terminal():
+            assert not other.is_terminal()
+            assert state.current_player() == other.current_player()
+            assert state.legal_actions() == other.legal_actions()
+            action = rng.choice(state.legal_actions())
+            state.apply_action(action)
+            other.apply_action(action)
+        assert other.is_terminal()
+        assert tuple(other.returns()) == state.returns()
+
+
+# -- the picture ------------------------------------------------------------------------------
+
+
+def test_a_player_is_shown_what_it_knows() -> None:
+    views = [PlayerView(GAME, player) for player in (0, 1)]
+    state = play()
+    for action in (4, 4, 0, 8, 1):
+        for view in views:
+            observation = state.observation(view.player)
+            if observation is not None:
+                view.observe(observation)
+        state.apply_action(action)
+    renderer = renderer_for(GAME)
+    assert renderer.render(views[0]) == "...\n.x.\n..x\no out of sight: 1"
+    assert renderer.render(views[1]) == "o..\n.x.\n...\nx out of sight: 1"

@@ -1,0 +1,70 @@
+"""Every command of the README runs, and its table is the one that the demo prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+COMMANDS = [
+    line.partition("  #")[0].strip() for block in BLOCKS for line in block.splitlines() if line
+]
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+}
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        shlex.split(command),
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+
+
+def test_the_first_commands_are_the_two_of_make() -> None:
+    assert COMMANDS[:2] == ["make demo", "make test"]
+
+
+def test_make_demo_runs_the_quickstart() -> None:
+    """Only what make would do is looked at here; CI runs `make demo` itself."""
+    done = run("make --dry-run demo", ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "miai tournament run configs/quickstart.toml" in done.stdout
+
+
+def test_every_command_runs(tmp_path: Path) -> None:
+    """In their order, in a folder that has the configs, as a user does."""
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    for command in COMMANDS[2:]:
+        if "tournament run" in command:
+            command += " --set tournament.rounds=1"
+        done = run(command, tmp_path)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_its_python_runs() -> None:
+    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        done = subprocess.run(
+            [sys.executable, "-m", "doctest", "-o", "ELLIPSIS", "/dev/stdin"],
+            input=code,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
+        assert (ROOT / target).exists(), target

@@ -1,0 +1,28 @@
+"""The page on search: its code runs, and what it names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from miai.plugins.loader import registry
+from miai.search.mcts_parameters import MctsParameters
+
+PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+
+
+def test_its_code_runs() -> None:
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) == 3
+
+
+def test_its_tables_name_parameters_and_evaluators() -> None:
+    rows = set(re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE))
+    evaluators = {component.name for component in registry().components("evaluator")}
+    parameters = set(MctsParameters.model_fields)
+    assert rows <= evaluators | parameters
+    assert {"random-rollout", "zero", "selection", "batch"} <= rows

@@ -1,0 +1,420 @@
+"""Games with one defect each, and the rule that each of them breaks.
+
+Every one is a small subclass of a good game. The conformance kit must name the right rule.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from miai import EnumeratedBelief, Game, Observation, PlayerView, State
+from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
+from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
+from miai_classics.tic_tac_toe import TicTacToe, TicTacToeState, cell_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A broken game, the rule that it breaks and what to hand to the check beside it."""
+
+    make: Callable[[], Game]
+    rule: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+BROKEN: dict[str, Broken] = {}
+
+
+def broken(
+    rule: str, *bases: type[Game], games: int = 3, **info: Any
+) -> Callable[[type[State]], type[State]]:
+    """Enter a state class as the states of a game that breaks `rule`."""
+    (base,) = bases or (TicTacToe,)
+
+    def enter(state: type[State]) -> type[State]:
+        class BrokenGame(base):  # type: ignore[misc, valid-type]  # the base is the argument
+            def new_initial_state(self) -> State:
+                return state(self)
+
+        BrokenGame.info = replace(base.info, **info)
+        BROKEN[state.__name__] = Broken(BrokenGame, rule, {"games": games})
+        return state
+
+    return enter
+
+
+# -- copies and texts of states ---------------------------------------------------------------
+
+
+@broken("clone")
+class ClonesShareTheirMarks(TicTacToeState):
+    def _copy_to(self, other: Self) -> None:
+        other._marks = self._marks
+
+
+@broken("clone", PhantomTicTacToe)
+class ClonesForgetRefusals(PhantomTicTacToeState):
+    def _copy_to(self, other: Self) -> None:
+        super()._copy_to(other)
+        other._bumps = [0, 0]
+
+
+@broken("child")
+class ChildrenAreTheirParents(TicTacToeState):
+    def child(self, action: int) -> Self:
+        self.apply_action(action)
+        return self
+
+
+@broken("serialise", PhantomTicTacToe)
+class SerialisesWithoutRefusals(PhantomTicTacToeState):
+    def serialize(self) -> str:
+        seen: set[int] = set()
+        stood = [a for a in self._history if not (a in seen or seen.add(a))]  # type: ignore[func-returns-value]  # add returns None
+        return json.dumps(stood)
+
+
+@broken("key")
+class KeysForgetWhoseMarks(TicTacToeState):
+    def key(self) -> int:
+        return self._marks[0] | self._marks[1]
+
+
+@broken("key", PhantomTicTacToe)
+class KeysForgetRefusals(PhantomTicTacToeState):
+    def key(self) -> int:
+        return self._marks[0] | self._marks[1] << 9 | self._to_move << 18
+
+
+# -- actions ----------------------------------------------------------------------------------
+
+
+@broken("illegal-action")
+class AcceptsTakenCells(TicTacToeState):
+    def apply_action(self, action: int) -> None:
+        self.apply_unchecked(action)
+
+
+@broken("illegal-action")
+class MovesBeforeItRefuses(TicTacToeState):
+    def apply_action(self, action: int) -> None:
+        legal = self.is_legal(action)
+        if 0 <= action < 9:
+            self._marks[1] |= 1 << action
+        if not legal:
+            self._refuse(action, self.current_player())
+        self._marks[1] &= ~(1 << action)
+        self.apply_unchecked(action)
+
+
+@broken("illegal-action")
+class RefusesWithAnAssertion(TicTacToeState):
+    def _refuse(self, action: int, actor: int) -> None:
+        raise AssertionError(action)
+
+
+@broken("legal-actions")
+class ListsActionsDownwards(TicTacToeState):
+    def legal_actions(self) -> list[int]:
+        return super().legal_actions()[::-1]
+
+
+@broken("legal-actions")
+class ListsActionsTwice(TicTacToeState):
+    def legal_actions(self) -> list[int]:
+        return sorted(super().legal_actions() * 2)
+
+
+@broken("legal-actions")
+class GoesOnAfterTheEnd(TicTacToeState):
+    def legal_actions(self) -> list[int]:
+        return [cell for cell in range(9) if not (self._marks[0] | self._marks[1]) >> cell & 1]
+
+
+@broken("legal-actions")
+class HoldsTheCentreForLegal(TicTacToeState):
+    def is_legal(self, action: int) -> bool:
+        return action == 4 or super().is_legal(action)
+
+
+@broken("legal-actions", num_distinct_actions=8)
+class HasMoreActionsThanItSays(TicTacToeState):
+    pass
+
+
+@broken("action-text")
+class NamesColumnsOnly(TicTacToeState):
+    def action_to_string(self, action: int) -> str:
+        return cell_name(action)[0]
+
+
+@broken("action-text")
+class ReadsAnythingAsTheFirstCell(TicTacToeState):
+    def string_to_action(self, text: str) -> int:
+        named = [a for a in self.legal_actions() if cell_name(a) == text]
+        return named[0] if named else 0
+
+
+@broken("action-text", PhantomTicTacToe)
+class NamesCellsByTheMover(PhantomTicTacToeState):
+    def action_to_string(self, action: int) -> str:
+        return f"{'xo'[self._to_move]}({cell_name(action)})"
+
+
+@broken("deterministic")
+class PutsMarksAnywhere(TicTacToeState):
+    def _apply(self, action: int) -> None:
+        super()._apply(random.SystemRandom().choice(self.legal_actions()))
+
+
+@broken("raises")
+class CannotShowFullBoards(TicTacToeState):
+    def __str__(self) -> str:
+        return super().__str__() if self.move_number() < 4 else [""][self.move_number()]
+
+
+# -- length, value and chance -----------------------------------------------------------------
+
+
+@broken("game-length", max_game_length=6)
+class LastsLongerThanItSays(TicTacToeState):
+    pass
+
+
+@broken("returns", games=40)
+class PaysBothForADraw(TicTacToeState):
+    def returns(self) -> tuple[float, ...]:
+        draw = self.is_terminal() and super().returns() == (0.0, 0.0)
+        return (0.5, 0.5) if draw else super().returns()
+
+
+@broken("returns")
+class PaysBeforeTheEnd(TicTacToeState):
+    def returns(self) -> tuple[float, ...]:
+        lead = self._marks[0].bit_count() - self._marks[1].bit_count()
+        return super().returns() if self.is_terminal() else (float(lead), float(-lead))
+
+
+@broken("returns", KuhnPoker, max_utility=1.0, min_utility=-1.0)
+class PaysMoreThanItSays(KuhnPokerState):
+    pass
+
+
+@broken("returns")
+class PaysOnePlayerOnly(TicTacToeState):
+    def returns(self) -> tuple[float, ...]:
+        return super().returns()[:1]
+
+
+@broken("chance", KuhnPoker)
+class DealsWithMissingProbability(KuhnPokerState):
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        return [(card, 0.3) for card, _ in super().chance_outcomes()]
+
+
+@broken("chance", KuhnPoker)
+class DealsWhatIsImpossible(KuhnPokerState):
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        outcomes = super().chance_outcomes()
+        return [(card, float(card == outcomes[0][0])) for card, _ in outcomes]
+
+
+@broken("info", player_names=("x",))
+class NamesOnePlayerOnly(TicTacToeState):
+    pass
+
+
+# -- what players are told --------------------------------------------------------------------
+
+
+@broken("perfect-information")
+class HidesTheCorners(TicTacToeState):
+    def observation(self, player: int) -> Observation | None:
+        told = super().observation(player)
+        assert told is not None
+        hidden = told.actor != player and told.action in (0, 2, 6, 8)
+        return replace(told, action=None) if hidden else told
+
+
+@broken("observation-plain", PhantomTicTacToe)
+class TellsTheStateItself(PhantomTicTacToeState):
+    def observation(self, player: int) -> Observation | None:
+        told = super().observation(player)
+        return told and replace(told, data={"state": self})  # type: ignore[dict-item]  # the defect
+
+
+@broken("observation-plain", PhantomTicTacToe)
+class TellsItsOwnList(PhantomTicTacToeState):
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._numbers = [1]
+
+    def _copy_to(self, other: Self) -> None:
+        super()._copy_to(other)
+        other._numbers = self._numbers.copy()
+
+    def observation(self, player: int) -> Observation | None:
+        told = super().observation(player)
+        return told and replace(told, data=self._numbers)
+
+
+@broken("observation", PhantomTicTacToe)
+class KeepsSilentAboutTheTurn(PhantomTicTacToeState):
+    def observation(self, player: int) -> Observation | None:
+        told = super().observation(player)
+        return told if told is None or told.actor == player else None
+
+
+@broken("observation", PhantomTicTacToe)
+class HidesOwnActions(PhantomTicTacToeState):
+    def observation(self, player: int) -> Observation | None:
+        told = super().observation(player)
+        return told and replace(told, action=None)
+
+
+@broken("observation-leak", PhantomTicTacToe)
+class TellsTheHiddenMove(PhantomTicTacToeState):
+    def observation(self, player: int) -> Observation | None:
+        told = super().observation(player)
+        return told and replace(told, action=self._history[-1] if self._history else None)
+
+
+@broken("observation-leak", PhantomTicTacToe)
+class ForgetsRefusalsInTheString(PhantomTicTacToeState):
+    def information_state_string(self, player: int) -> str:
+        return " ".join(word for word in self._told[player].split() if not word.endswith("?"))
+
+
+@broken("information-string-leak", PhantomTicTacToe)
+class WritesTheHiddenMove(PhantomTicTacToeState):
+    def information_state_string(self, player: int) -> str:
+        return f"{self._told[player]} {self._marks[1 - player] & 1}"
+
+
+@broken("legal-actions-leak", PhantomTicTacToe)
+class ListsEmptyCellsOnly(PhantomTicTacToeState):
+    def legal_actions(self) -> list[int]:
+        taken = self._marks[0] | self._marks[1]
+        return [cell for cell in super().legal_actions() if not taken >> cell & 1]
+
+
+@broken("tensor-leak", PhantomTicTacToe)
+class ShowsRefusalsInTheTensor(PhantomTicTacToeState):
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        tensor = super().observation_tensor(player)
+        tensor[0, 0, 0] += self._bumps[1 - player].bit_count()
+        return tensor
+
+
+@broken("tensor")
+class MakesTensorsOfDoubles(TicTacToeState):
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        return super().observation_tensor(player).astype("float64")
+
+
+@broken("tensor")
+class MakesFlatTensors(TicTacToeState):
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        return super().observation_tensor(player).ravel()
+
+
+# -- games, beliefs and determinizers ---------------------------------------------------------
+
+
+class RemembersItsStates(PhantomTicTacToe):
+    """A game through which everybody reaches every state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.states: list[State] = []
+
+    def new_initial_state(self) -> PhantomTicTacToeState:
+        state = super().new_initial_state()
+        self.states.append(state)
+        return state
+
+
+class Spy(PhantomTicTacToe):
+    """A good game, but for a place where cheats find the state that the referee holds."""
+
+    truth: State | None = None
+
+    def new_initial_state(self) -> PhantomTicTacToeState:
+        return SpiedState(self)
+
+
+class SpiedState(PhantomTicTacToeState):
+    """Leaves itself in `Spy.truth` when it is serialised, which worlds are not."""
+
+    def serialize(self) -> str:
+        Spy.truth = self
+        return super().serialize()
+
+
+class TakesTheTruth:
+    """A determinizer that copies the true state."""
+
+    def determinize(self, view: PlayerView, rng: random.Random) -> State:
+        assert Spy.truth is not None
+        return Spy.truth.clone()
+
+
+class HandsOutTheTruth:
+    """A determinizer that returns the true state itself."""
+
+    def determinize(self, view: PlayerView, rng: random.Random) -> State:
+        assert Spy.truth is not None
+        return Spy.truth
+
+
+class DrawsFromAnywhere:
+    """A determinizer that knows nothing of what was told."""
+
+    def determinize(self, view: PlayerView, rng: random.Random) -> State:
+        return view.game.new_initial_state()
+
+
+class LosesWorlds(EnumeratedBelief):
+    """A belief that keeps the worlds with a mark of the opponent in the first cell only."""
+
+    def observe(self, observation: Observation) -> None:
+        super().observe(observation)
+        kept = [w for w in self._order if str(w).startswith(("x", "o")) or w.move_number() < 2]
+        self._order = kept or self._order[:1]
+
+
+class KeepsImpossibleWorlds(EnumeratedBelief):
+    """A belief that keeps the empty board for ever."""
+
+    def observe(self, observation: Observation) -> None:
+        super().observe(observation)
+        self._order = [*self._order, self.game.new_initial_state()]
+
+
+class SamplesTheTruth(EnumeratedBelief):
+    """A belief that holds the right worlds, and always draws the true one."""
+
+    def sample(self, rng: random.Random) -> State:
+        assert Spy.truth is not None
+        return Spy.truth.clone()
+
+
+BROKEN |= {
+    "RemembersItsStates": Broken(RemembersItsStates, "state-reachable"),
+    "TakesTheTruth": Broken(Spy, "resampling-leak", {"determinizer": TakesTheTruth()}),
+    "HandsOutTheTruth": Broken(Spy, "resampling-leak", {"determinizer": HandsOutTheTruth()}),
+    "SamplesTheTruth": Broken(Spy, "resampling-leak", {"belief": SamplesTheTruth}),
+    "DrawsFromAnywhere": Broken(
+        PhantomTicTacToe, "resampling", {"determinizer": DrawsFromAnywhere()}
+    ),
+    "LosesWorlds": Broken(PhantomTicTacToe, "belief", {"belief": LosesWorlds}),
+    "KeepsImpossibleWorlds": Broken(PhantomTicTacToe, "belief", {"belief": KeepsImpossibleWorlds}),
+}

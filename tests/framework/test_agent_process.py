@@ -1,0 +1,546 @@
+"""Agents in processes of their own: real ones, that really hang, flood and die."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import miai
+from miai.agent import RandomAgent
+from miai.clock import ClockReading, TimeControl
+from miai.errors import (
+    AgentCrashedError,
+    AgentFloodError,
+    AgentProtocolError,
+    AgentTimeoutError,
+    AgentUnavailableError,
+    ConfigError,
+)
+from miai.match import InProcessSeat, play_game
+from miai.process import AgentProcess, ProcessLimits
+from miai.record import GameRecord, Termination
+from miai.seeds import derive_seed
+
+CONTROL = TimeControl(kind="per-move", seconds=20.0)
+SHORT = TimeControl(kind="per-move", seconds=0.3)
+READING = ClockReading(control=TimeControl())
+
+MakeSeat = Callable[..., AgentProcess]
+SharedSeats = Callable[..., AgentProcess]
+
+
+def play_against(
+    seat: AgentProcess, *, seed: int, control: TimeControl = CONTROL, log_dir: Path | None = None
+) -> GameRecord:
+    game = miai.load_game("tic_tac_toe")
+    other = InProcessSeat(RandomAgent(game))
+    return play_game(
+        game, [other, seat], seed=1, seeds=[1, seed], time_control=control, log_dir=log_dir
+    )
+
+
+def fatal(how: str) -> int:
+    """Return the seed at which the agent `unruly` misbehaves in one of its ways."""
+    return derive_seed("unruly", how)
+
+
+def play_fatal_game(
+    seat: AgentProcess, how: str, *, control: TimeControl = CONTROL, log_dir: Path | None = None
+) -> GameRecord:
+    """Play a quiet game, then the one in which the agent fails, and return its record.
+
+    The quiet game shows that whatever failed on this seat before has left nothing behind.
+    """
+    quiet = play_against(seat, seed=7)
+    assert quiet.termination is Termination.TERMINAL, quiet.detail
+    return play_against(seat, seed=fatal(how), control=control, log_dir=log_dir)
+
+
+@pytest.fixture(scope="module")
+def shared_seats(unruly: None) -> Iterator[SharedSeats]:
+    """One `unruly` seat a moment of failure, for all tests: each follows another failure."""
+    seats: dict[str, AgentProcess] = {}
+    limits = ProcessLimits(new_game_seconds=2.0, end_seconds=0.5)
+
+    def shared(when: str = "act") -> AgentProcess:
+        if when not in seats:
+            seats[when] = AgentProcess(
+                "tic_tac_toe", {}, "unruly", {"when": when}, name="unruly", limits=limits
+            )
+        return seats[when]
+
+    yield shared
+    for when, seat in seats.items():
+        quiet = play_against(seat, seed=7)
+        assert quiet.termination is Termination.TERMINAL, (when, quiet.detail)
+        seat.close()
+
+
+# -- each kind of failure, and the game after it --------------------------------------------------
+
+FAILURES: list[tuple[str, Termination, str]] = [
+    ("raise", Termination.CRASH, "ValueError: out of / ideas"),
+    ("bad_exception", Termination.CRASH, "UnspeakableError"),
+    ("exit", Termination.CRASH, "exited with status 3; its last output:.*these are my last words"),
+    ("sys_exit", Termination.CRASH, "exited with status 4"),
+    ("sigkill", Termination.CRASH, "killed by SIGKILL"),
+    ("sigterm", Termination.CRASH, "killed by SIGTERM"),
+    ("abort", Termination.CRASH, "killed by SIGABRT"),
+    ("segfault", Termination.CRASH, "killed by SIGSEGV"),
+    ("close_pipes", Termination.PROTOCOL, "closed its connection"),
+    ("flood", Termination.FLOOD, "output of more than 1048576 bytes"),
+    ("flood_in_c", Termination.FLOOD, "output of more than 1048576 bytes"),
+    ("flood_answer", Termination.FLOOD, "an answer of 2\\d{6} bytes; the limit is 262144"),
+    ("flood_answer_bare", Termination.FLOOD, "an answer of 2147483647 bytes"),
+    ("occupied", Termination.ILLEGAL_ACTION, r"action \d \([abc][123]\) is not legal at ply 1"),
+    ("no_such_action", Termination.ILLEGAL_ACTION, "action 4242 .*actions 0 to 8"),
+    ("negative", Termination.ILLEGAL_ACTION, "action -1 "),
+    ("resign", Termination.RESIGNATION, ""),
+    ("not_a_decision", Termination.PROTOCOL, "returned a str, not a Decision"),
+    ("text_action", Termination.PROTOCOL, "cannot be interpreted as an integer"),
+    ("bool_action", Termination.PROTOCOL, "not a bool"),
+    ("object_statistics", Termination.PROTOCOL, r"statistics\['it'\] is of type object"),
+    ("nested_statistics", Termination.PROTOCOL, "nested deeper"),
+    ("say_garbage", Termination.FLOOD, "an answer of 139\\d+ bytes"),
+    ("say_text", Termination.PROTOCOL, "not JSON"),
+    ("say_list", Termination.PROTOCOL, "not a JSON object"),
+    ("say_nested", Termination.PROTOCOL, "nested"),
+    ("say_nan", Termination.PROTOCOL, "NaN"),
+    ("say_utf16", Termination.PROTOCOL, "not JSON"),
+    ("say_wrong_id", Termination.PROTOCOL, "out of turn"),
+    ("say_nothing", Termination.PROTOCOL, "neither a result nor an error"),
+    ("say_bad_error", Termination.PROTOCOL, "error is no object"),
+    ("say_float_action", Termination.PROTOCOL, "integer of 64 bits, got '1.0'"),
+    ("say_bool_action", Termination.PROTOCOL, "integer of 64 bits, got 'True'"),
+    ("say_huge_action", Termination.PROTOCOL, "integer of 64 bits"),
+    ("say_text_resign", Termination.PROTOCOL, "holds an action, resign and statistics"),
+    ("say_list_statistics", Termination.PROTOCOL, "holds an action, resign and statistics"),
+    ("say_huge_cpu", Termination.PROTOCOL, "CPU seconds, got '1000"),
+    ("say_negative_cpu", Termination.PROTOCOL, "CPU seconds, got '-1.0'"),
+    ("ahead", Termination.PROTOCOL, "an answer that nobody asked for"),
+    ("twice", Termination.PROTOCOL, "an answer that nobody asked for|out of turn"),
+]
+
+
+@pytest.mark.parametrize(("how", "reason", "detail"), FAILURES, ids=[f[0] for f in FAILURES])
+def test_a_failure_is_a_forfeit_and_the_next_game_works(
+    shared_seats: SharedSeats, how: str, reason: Termination, detail: str
+) -> None:
+    record = play_fatal_game(shared_seats(), how)
+    assert (record.termination, record.loser) == (reason, 1), record.detail
+    assert re.search(detail, record.detail), record.detail
+    assert record.detail.isprintable()
+    assert record.returns == (1.0, -1.0)
+
+
+@pytest.mark.parametrize("how", ["hang", "hang_in_regex", "hang_in_c", "hang_deaf", "stop"])
+def test_a_hang_ends_at_the_deadline(shared_seats: SharedSeats, how: str) -> None:
+    began = time.monotonic()
+    record = play_fatal_game(shared_seats(), how, control=SHORT)
+    assert record.termination is Termination.TIME
+    assert "did not answer 'act' within 0.4 s and was killed" in record.detail
+    assert 0.4 <= record.players[1].seconds < 5.0
+    assert time.monotonic() - began < 20.0
+
+
+@pytest.mark.parametrize(
+    ("when", "how", "reason"),
+    [
+        ("new_game", "raise", Termination.CRASH),
+        ("new_game", "exit", Termination.CRASH),
+        ("new_game", "flood", Termination.FLOOD),
+        ("new_game", "hang", Termination.TIME),
+        ("observe", "raise", Termination.CRASH),
+        ("observe", "sigkill", Termination.CRASH),
+    ],
+)
+def test_failures_at_other_moments(
+    shared_seats: SharedSeats, when: str, how: str, reason: Termination
+) -> None:
+    record = play_fatal_game(shared_seats(when), how)
+    assert (record.termination, record.loser) == (reason, 1), record.detail
+    if when == "new_game":
+        assert record.moves == []
+
+
+@pytest.mark.parametrize("how", ["raise", "exit", "hang", "flood"])
+def test_a_failure_after_the_end_does_not_touch_the_result(
+    shared_seats: SharedSeats, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = play_fatal_game(shared_seats("end"), how)
+    assert record.termination is Termination.TERMINAL
+    assert "after the game was over" in caplog.text
+
+
+def test_a_process_killed_between_games_is_started_anew(make_seat: MakeSeat) -> None:
+    seat = make_seat("unruly")
+    first = play_against(seat, seed=7)
+    pid = seat.pid
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+    second = play_against(seat, seed=7)
+    assert seat.pid != pid
+    assert [m.action for m in first.moves] == [m.action for m in second.moves]
+
+
+def test_a_process_is_kept_between_games(make_seat: MakeSeat) -> None:
+    seat = make_seat("random")
+    pids = set()
+    for seed in range(5):
+        play_against(seat, seed=seed)
+        pids.add(seat.pid)
+    assert len(pids) == 1
+
+
+def test_threads_left_behind_that_flood_are_noticed(make_seat: MakeSeat) -> None:
+    seat = make_seat("unruly")
+    record = play_against(seat, seed=fatal("background"))
+    pid, until = seat.pid, time.monotonic() + 20
+    while record.termination is Termination.TERMINAL and seat.pid == pid:
+        assert time.monotonic() < until
+        record = play_against(seat, seed=7)
+    assert record.termination in (Termination.FLOOD, Termination.TERMINAL)
+    assert play_against(seat, seed=7).termination is Termination.TERMINAL
+
+
+# -- starting -------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_is_unavailable_says_why(make_seat: MakeSeat) -> None:
+    with pytest.raises(
+        AgentUnavailableError, match="no program 'gnugo' was found; install"
+    ) as told:
+        make_seat("absent").start()
+    assert "Traceback" not in str(told.value)
+    assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("agent", "values", "message"),
+    [
+        ("no_such_agent", {}, "no agent is called 'no_such_agent'"),
+        ("unruly", {"hwo": "raise"}, "Did you mean 'how'"),
+        ("unruly", {"how": "raise", "when": "init"}, "ValueError: out of"),
+        ("unruly", {"how": "exit", "when": "init"}, "exited with status 3"),
+        ("unruly", {"how": "segfault", "when": "init"}, "killed by SIGSEGV"),
+        ("unruly", {"how": "flood", "when": "init"}, "output of more than"),
+    ],
+)
+def test_an_agent_that_cannot_be_built_is_unavailable(
+    make_seat: MakeSeat, agent: str, values: dict[str, Any], message: str
+) -> None:
+    seat = make_seat(agent, **values)
+    with pytest.raises(AgentUnavailableError, match=message):
+        seat.start()
+    assert seat.pid is None
+    record = play_against(seat, seed=7)
+    assert (record.termination, record.loser) == (Termination.UNAVAILABLE, 1)
+
+
+def test_an_agent_that_never_starts_is_given_up(make_seat: MakeSeat) -> None:
+    seat = make_seat("unruly", how="hang_in_c", when="init", settings={"start_timeout": 1.5})
+    with pytest.raises(AgentUnavailableError, match=r"did not start within 1\.5 s"):
+        seat.start()
+    assert seat.pid is None
+
+
+def test_a_person_cannot_play_from_a_process(make_seat: MakeSeat) -> None:
+    record = play_against(make_seat("human"), seed=1)
+    assert record.termination is Termination.UNAVAILABLE
+    assert "needs a terminal" in record.detail
+
+
+def test_parameters_that_are_not_plain_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"parameters\['note'\] is of type object"):
+        AgentProcess("tic_tac_toe", {}, "unruly", {"note": object()}, name="x")
+
+
+def test_limits_must_be_positive() -> None:
+    with pytest.raises(ConfigError, match="frame_bytes is 0"):
+        ProcessLimits(frame_bytes=0)
+
+
+def test_asking_without_a_process_is_a_crash() -> None:
+    seat = AgentProcess("tic_tac_toe", {}, "random", {}, name="x")
+    with pytest.raises(AgentCrashedError, match="has no process"):
+        seat.act(READING, deadline=1.0)
+
+
+# -- output ---------------------------------------------------------------------------------------
+
+
+def test_output_goes_to_the_players_log_and_nowhere_else(
+    make_seat: MakeSeat, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seat = make_seat("unruly")
+    record = play_against(seat, seed=fatal("print"), log_dir=tmp_path / "logs")
+    assert record.termination is Termination.TERMINAL
+    log = (tmp_path / "logs" / "o.log").read_text()
+    for text in ("a new game", "from Python", "from standard error", "from C", "from a shell"):
+        assert text in log
+    assert not (tmp_path / "logs" / "x.log").exists()
+    play_against(seat, seed=fatal("print"))  # without logs: dropped
+    assert capfd.readouterr() == ("", "")
+
+
+def test_each_game_has_its_own_log(make_seat: MakeSeat, tmp_path: Path) -> None:
+    seat = make_seat("unruly")
+    for number in range(2):
+        play_against(seat, seed=7, log_dir=tmp_path / str(number))
+        assert (tmp_path / str(number) / "o.log").read_text().count("a new game") == 1
+
+
+def test_a_traceback_is_in_the_log_only(shared_seats: SharedSeats, tmp_path: Path) -> None:
+    record = play_fatal_game(shared_seats(), "raise", log_dir=tmp_path)
+    assert "Traceback" not in record.detail
+    log = (tmp_path / "o.log").read_text()
+    assert "Traceback" in log
+    assert "misbehave" in log
+
+
+def test_output_is_counted_by_the_game(make_seat: MakeSeat) -> None:
+    limits = ProcessLimits(output_bytes=600)
+    seat = make_seat("unruly", settings={"limits": limits})
+    for _ in range(5):  # about 200 to 400 bytes each, together more than the limit
+        record = play_against(seat, seed=fatal("print"))
+        assert record.termination is Termination.TERMINAL, record.detail
+
+
+def test_answers_are_counted_by_the_game(make_seat: MakeSeat) -> None:
+    limits = ProcessLimits(answer_bytes=200)
+    record = play_against(make_seat("random", settings={"limits": limits}), seed=1)
+    assert record.termination is Termination.FLOOD
+    assert "answers of more than 200 bytes in one game" in record.detail
+
+
+# -- what an agent finds in its process -----------------------------------------------------------
+
+
+def test_the_process_is_prepared(make_seat: MakeSeat) -> None:
+    facts = [_facts(make_seat("probe", name=str(number))) for number in range(2)]
+    for own in facts:
+        assert own["session"] == own["pid"] != os.getpid()
+        assert set(own["threads"].values()) == {"1"}
+        assert {"OMP_NUM_THREADS", "NUMBA_NUM_THREADS"} <= own["threads"].keys()
+        assert own["stdin"] is True
+        assert own["numpy"] == 0.5
+        assert own["tuple"] == [1, 2]
+        assert own["modules"] is False
+    assert facts[0]["hash"] == facts[1]["hash"]
+
+
+def _facts(seat: AgentProcess) -> Any:
+    return next(m.statistics for m in play_against(seat, seed=1).moves if m.actor == 1)
+
+
+def test_parameters_may_ask_for_threads() -> None:
+    from miai.process.client import _environment
+
+    assert _environment({"threads": 3})["OMP_NUM_THREADS"] == "3"
+    assert _environment({"threads": "many"})["OMP_NUM_THREADS"] == "1"
+    assert _environment({})["NUMBA_NUM_THREADS"] == "1"
+
+
+def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) -> None:
+    record = play_against(shared_seats(), seed=fatal("nan_statistics"))
+    assert record.moves[1].statistics == {"it": ["nan", "inf"]}
+    assert GameRecord.from_json_lines(record.to_json_lines()) == record
+
+
+def test_versions_of_the_agent_are_told(make_seat: MakeSeat) -> None:
+    with make_seat("unruly") as seat:
+        assert seat.version == "1.0"
+    with make_seat("random") as seat:
+        assert seat.version == miai.__version__
+
+
+# -- nothing is left over -------------------------------------------------------------------------
+
+
+def test_a_kill_takes_the_engines_along(
+    make_seat: MakeSeat, tmp_path: Path, gone: Callable[..., bool]
+) -> None:
+    note = tmp_path / "engines"
+    record = play_fatal_game(make_seat("unruly", note=str(note)), "engine", control=SHORT)
+    assert record.termination is Termination.TIME
+    assert gone(*map(int, note.read_text().split()))
+
+
+def test_a_crash_leaves_no_engine_behind(
+    make_seat: MakeSeat, tmp_path: Path, gone: Callable[..., bool]
+) -> None:
+    note = tmp_path / "engine"
+    record = play_fatal_game(make_seat("unruly", note=str(note)), "engine_alone")
+    assert record.termination is Termination.CRASH
+    assert gone(int(note.read_text()))
+
+
+def test_closing_lets_the_agent_close_and_ends_the_process(
+    make_seat: MakeSeat, gone: Callable[..., bool]
+) -> None:
+    seat = make_seat("random")
+    seat.start()
+    pid = seat.pid
+    assert pid
+    seat.close()
+    assert gone(pid)
+    seat.close()  # may be repeated
+    assert play_against(seat, seed=1).termination is Termination.TERMINAL
+
+
+@pytest.mark.parametrize("how", ["hang_in_c", "hang_deaf", "raise", "exit"])
+def test_closing_does_not_wait_for_an_agent_that_does_not_close(
+    make_seat: MakeSeat, how: str
+) -> None:
+    limits = ProcessLimits(close_seconds=0.3)
+    seat = make_seat("unruly", how=how, when="close", settings={"limits": limits})
+    seat.start()
+    began = time.monotonic()
+    seat.close()
+    assert time.monotonic() - began < 5.0
+    assert seat.pid is None
+
+
+def test_descriptors_do_not_leak(make_seat: MakeSeat) -> None:
+    seat = make_seat("unruly")
+    play_fatal_game(seat, "exit")
+    seat.close()
+    before = psutil.Process().num_fds()
+    for how in ("exit", "say_list"):
+        play_fatal_game(seat, how)
+    play_against(seat, seed=7)
+    seat.close()
+    assert psutil.Process().num_fds() == before
+
+
+PARENT = """
+import sys, threading, time
+from miai.clock import ClockReading, TimeControl
+from miai.process import AgentProcess
+from miai.seeds import derive_seed
+seat = AgentProcess("tic_tac_toe", {}, "unruly", {"note": NOTE}, name="x")
+def go():
+    seat.new_game(derive_seed("unruly", HOW), player=0, log=None)
+    print(seat.pid, flush=True)
+    if HOW == "nothing":
+        time.sleep(1000)
+    seat.act(ClockReading(control=TimeControl()), deadline=None)
+if IN_THREAD:
+    threading.Thread(target=go).start()
+else:
+    go()
+"""
+
+
+@pytest.mark.parametrize("how", ["nothing", "hang_in_c", "hang_in_regex", "engine"])
+@pytest.mark.parametrize("in_thread", [False, True])
+@pytest.mark.usefixtures("unruly")
+def test_a_killed_referee_leaves_no_orphan(
+    tmp_path: Path, how: str, in_thread: bool, gone: Callable[..., bool]
+) -> None:
+    note = tmp_path / "engines"
+    code = PARENT.replace("HOW", repr(how)).replace("NOTE", repr(str(note)))
+    code = code.replace("IN_THREAD", repr(in_thread))
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert parent.stdout
+    pids = [int(parent.stdout.readline())]
+    if how == "engine":
+        while not note.exists() or len(note.read_text().split()) < 2:
+            time.sleep(0.01)
+        pids.append(int(note.read_text().split()[0]))  # the other one left the process group
+        stray = int(note.read_text().split()[1])
+    time.sleep(0.2)
+    assert all(psutil.pid_exists(pid) for pid in pids)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert gone(*pids)
+    if how == "engine":
+        os.kill(stray, signal.SIGKILL)
+
+
+def test_a_thread_that_starts_an_agent_may_end_before_it(make_seat: MakeSeat) -> None:
+    seat = make_seat("random")
+    thread = threading.Thread(target=seat.start)
+    thread.start()
+    thread.join()
+    time.sleep(0.1)
+    assert seat.pid
+    assert play_against(seat, seed=1).termination is Termination.TERMINAL
+
+
+def test_an_interrupted_question_leaves_no_stale_answer(make_seat: MakeSeat) -> None:
+    seat = make_seat("unruly")
+    seat.new_game(fatal("hang"), player=0, log=None)
+    seat.observe(miai.Observation(0, legal_actions=(0,)))
+    main = threading.main_thread().ident
+    assert main
+    timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        seat.act(READING, deadline=20.0)
+    timer.join()
+    assert seat.pid is None
+
+
+# -- messages longer than a pipe holds -------------------------------------------------------------
+
+
+def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(make_seat: MakeSeat) -> None:
+    long = miai.Observation(0, data="x" * 3_000_000, legal_actions=(4,))
+    seat = make_seat("unruly")
+    for how, deadline in (("nothing", 20.0), ("stop", 0.5)):
+        seat.new_game(fatal(how), player=0, log=None)
+        seat.observe(miai.Observation(0, legal_actions=(4,)))
+        if how == "stop":
+            assert seat.pid
+            os.kill(seat.pid, signal.SIGSTOP)
+        seat.observe(long)
+        if how == "stop":
+            with pytest.raises(AgentTimeoutError):
+                seat.act(READING, deadline=deadline)
+        else:
+            assert seat.act(READING, deadline=deadline).decision.action == 4
+
+
+def test_a_message_beyond_the_limit_is_the_games_fault(make_seat: MakeSeat) -> None:
+    seat = make_seat("random")
+    seat.new_game(1, player=0, log=None)
+    seat.observe(miai.Observation(0, data="x" * (1 << 26), legal_actions=(4,)))
+    with pytest.raises(ValueError, match=r"a message of 67\d+ bytes"):
+        seat.act(READING, deadline=20.0)
+    assert seat.pid is None
+
+
+# -- the errors themselves ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ("raise", AgentCrashedError),
+        ("flood", AgentFloodError),
+        ("say_list", AgentProtocolError),
+        ("hang", AgentTimeoutError),
+    ],
+)
+def test_a_seat_raises_typed_errors_that_name_the_agent(
+    shared_seats: SharedSeats, how: str, error: type[Exception]
+) -> None:
+    seat = shared_seats()
+    seat.new_game(fatal(how), player=0, log=None)
+    seat.observe(miai.Observation(0, legal_actions=(0,)))
+    with pytest.raises(error, match="agent 'unruly'"):
+        seat.act(READING, deadline=0.5 if how == "hang" else 20.0)
+    assert seat.pid is None

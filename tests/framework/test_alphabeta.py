@@ -1,0 +1,306 @@
+"""Alpha-beta against brute force, on whole games and on random trees."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Hashable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.framework.tree_games import (
+    Chance,
+    Choice,
+    DiceRace,
+    End,
+    Endless,
+    EstimateEvaluator,
+    TreeGame,
+    TreeState,
+    estimate,
+    expectiminimax,
+    minimax,
+    states_of,
+    zero_sum_trees,
+)
+
+import miai
+from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
+from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters
+from miai.search.evaluators import RandomRollout
+from miai.search.protocol import SearchResult
+from miai.search.transpositions import Bound, Entry, TranspositionTable
+
+
+def for_mover(value: float, state: miai.State, total: float = 0.0) -> float:
+    return value if state.current_player() == 0 else total - value
+
+
+def solve(game: miai.Game, *, table_size: int = 100_000) -> tuple[SearchResult, miai.State]:
+    state = game.new_initial_state()
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0, table_size=table_size))
+    return search.search(state), state
+
+
+# -- exact values ---------------------------------------------------------------------------------
+
+
+def test_every_position_of_tic_tac_toe_has_its_exact_value() -> None:
+    game = miai.load_game("tic_tac_toe")
+    states, memory = states_of(game), dict[Hashable, float]()
+    assert len(states) == 5478  # the published number of reachable positions
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0))
+    for state in states:
+        if state.is_terminal():
+            continue
+        found = search.search(state)
+        expected = for_mover(expectiminimax(state, memory), state)
+        assert (found.value, found.statistics["solved"]) == (expected, True), str(state)
+        assert for_mover(expectiminimax(state.child(found.action), memory), state) == expected
+
+
+def test_a_fresh_table_and_a_tiny_one_give_the_same_values() -> None:
+    game = miai.load_game("tic_tac_toe")
+    memory: dict[Hashable, float] = {}
+    states = [state for state in states_of(game) if not state.is_terminal()]
+    for state in random.Random(7).sample(states, 60):
+        for size in (1_000_000, 2):
+            search = AlphaBeta(game, AlphaBetaParameters(nodes=0, table_size=size))
+            expected = for_mover(expectiminimax(state, memory), state)
+            assert search.search(state).value == expected, f"table of {size}:\n{state}"
+
+
+def test_the_principal_variation_of_tic_tac_toe_is_best_play() -> None:
+    game = miai.load_game("tic_tac_toe")
+    found, state = solve(game)
+    memory: dict[Hashable, float] = {}
+    assert found.pv[0] == found.action
+    for action in found.pv:
+        state.apply_action(action)
+        assert expectiminimax(state, memory) == 0
+    assert state.is_terminal()
+
+
+def test_an_immediate_win_is_taken_even_where_slower_wins_are_known() -> None:
+    win, loss = End((1.0, -1.0)), End((-1.0, 1.0))
+    slow = Choice(1, (Choice(0, (win, loss)),))
+    game = TreeGame(Choice(0, (slow, win)))
+    search = AlphaBeta(game)
+    search.search(game.new_initial_state().child(0).child(0))
+    search.search(game.new_initial_state().child(0))
+    assert search.search(game.new_initial_state()).action == 1
+
+
+def test_a_lost_game_is_drawn_out() -> None:
+    loss = End((-1.0, 1.0))
+    soon, late = Choice(1, (loss,)), Choice(1, (Choice(0, (Choice(1, (loss,)),)),))
+    found, _ = solve(TreeGame(Choice(0, (soon, late))))
+    assert (found.action, found.value) == (1, -1.0)
+
+
+def test_every_state_of_the_dice_race_has_its_expectiminimax_value() -> None:
+    game = DiceRace()
+    memory: dict[Hashable, float] = {}
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0))
+    for state in states_of(game):
+        if state.current_player() < 0:
+            continue
+        expected = for_mover(expectiminimax(state, memory), state)
+        found = search.search(state)
+        assert found.value == pytest.approx(expected, abs=1e-12), str(state)
+        after = for_mover(expectiminimax(state.child(found.action), memory), state)
+        assert after == pytest.approx(expected, abs=1e-12), str(state)
+    assert 0 < memory[game.new_initial_state().key()] < 1  # the dice matter
+
+
+@settings(max_examples=300, deadline=None)
+@given(tree=zero_sum_trees(), size=st.sampled_from([2, 8, 1000]), order=st.randoms())
+def test_random_trees_have_their_minimax_value(
+    tree: Choice, size: int, order: random.Random
+) -> None:
+    game = TreeGame(tree)
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0, table_size=size))
+    states = states_of(game)
+    order.shuffle(states)
+    for state in states:
+        assert isinstance(state, TreeState)
+        if isinstance(state.tree, Choice):
+            found = search.search(state)
+            value = for_mover(minimax(state.tree), state)
+            assert found.value == pytest.approx(value, abs=1e-12)
+            after = for_mover(minimax(state.tree.children[found.action]), state)
+            assert after == pytest.approx(value, abs=1e-12)
+            assert found.statistics["solved"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(tree=zero_sum_trees(total=1.0))
+def test_utilities_may_sum_to_any_constant(tree: Choice) -> None:
+    game = TreeGame(tree, utility_sum=1.0, bounds=(-1.0, 2.0))
+    found, state = solve(game)
+    assert found.value == pytest.approx(for_mover(minimax(tree), state, 1.0), abs=1e-12)
+
+
+# -- the horizon ----------------------------------------------------------------------------------
+
+
+def looking_ahead(state: TreeState, depth: int) -> float:
+    """Return the value for player 0 of looking so many plies ahead, by brute force."""
+    if isinstance(state.tree, End):
+        return state.tree.returns[0]
+    if isinstance(state.tree, Chance):
+        values = [looking_ahead(state.child(a), depth) for a in state.legal_actions()]
+        weighted = zip(state.tree.weights, values, strict=True)
+        return sum(w * v for w, v in weighted) / sum(state.tree.weights)
+    if depth == 0:
+        return estimate(state)[0]
+    values = [looking_ahead(state.child(a), depth - 1) for a in state.legal_actions()]
+    return max(values) if state.tree.player == 0 else min(values)
+
+
+@settings(max_examples=200, deadline=None)
+@given(tree=zero_sum_trees(), depth=st.integers(1, 4))
+def test_a_depth_limit_gives_the_value_of_looking_so_far_ahead(tree: Choice, depth: int) -> None:
+    game = TreeGame(tree, merge=False)
+    state = game.new_initial_state()
+    parameters = AlphaBetaParameters(nodes=0, depth=depth)
+    found = AlphaBeta(game, parameters, evaluator=EstimateEvaluator()).search(state)
+    expected = for_mover(looking_ahead(state, depth), state)
+    assert found.value == pytest.approx(expected, abs=1e-12)
+
+
+class Boaster:
+    """Claims that player 0 has won, and more."""
+
+    def evaluate(self, states: list[miai.State]) -> NDArray[np.float64]:
+        return np.array([(5.0, -5.0) for _ in states])
+
+
+def test_an_estimate_is_never_taken_for_a_proof() -> None:
+    loss = End((-1.0, 1.0))
+    game = TreeGame(Choice(0, (Choice(1, (Choice(0, (loss,)),)), loss)))
+    state = game.new_initial_state()
+    shallow = AlphaBeta(game, AlphaBetaParameters(depth=1), evaluator=Boaster())  # type: ignore[arg-type]
+    found = shallow.search(state)
+    assert not found.statistics["solved"]
+    assert 0.99 < found.value < 1.0
+    deep = AlphaBeta(game, evaluator=Boaster())  # type: ignore[arg-type] # no prior, none is asked for
+    assert deep.search(state).value == -1.0
+
+
+# -- budgets --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nodes", [1, 4, 100, 1000])
+def test_the_budget_of_nodes_is_kept_and_an_answer_is_there(nodes: int) -> None:
+    game = Endless()
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=nodes), evaluator=RandomRollout(game))
+    found = search.search(game.new_initial_state())
+    assert found.action in range(4)
+    assert int(str(found.statistics["nodes"])) <= nodes + 1  # the one that broke the budget
+    assert not found.statistics["solved"]
+
+
+def test_alpha_beta_looks_at_few_of_the_549946_nodes_of_tic_tac_toe() -> None:
+    found, _ = solve(miai.load_game("tic_tac_toe"))
+    assert int(str(found.statistics["nodes"])) < 20_000
+    assert int(str(found.statistics["table_hits"])) > 100
+
+
+@pytest.mark.parametrize("given", [None, 0.2])
+def test_the_deadline_is_kept(given: float | None) -> None:
+    game = Endless()
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0, seconds=given))
+    began = time.monotonic()
+    found = search.search(game.new_initial_state(), seconds=0.2 if given is None else 60.0)
+    assert 0.1 < time.monotonic() - began < 3.0
+    assert int(str(found.statistics["depth"])) >= 2
+
+
+def test_two_searches_of_one_budget_agree_in_everything() -> None:
+    game = Endless()
+    parameters = AlphaBetaParameters(nodes=500)
+    first, second = (AlphaBeta(game, parameters, evaluator=RandomRollout(game)) for _ in "ab")
+    first.new_game(3)
+    first.search(game.new_initial_state().child(1))
+    results = []
+    for search in (first, second):
+        search.new_game(11)
+        state = game.new_initial_state()
+        for _ in range(3):
+            results.append(search.search(state))
+            state.apply_action(results[-1].action)
+    assert results[:3] == results[3:]
+
+
+def test_the_root_is_left_as_it_was() -> None:
+    game = miai.load_game("tic_tac_toe")
+    state = game.new_initial_state().child(4)
+    solved = AlphaBeta(game).search(state)
+    assert (str(state), state.history()) == (str(game.new_initial_state().child(4)), [4])
+    assert solved.value == 0
+
+
+# -- what it refuses ------------------------------------------------------------------------------
+
+
+def test_hidden_information_is_refused() -> None:
+    with pytest.raises(HiddenInformationError, match="phantom_tic_tac_toe hides information"):
+        AlphaBeta(miai.load_game("phantom_tic_tac_toe"))
+
+
+def test_other_than_two_players_or_no_constant_sum_is_refused() -> None:
+    with pytest.raises(UnsuitableGameError, match="3 players"):
+        AlphaBeta(Endless(players=3))
+    with pytest.raises(UnsuitableGameError, match="no constant sum"):
+        AlphaBeta(TreeGame(Choice(0, (End((1.0, 1.0)),)), utility_sum=None))
+
+
+def test_a_root_without_a_decision_is_refused() -> None:
+    game = TreeGame(Choice(0, (End((1.0, -1.0)), Chance((1.0,), (End((1.0, -1.0)),)))))
+    search = AlphaBeta(game)
+    with pytest.raises(GameError, match="the game is over"):
+        search.search(game.new_initial_state().child(0))
+    with pytest.raises(GameError, match="chance acts next"):
+        search.search(game.new_initial_state().child(1))
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+@given(size=st.integers(2, 12), keys=st.lists(st.integers(0, 30), max_size=200))
+def test_the_table_is_bounded_and_keeps_what_is_used(size: int, keys: list[int]) -> None:
+    table = TranspositionTable(size)
+    for number, key in enumerate(keys):
+        table.store(key, Entry(number, Bound.EXACT, 0.0, None))
+        assert len(table) <= size
+        kept = table.get(key)
+        assert kept is not None
+        assert kept.depth == number
+    recent = list(dict.fromkeys(reversed(keys)))[: size // 2]
+    assert all(table.get(key) is not None for key in recent[:1])
+
+
+def test_the_table_drops_the_longest_unused_first() -> None:
+    table = TranspositionTable(4)
+    for key in range(4):
+        table.store(key, Entry(1, Bound.EXACT, 0.0, None))
+    assert table.get(0) is not None  # used, so it moves up
+    for key in (10, 11):
+        table.store(key, Entry(1, Bound.EXACT, 0.0, None))
+    assert table.get(0) is not None
+    assert table.get(1) is None
+
+
+def test_it_plays_under_its_name_and_never_loses() -> None:
+    game = miai.load_game("tic_tac_toe")
+    rng = random.Random(5)
+    for game_number in range(20):
+        agents = [miai.make_agent("alpha-beta", game), miai.make_agent("random", game)]
+        if game_number % 2:
+            agents.reverse()
+        record = miai.play(game, agents, seed=rng.getrandbits(31))
+        assert record.returns[game_number % 2] >= 0

@@ -1,0 +1,308 @@
+"""Clocks: exact arithmetic, properties, and real agents that sleep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import miai
+from miai.agent import RandomAgent
+from miai.clock import Clock, ClockReading, TimeControl
+from miai.errors import ConfigError
+from miai.match import InProcessSeat, play_game
+from miai.process import AgentProcess
+from miai.record import GameRecord, Termination
+
+ABSOLUTE = TimeControl(kind="absolute", seconds=10.0, margin=0.5)
+FISCHER = TimeControl(kind="fischer", seconds=10.0, increment=2.0, margin=0.5)
+BYO_YOMI = TimeControl(kind="byo-yomi", seconds=10.0, periods=3, period_seconds=4.0, margin=0.5)
+
+
+def after(control: TimeControl, *moves: float) -> Clock:
+    clock = Clock(control)
+    for seconds in moves:
+        assert clock.charge(seconds), (control.kind, seconds, clock.limit())
+    return clock
+
+
+# -- exact arithmetic; all numbers are sums of powers of two ---------------------------------------
+
+
+def test_without_a_clock_nothing_falls() -> None:
+    clock = after(TimeControl(), 1e9)
+    assert clock.limit() is clock.deadline() is clock.reading().main is None
+    assert clock.spent == 1e9
+
+
+def test_a_move_deadline_needs_no_clock() -> None:
+    clock = Clock(TimeControl(move_deadline=2.0, margin=0.5))
+    assert clock.deadline() == 2.5
+    assert clock.charge(2.5)
+    assert not clock.charge(2.75)
+
+
+def test_a_move_deadline_caps_any_clock() -> None:
+    clock = Clock(TimeControl(kind="absolute", seconds=10.0, move_deadline=3.0, margin=0.0))
+    assert clock.limit() == 3.0
+    assert clock.charge(3.0)
+    assert clock.charge(3.0)
+    assert clock.charge(3.0)
+    assert clock.limit() == 1.0
+
+
+def test_per_move_time_is_new_on_every_move() -> None:
+    clock = after(TimeControl(kind="per-move", seconds=5.0, margin=0.5), 5.0, 5.5, 5.0)
+    assert (clock.limit(), clock.deadline(), clock.spent) == (5.0, 5.5, 15.5)
+    assert not clock.charge(5.75)
+
+
+def test_absolute_time_runs_out() -> None:
+    clock = after(ABSOLUTE, 4.0, 5.5)
+    assert (clock.limit(), clock.deadline()) == (0.5, 1.0)
+    assert clock.charge(1.0)  # by the margin alone
+    assert (clock.limit(), clock.deadline()) == (0.0, 0.5)
+    assert clock.charge(0.5)
+    assert not clock.charge(0.75)
+
+
+def test_fischer_time_grows_by_the_increment_after_the_move() -> None:
+    clock = after(FISCHER, 0.0)
+    assert clock.limit() == 12.0
+    clock = after(FISCHER, 10.0)
+    assert clock.limit() == 2.0
+    clock = after(FISCHER, 10.5)  # the margin is lent, not given: no debt, no credit
+    assert clock.limit() == 2.0
+    assert not Clock(FISCHER).charge(10.75)
+
+
+@pytest.mark.parametrize(
+    ("moves", "main", "periods", "limit"),
+    [
+        ((), 10.0, 3, 22.0),
+        ((9.0,), 1.0, 3, 13.0),
+        ((10.0,), 0.0, 3, 12.0),
+        ((11.0,), 0.0, 3, 12.0),  # in the first period, which is renewed
+        ((14.0,), 0.0, 3, 12.0),  # at the very end of the first period
+        ((14.25,), 0.0, 2, 8.0),
+        ((10.0, 4.0, 4.0, 4.0), 0.0, 3, 12.0),
+        ((10.0, 4.25), 0.0, 2, 8.0),
+        ((10.0, 8.0), 0.0, 2, 8.0),
+        ((10.0, 8.25), 0.0, 1, 4.0),
+        ((22.0,), 0.0, 1, 4.0),
+        ((22.5,), 0.0, 1, 4.0),  # by the margin alone
+        ((22.0, 4.5, 4.5), 0.0, 1, 4.0),
+    ],
+)
+def test_byo_yomi(moves: tuple[float, ...], main: float, periods: int, limit: float) -> None:
+    clock = after(BYO_YOMI, *moves)
+    assert (clock.main, clock.periods, clock.limit()) == (main, periods, limit)
+
+
+@pytest.mark.parametrize("moves", [(22.75,), (22.0, 4.75), (10.0, 12.75)])
+def test_the_flag_falls_after_the_last_period(moves: tuple[float, ...]) -> None:
+    clock = after(BYO_YOMI, *moves[:-1])
+    assert not clock.charge(moves[-1])
+
+
+def test_the_margin_of_the_last_period_is_new_on_every_move() -> None:
+    clock = after(TimeControl(kind="byo-yomi", periods=1, period_seconds=4.0, margin=0.5), 4.5, 4.5)
+    assert clock.limit() == 4.0
+
+
+# -- properties -----------------------------------------------------------------------------------
+
+exact = st.integers(0, 4000).map(lambda n: n / 64)
+positive = st.integers(1, 4000).map(lambda n: n / 64)
+margins = st.integers(0, 64).map(lambda n: n / 64)
+controls = st.one_of(
+    st.builds(TimeControl, kind=st.just("per-move"), seconds=positive, margin=margins),
+    st.builds(TimeControl, kind=st.just("absolute"), seconds=positive, margin=margins),
+    st.builds(
+        TimeControl, kind=st.just("fischer"), seconds=positive, increment=exact, margin=margins
+    ),
+    st.builds(
+        TimeControl,
+        kind=st.just("byo-yomi"),
+        seconds=exact,
+        periods=st.integers(1, 6),
+        period_seconds=positive,
+        margin=margins,
+    ),
+)
+
+
+class OracleClock:
+    """The rules once more, in fractions, one tick at a time for byo-yomi."""
+
+    def __init__(self, control: TimeControl) -> None:
+        self.control = control
+        self.main = Fraction(control.seconds)
+        self.periods = control.periods
+
+    def charge(self, seconds: float) -> bool:
+        control, used = self.control, Fraction(seconds)
+        margin = Fraction(control.margin)
+        if control.kind == "per-move":
+            return used <= self.main + margin
+        if control.kind != "byo-yomi":
+            if used > self.main + margin:
+                return False
+            self.main = max(Fraction(0), self.main - used) + Fraction(control.increment)
+            return True
+        from_main = min(used, self.main)
+        self.main -= from_main
+        used -= from_main
+        while used > Fraction(control.period_seconds) and self.periods > 1:
+            used -= Fraction(control.period_seconds)
+            self.periods -= 1
+        return used <= Fraction(control.period_seconds) + margin
+
+
+@settings(deadline=None)
+@given(control=controls, moves=st.lists(exact, max_size=20))
+def test_the_flag_falls_exactly_when_it_should(control: TimeControl, moves: list[float]) -> None:
+    clock, oracle = Clock(control), OracleClock(control)
+    for seconds in moves:
+        deadline = clock.deadline()
+        assert deadline is not None
+        in_time = clock.charge(seconds)
+        assert in_time == oracle.charge(seconds) == (seconds <= deadline)
+        if not in_time:
+            return
+        assert (Fraction(clock.main), clock.periods) == (oracle.main, oracle.periods)
+
+
+@settings(deadline=None)
+@given(control=controls, moves=st.lists(st.floats(0, 1e6), max_size=20))
+def test_no_clock_shows_less_than_nothing(control: TimeControl, moves: list[float]) -> None:
+    clock = Clock(control)
+    for seconds in moves:
+        clock.charge(seconds)
+        reading = clock.reading()
+        assert reading.main is not None
+        assert reading.limit is not None
+        assert reading.main >= 0
+        assert reading.limit >= 0
+        assert reading.periods >= (control.kind == "byo-yomi")
+    assert clock.spent == sum(moves)
+
+
+@settings(deadline=None)
+@given(control=controls, moves=st.lists(exact, max_size=10))
+def test_who_spends_what_is_allotted_never_loses_on_time(
+    control: TimeControl, moves: list[float]
+) -> None:
+    clock = Clock(control)
+    for share in moves:
+        allotment = clock.reading().allotment()
+        assert allotment is not None
+        assert clock.charge(allotment * min(1.0, share))
+
+
+# -- bad settings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"kind": "fisher"}, "no kind is called 'fisher'. Did you mean 'fischer'?"),
+        ({"kind": "absolute"}, "kind 'absolute' needs seconds"),
+        ({"kind": "per-move"}, "kind 'per-move' needs seconds"),
+        ({"kind": "fischer"}, "needs seconds or an increment"),
+        ({"kind": "byo-yomi", "periods": 2}, "needs periods and period_seconds"),
+        ({"kind": "byo-yomi", "period_seconds": 2.0}, "needs periods and period_seconds"),
+        ({"kind": "absolute", "seconds": -1.0}, "seconds is -1.0"),
+        ({"kind": "absolute", "seconds": float("nan")}, "seconds is nan"),
+        ({"kind": "absolute", "seconds": float("inf")}, "seconds is inf"),
+        ({"margin": -0.5}, "margin is -0.5"),
+        ({"kind": "byo-yomi", "periods": -1, "period_seconds": 1.0}, "periods is -1"),
+        ({"move_deadline": 0.0}, "move_deadline is 0.0"),
+        ({"move_deadline": float("inf")}, "move_deadline is inf"),
+        ({"move_deadline": float("nan")}, "move_deadline is nan"),
+        ({"seconds": 5.0}, "kind 'none' has no seconds"),
+        ({"kind": "absolute", "seconds": 5.0, "increment": 1.0}, "has no increment"),
+        ({"kind": "per-move", "seconds": 5.0, "periods": 3}, "has no periods"),
+    ],
+)
+def test_a_bad_time_control_says_what_is_wrong(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match="time control: ") as told:
+        TimeControl(**values)
+    assert message in str(told.value)
+
+
+# -- real agents, really sleeping -----------------------------------------------------------------
+
+MakeSeat = Callable[..., AgentProcess]
+
+
+def sleep_through(seat: AgentProcess, control: TimeControl) -> GameRecord:
+    game = miai.load_game("tic_tac_toe")
+    other = InProcessSeat(RandomAgent(game))
+    return play_game(game, [seat, other], seed=3, time_control=control)
+
+
+def readings(record: GameRecord) -> list[Any]:
+    return [move.statistics for move in record.moves if move.actor == 0]
+
+
+def test_absolute_time_is_charged_over_the_game(make_seat: MakeSeat) -> None:
+    seat = make_seat("sleeper", seconds=[0.3, 0.3])
+    seat.start()
+    record = sleep_through(seat, TimeControl(kind="absolute", seconds=60.0))
+    assert record.termination is Termination.TERMINAL
+    told = readings(record)
+    assert told[0]["main"] == 60.0
+    assert 58.0 < told[1]["main"] <= 59.7
+    assert 57.0 < told[2]["main"] <= 59.4
+    assert 0.6 <= record.players[0].seconds < 3.0
+
+
+def test_absolute_time_runs_out_during_a_move(make_seat: MakeSeat) -> None:
+    control = TimeControl(kind="absolute", seconds=1.5, margin=0.1)
+    record = sleep_through(make_seat("sleeper", seconds=[0.8, 1000.0]), control)
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+    assert len(readings(record)) == 1
+    assert 1.6 <= record.players[0].seconds < 6.0
+    assert record.returns == (-1.0, 1.0)
+
+
+def test_fischer_increments_save_a_slow_player(make_seat: MakeSeat) -> None:
+    control = TimeControl(kind="fischer", seconds=1.5, increment=1.2)
+    record = sleep_through(make_seat("sleeper", seconds=[0.8, 0.8, 0.8]), control)
+    assert record.termination is Termination.TERMINAL, record.detail
+    assert record.players[0].seconds > 1.6
+
+
+def test_byo_yomi_periods_are_lost_one_by_one(make_seat: MakeSeat) -> None:
+    control = TimeControl(kind="byo-yomi", periods=3, period_seconds=1.0, margin=0.2)
+    record = sleep_through(make_seat("sleeper", seconds=[1.3, 0.0, 1000.0]), control)
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+    assert [told["periods"] for told in readings(record)] == [3, 2]
+    assert record.players[0].seconds >= 1.3 + 2.2
+
+
+def test_an_answer_within_the_margin_counts(make_seat: MakeSeat) -> None:
+    seat = make_seat("sleeper", seconds=[0.5])
+    control = TimeControl(kind="per-move", seconds=0.4, margin=5.0)
+    assert sleep_through(seat, control).termination is Termination.TERMINAL
+
+
+def test_an_agent_in_this_process_is_charged_after_the_fact() -> None:
+    import time
+
+    class Sleeper(RandomAgent):
+        def act(self, clock: ClockReading) -> miai.Decision:
+            time.sleep(0.2)
+            return super().act(clock)
+
+    game = miai.load_game("tic_tac_toe")
+    control = TimeControl(kind="per-move", seconds=0.05, margin=0.05)
+    record = miai.play(game, [Sleeper(game), RandomAgent(game)], time_control=control)
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+    assert "with 0.050 s left on the clock" in record.detail
+    assert record.players[0].seconds >= 0.2

@@ -1,0 +1,282 @@
+"""The conformance kit passes good games and agents, and names what is wrong with broken ones."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
+from tests.framework.broken_games import BROKEN, Broken
+
+import miai
+from miai import Agent, ClockReading, Decision, EnumeratingDeterminizer, PlayerView, State
+from miai.errors import MiaiError, ParameterError
+from miai.testing import (
+    AGENT_RULES,
+    GAME_RULES,
+    ConformanceError,
+    check_agent,
+    check_game,
+    path_to_state,
+)
+
+GAMES = ("tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker")
+HIDDEN = ("phantom_tic_tac_toe", "kuhn_poker")
+
+
+# -- games ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", GAMES)
+def test_good_games_pass(name: str, seed: int) -> None:
+    report = check_game(miai.load_game(name), seed=seed, games=5)
+    assert report.games == 5
+    assert report.positions > 5 * 4
+    assert (report.beliefs > 0) == (name in HIDDEN)
+    assert report.skipped == ()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_game_is_caught_by_the_right_rule(name: str) -> None:
+    broken = BROKEN[name]
+    with pytest.raises(ConformanceError) as caught:
+        check_game(broken.make(), **{"games": 3, **broken.options})
+    assert broken.rule in caught.value.rules, caught.value
+
+
+def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:
+    assert {broken.rule for broken in BROKEN.values()} == set(GAME_RULES)
+
+
+def test_the_error_lists_rule_seed_and_reproducing_actions() -> None:
+    broken = BROKEN["SerialisesWithoutRefusals"]
+    with pytest.raises(ConformanceError) as caught:
+        check_game(broken.make(), seed=3, games=3)
+    (violation,) = caught.value.violations
+    assert violation.rule == "serialise"
+    assert f"seed 3, actions {list(violation.actions)}" in str(caught.value)
+    game = broken.make()
+    state = game.new_initial_state()
+    for action in violation.actions:
+        state.apply_action(action)
+    assert game.deserialize(state.serialize()).key() != state.key()
+
+
+def test_the_error_is_an_assertion_and_an_error_of_miai() -> None:
+    assert issubclass(ConformanceError, AssertionError)
+    assert issubclass(ConformanceError, MiaiError)
+
+
+def test_all_broken_rules_are_listed_once() -> None:
+    with pytest.raises(ConformanceError) as caught:
+        check_game(BROKEN["HoldsTheCentreForLegal"].make(), games=3)
+    assert sorted(caught.value.rules) == ["illegal-action", "legal-actions"]
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    def found(seed: int) -> str:
+        with pytest.raises(ConformanceError) as caught:
+            check_game(BROKEN["TellsTheHiddenMove"].make(), seed=seed, games=4)
+        return str(caught.value)
+
+    assert found(5) == found(5)
+    assert found(5) != found(6)
+
+
+def test_a_rule_can_be_skipped_but_not_misspelt() -> None:
+    check_game(BROKEN["ListsActionsDownwards"].make(), games=2, skip=["legal-actions"])
+    with pytest.raises(ParameterError, match="Did you mean 'legal-actions'"):
+        check_game(miai.load_game("tic_tac_toe"), skip=["legal-action"])
+
+
+def test_beliefs_that_grow_too_large_are_reported() -> None:
+    report = check_game(miai.load_game("phantom_tic_tac_toe"), games=3, worlds=10)
+    assert any("more than 10 worlds" in skipped for skipped in report.skipped)
+
+
+def test_a_game_can_be_stopped_early() -> None:
+    report = check_game(miai.load_game("tic_tac_toe"), games=4, max_plies=2)
+    assert report.positions == 4 * 3
+
+
+class Leaning:
+    """Draws honestly, but the true world three times out of five, by luck and not by sight."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.honest = EnumeratingDeterminizer()
+
+    def determinize(self, view: PlayerView, rng: random.Random) -> State:
+        worlds = [self.honest.determinize(view, self.rng) for _ in range(4)]
+        return min(worlds, key=str)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_honest_determinizer_is_not_accused(seed: int) -> None:
+    game = miai.load_game("phantom_tic_tac_toe")
+    check_game(game, seed=seed, games=3, determinizer=Leaning(seed))
+
+
+# -- agents -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_good_agents_pass(name: str) -> None:
+    report = check_agent(lambda game: miai.make_agent("random", game), miai.load_game(name))
+    assert report.games == 2 * 2 * 5  # seats, games, each thrice and two others between
+    assert report.positions > 0
+
+
+@pytest.mark.parametrize("agent", RULES, ids=lambda agent: agent.__name__)
+def test_a_broken_agent_is_caught_by_the_right_rule(agent: type[Agent]) -> None:
+    game = miai.load_game("phantom_tic_tac_toe" if agent is RewritesData else "tic_tac_toe")
+    with pytest.raises(ConformanceError) as caught:
+        check_agent(agent, game)
+    assert caught.value.rules == (RULES[agent],), caught.value
+
+
+def test_every_rule_of_agents_has_an_agent_that_breaks_it() -> None:
+    assert set(RULES.values()) == set(AGENT_RULES)
+
+
+def test_what_an_agent_carries_over_is_found_in_games_of_hidden_moves() -> None:
+    for agent in (Learns, KeepsItsGenerator):
+        with pytest.raises(ConformanceError) as caught:
+            check_agent(agent, miai.load_game("phantom_tic_tac_toe"))
+        assert caught.value.rules == ("carried-over",)
+
+
+class Resigns(Agent):
+    """Plays one move and gives up."""
+
+    closed = 0
+
+    def act(self, clock: ClockReading) -> Decision:
+        action = self.view.legal_actions[0]
+        return Decision(action, resign=len(self.view.observations) > 3)
+
+    def close(self) -> None:
+        Resigns.closed += 1
+
+
+def test_an_agent_may_resign_and_is_closed() -> None:
+    before = Resigns.closed
+    check_agent(Resigns, miai.load_game("tic_tac_toe"), games=1)
+    assert Resigns.closed == before + 2 * 2
+
+
+def test_rules_of_agents_can_be_skipped() -> None:
+    check_agent(Learns, miai.load_game("tic_tac_toe"), skip=["carried-over"])
+    with pytest.raises(ParameterError, match="carried-over"):
+        check_agent(Learns, miai.load_game("tic_tac_toe"), skip=["carriedover"])
+
+
+# -- reach ------------------------------------------------------------------------------------
+
+
+class Slotted:
+    __slots__ = ("empty", "held")
+
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+
+def test_a_state_is_found_through_whatever_leads_to_it() -> None:
+    state = miai.load_game("tic_tac_toe").new_initial_state()
+    assert path_to_state([state]) == ""  # nothing was played: it tells nothing
+    state.apply_action(4)
+
+    def closure() -> State:
+        return state
+
+    assert path_to_state(state) == ""[:0]
+    assert path_to_state({"a": [0, (1, state)]}) == "['a'][1][1]"
+    assert path_to_state(Slotted(Slotted(state))) == ".held.held"
+    assert path_to_state([closure]) == "[0]<state>"
+    assert path_to_state(state.clone) == ".__self__"
+    assert path_to_state(partial(print, state)) == ""  # by C code: not followed
+    loop: list[object] = []
+    loop.append(loop)
+    assert path_to_state(loop) == ""
+
+
+# -- pytest -----------------------------------------------------------------------------------
+
+AUTHORS_TEST = """
+import miai
+
+def test_good(miai_check_game, miai_check_agent):
+    report = miai_check_game("kuhn_poker", games=2)
+    assert report.games == 2
+    miai_check_agent("random", "kuhn_poker", games=1)
+    miai_check_agent(lambda game: miai.make_agent("random", game), miai.load_game("tic_tac_toe"))
+
+def test_parameters(miai_check_game):
+    miai_check_game("kuhn_poker", {"antes": 2})
+
+def test_fails(miai_seed):
+    assert miai_seed == "something else"
+"""
+
+
+def run_pytest(folder: Path, *options: str) -> str:
+    (folder / "test_authors.py").write_text(AUTHORS_TEST, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_fixtures_serve_authors_and_print_the_seed_on_failure(tmp_path: Path) -> None:
+    told = run_pytest(tmp_path, "--miai-seed=1234")
+    assert "2 failed, 1 passed" in told
+    assert "antes: unknown parameter" in told
+    assert "repeat with: --miai-seed=1234" in told
+    assert "assert 1234 == 'something else'" in told
+
+
+def test_a_test_has_one_seed_of_its_own_until_another_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # faster
+
+    def seed_of(*options: str) -> str:
+        (line,) = {
+            line.strip()
+            for line in run_pytest(
+                tmp_path, "-p", "miai.pytest_plugin", *options, "-k", "fails"
+            ).splitlines()
+            if "repeat with" in line
+        }
+        return line
+
+    own = seed_of()
+    assert seed_of() == own
+    assert seed_of("--miai-seed=random") != own
+
+
+def test_the_pytest_plugin_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, miai.pytest_plugin\n"
+        "heavy = {'numpy', 'pydantic', 'numba', 'rich', 'miai.game'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_broken_games_are_few_words_each() -> None:
+    assert len(BROKEN) >= 12
+    assert all(isinstance(broken, Broken) for broken in BROKEN.values())

@@ -1,0 +1,299 @@
+"""Views, enumerated beliefs against brute force, and determinizers."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import miai
+from miai import (
+    BeliefState,
+    EnumeratedBelief,
+    EnumeratingDeterminizer,
+    Game,
+    Observation,
+    Player,
+    PlayerView,
+    State,
+)
+from miai.errors import HiddenInformationError
+from miai.information import BeliefTooLargeError, EmptyBeliefError
+from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
+
+KUHN = miai.load_game("kuhn_poker")
+PHANTOM = miai.load_game("phantom_tic_tac_toe")
+
+
+def histories(game: Game, *, stop: int) -> Iterator[State]:
+    """Yield every state of a game that is reached within `stop` actions."""
+    frontier = [game.new_initial_state()]
+    while frontier:
+        state = frontier.pop()
+        yield state
+        if state.move_number() < stop:
+            frontier.extend(state.child(action) for action in state.legal_actions())
+
+
+def told(game: Game, history: list[int], player: int) -> list[Observation]:
+    """Return what a player is told by a history, the start included."""
+    state = game.new_initial_state()
+    answers = [state.observation(player)]
+    for action in history:
+        state.apply_action(action)
+        answers.append(state.observation(player))
+    return [observation for observation in answers if observation is not None]
+
+
+def believe(game: Game, player: int, observations: list[Observation]) -> EnumeratedBelief:
+    belief = EnumeratedBelief(game, player)
+    for observation in observations:
+        belief.observe(observation)
+    return belief
+
+
+def random_state(game: Game, rng: random.Random, plies: int) -> State:
+    state = game.new_initial_state()
+    while not state.is_terminal() and (state.is_chance_node() or state.move_number() < plies):
+        state.apply_action(rng.choice(state.legal_actions()))
+    return state
+
+
+# -- views ------------------------------------------------------------------------------------
+
+
+def test_a_view_of_perfect_information_follows_the_state() -> None:
+    game = miai.load_game("tic_tac_toe")
+    state = game.new_initial_state()
+    view = PlayerView(game, 1)
+    for action in (4, 0, 8):
+        told_first = state.observation(1)
+        assert told_first is not None
+        if not view.observations:
+            view.observe(told_first)
+        state.apply_action(action)
+        observation = state.observation(1)
+        assert observation is not None
+        view.observe(observation)
+        assert view.state.key() == state.key()
+        assert view.state is not state
+    assert view.legal_actions == (1, 2, 3, 5, 6, 7)
+
+
+def test_a_view_of_hidden_information_has_no_state() -> None:
+    with pytest.raises(HiddenInformationError, match="belief or a determinizer"):
+        _ = PlayerView(PHANTOM, 0).state
+    with pytest.raises(HiddenInformationError, match="grows by observations"):
+        PlayerView.at(PHANTOM.new_initial_state(), 0)
+
+
+def test_a_view_at_a_state_has_its_legal_actions_and_a_copy() -> None:
+    state = miai.load_game("tic_tac_toe").new_initial_state()
+    state.apply_action(0)
+    view = PlayerView.at(state, 1)
+    view.state.apply_action(1)
+    assert view.legal_actions == tuple(range(1, 9))
+    assert state.history() == [0]
+
+
+# -- beliefs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_kuhn_beliefs_are_all_worlds_of_the_information_state(player: int) -> None:
+    worlds: dict[str, set[Hashable]] = defaultdict(set)
+    tellings: dict[str, list[Observation]] = {}
+    for state in histories(KUHN, stop=9):
+        text = state.information_state_string(player)
+        if text:
+            worlds[text].add(state.key())
+            tellings[text] = told(KUHN, state.history(), player)
+    assert len(worlds) == 3 * (1 + 2 + 4 + 2)  # the card, and the betting so far
+    for text, keys in worlds.items():
+        assert {world.key() for world in believe(KUHN, player, tellings[text])} == keys, text
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_phantom_beliefs_are_all_worlds_of_the_information_state(player: int) -> None:
+    """Against every history of up to 5 actions, where nothing longer is in the same state."""
+    worlds: dict[tuple[str, ...], set[Hashable]] = defaultdict(set)
+    reach: dict[tuple[str, ...], State] = {}
+    for state in histories(PHANTOM, stop=5):
+        if state.observation(player) is None:
+            continue  # a belief is of the moment just after something was told
+        words = tuple(state.information_state_string(player).split())
+        worlds[words].add(state.key())
+        reach[words] = state
+    rng = random.Random(player)
+    short = [words for words in worlds if _longest(words) <= 5]
+    assert len(short) > 50
+    for words in rng.sample(short, 40):
+        belief = believe(PHANTOM, player, told(PHANTOM, reach[words].history(), player))
+        assert {world.key() for world in belief} == worlds[words], words
+
+
+def _longest(words: tuple[str, ...]) -> int:
+    """Return the most actions of any history in an information state of phantom tic-tac-toe.
+
+    The opponent's every placement may have come after bumping into each of the player's marks.
+    """
+    own = [word for word in words[1:] if word != "."]
+    stood = sum(not word.endswith("?") for word in own)
+    hidden = words.count(".")
+    return len(own) + hidden + (stood if hidden else 0)
+
+
+@given(seed=st.integers(0, 2**32), plies=st.integers(1, 12), player=st.integers(0, 1))
+@settings(max_examples=25, deadline=None)
+def test_every_world_was_told_the_same_and_the_truth_is_one(
+    seed: int, plies: int, player: int
+) -> None:
+    state = random_state(PHANTOM, random.Random(seed), plies)
+    while state.observation(player) is None:
+        state.apply_action(state.legal_actions()[-1])
+    observations = told(PHANTOM, state.history(), player)
+    belief = believe(PHANTOM, player, observations)
+    assert state in belief
+    assert len({world.key() for world in belief}) == len(belief)
+    for world in list(belief)[::5]:
+        assert told(PHANTOM, world.history(), player) == observations
+        assert world.information_state_string(player) == state.information_state_string(player)
+
+
+def test_a_belief_is_a_belief_state() -> None:
+    assert isinstance(EnumeratedBelief(KUHN, 0), BeliefState)
+
+
+def test_sampling_is_uniform_and_hands_out_copies() -> None:
+    state = KUHN.new_initial_state()
+    for action in (2, 4):
+        state.apply_action(action)
+    belief = believe(KUHN, 0, told(KUHN, state.history(), 0))
+    rng = random.Random(1)
+    counts = Counter(str(belief.sample(rng).key()) for _ in range(2000))
+    assert set(counts) == {"JQ", "JK"}
+    assert abs(counts["JQ"] - 1000) < 5 * (2000 / 4) ** 0.5  # five standard deviations
+    belief.sample(rng).apply_action(1)
+    assert {world.key() for world in belief} == {"JQ", "JK"}
+
+
+def test_what_cannot_be_explained_is_refused_and_changes_nothing() -> None:
+    belief = EnumeratedBelief(PHANTOM, 1)
+    with pytest.raises(EmptyBeliefError, match="told nothing yet"):
+        belief.sample(random.Random(0))
+    false = Observation(1, actor=0, action=4, legal_actions=(0,))
+    with pytest.raises(EmptyBeliefError, match="no world explains"):
+        belief.observe(false)
+    for observation in told(PHANTOM, [4], 1):
+        belief.observe(observation)
+    before = {world.key() for world in belief}
+    assert len(before) == 9
+    with pytest.raises(EmptyBeliefError, match="every observation of its player, in order"):
+        belief.observe(false)
+    assert {world.key() for world in belief} == before
+
+
+def test_too_many_worlds_are_refused_and_change_nothing() -> None:
+    belief = EnumeratedBelief(PHANTOM, 1, limit=8)
+    start, turn = told(PHANTOM, [4], 1)
+    belief.observe(start)
+    with pytest.raises(BeliefTooLargeError, match="more than 8 worlds"):
+        belief.observe(turn)
+    assert len(belief) == 1
+
+
+class PhantomWithTuples(PhantomTicTacToe):
+    def new_initial_state(self) -> PhantomTicTacToeState:
+        return PhantomWithTuplesState(self)
+
+
+class PhantomWithTuplesState(PhantomTicTacToeState):
+    def observation(self, player: int) -> Observation | None:
+        observation = super().observation(player)
+        return observation and replace(observation, data={"turns": (1, (2,))})
+
+
+def test_observations_that_crossed_a_process_are_understood() -> None:
+    """JSON has lists only, whatever the game told."""
+    game = PhantomWithTuples()
+    belief = EnumeratedBelief(game, 0)
+    for observation in told(game, [4, 4, 0], 0):
+        crossed = replace(observation, data=json.loads(json.dumps(observation.data)))
+        assert crossed != observation
+        belief.observe(crossed)
+    assert len(belief) == 16  # o in one of eight cells, having bumped into x or not
+
+
+# -- determinizers ----------------------------------------------------------------------------
+
+
+def view_of(game: Game, history: list[int], player: int) -> PlayerView:
+    view = PlayerView(game, player)
+    for observation in told(game, history, player):
+        view.observe(observation)
+    return view
+
+
+@given(seed=st.integers(0, 2**32), plies=st.integers(1, 10))
+@settings(max_examples=15, deadline=None)
+def test_what_is_drawn_depends_on_the_view_alone(seed: int, plies: int) -> None:
+    """A determinizer that served other games draws what a new one draws."""
+    rng = random.Random(seed)
+    used = EnumeratingDeterminizer()
+    for _ in range(3):
+        state = random_state(PHANTOM, rng, plies)
+        if state.is_terminal():
+            continue
+        player = state.current_player()
+        view = view_of(PHANTOM, state.history(), player)
+        for number in range(3):
+            drawn = used.determinize(view, random.Random(number))
+            fresh = EnumeratingDeterminizer().determinize(view, random.Random(number))
+            assert drawn.history() == fresh.history()
+            assert drawn.current_player() == player
+            assert drawn.information_state_string(player) == state.information_state_string(player)
+            drawn.apply_action(drawn.legal_actions()[0])
+
+
+def test_a_determinizer_carries_its_belief_from_turn_to_turn() -> None:
+    determinizer = EnumeratingDeterminizer()
+    state = PHANTOM.new_initial_state()
+    view = PlayerView(PHANTOM, 0)
+    rng = random.Random(3)
+    while not state.is_terminal():
+        observation = state.observation(0)
+        if observation is not None:
+            view.observe(observation)
+            if state.current_player() == 0:
+                world = determinizer.determinize(view, rng)
+                assert world.information_state_string(0) == state.information_state_string(0)
+        state.apply_action(rng.choice(state.legal_actions()))
+
+
+def test_a_determinizer_does_not_know_the_truth() -> None:
+    """x never learns where o is: over many games the draw is right about as often as by chance."""
+    determinizer, rng = EnumeratingDeterminizer(), random.Random(4)
+    hits = 0
+    for game in range(400):
+        history = [4, (0, 1, 2, 3, 5, 6, 7, 8)[game % 8]]
+        world = determinizer.determinize(view_of(PHANTOM, history, 0), rng)
+        placed = [cell for cell, mark in enumerate(str(world).replace("\n", "")) if mark == "o"]
+        hits += placed == [history[1]]
+    assert abs(hits - 50) < 5 * (400 * 7 / 64) ** 0.5  # five standard deviations
+
+
+def test_a_determinizer_refuses_a_view_that_was_told_nothing() -> None:
+    with pytest.raises(EmptyBeliefError, match="told nothing yet"):
+        EnumeratingDeterminizer().determinize(PlayerView(PHANTOM, 0), random.Random(0))
+
+
+def test_chance_is_among_the_actors_of_a_belief() -> None:
+    (first,) = told(KUHN, [4, 2], 1)
+    assert first.actor == Player.CHANCE
+    assert {world.key() for world in believe(KUHN, 1, [first])} == {"QJ", "KJ"}

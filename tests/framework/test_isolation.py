@@ -1,0 +1,279 @@
+"""What an agent is given leads nowhere near what it may not know, and nothing outlives a game."""
+
+from __future__ import annotations
+
+import gc
+import json
+import types
+from collections.abc import Callable, Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+import miai
+from miai.agent import Agent, Decision, RandomAgent
+from miai.clock import ClockReading
+from miai.game import Game, GameInfo, Observation, Player, State
+from miai.match import InProcessSeat, play, play_game
+from miai.process import AgentProcess
+from miai.process.channel import Channel
+from miai.record import GameRecord, MoveRecord, Termination
+
+HIDDEN_GAMES = ["phantom_tic_tac_toe", "kuhn_poker"]
+
+
+class Spy(RandomAgent):
+    """Keeps everything that it is ever handed."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self.handed: list[object] = []
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        super().new_game(seed, player=player, log=log)
+        self.handed += [seed, player, log]
+
+    def observe(self, observation: Observation) -> None:
+        super().observe(observation)
+        self.handed.append(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        self.handed.append(clock)
+        return super().act(clock)
+
+    def end(self, returns: tuple[float, ...]) -> None:
+        self.handed.append(returns)
+
+
+def reachable(*roots: object) -> Iterator[object]:
+    """Yield every object that attributes, slots, closures and containers lead to.
+
+    `gc.get_referents` follows them all. Modules, types, members of enumerations and the globals of
+    functions are left out: they lead everywhere, in any program, and hold no state of a game.
+    """
+    seen: set[int] = set()
+    todo: list[object] = list(roots)
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, (type, types.ModuleType, Enum)):
+            continue
+        seen.add(id(thing))
+        yield thing
+        if isinstance(thing, types.FunctionType):
+            todo += [thing.__closure__, thing.__defaults__, thing.__kwdefaults__, thing.__dict__]
+        else:
+            todo += gc.get_referents(thing)
+
+
+def internals(state: State) -> set[int]:
+    """Return the identities of a state and of all the mutable things it is made of."""
+    parts = [value for name, value in vars(state).items() if name != "game"]
+    mutable = (list, dict, set, bytearray, State)
+    return {id(state)} | {id(p) for p in reachable(*parts) if isinstance(p, mutable)}
+
+
+def leaks(game: Game, agents: list[Agent]) -> list[str]:
+    """Play a game; return the types of all that an agent can reach of the referee's state."""
+    found: list[str] = []
+
+    def look(state: State, move: MoveRecord) -> None:
+        hidden = internals(state)
+        for agent in agents:
+            for thing in reachable(agent):
+                if isinstance(thing, (State, MoveRecord, GameRecord)) or id(thing) in hidden:
+                    found.append(type(thing).__name__)
+
+    play(game, agents, seed=8, on_move=look)
+    return found
+
+
+@pytest.mark.parametrize("name", HIDDEN_GAMES)
+def test_no_path_leads_from_an_agent_to_the_hidden_state(name: str) -> None:
+    game = miai.load_game(name)
+    spies = [Spy(game), Spy(game)]
+    assert leaks(game, list(spies)) == []
+    assert all(len(spy.handed) > 5 for spy in spies)
+
+
+# -- games that leak show that the search finds what there is -------------------------------------
+
+
+class Whisper(Game):
+    """Two players say a number each, in secret; `leak` chooses how the state slips out."""
+
+    info = GameInfo(
+        name="whisper",
+        version=1,
+        num_players=2,
+        num_distinct_actions=3,
+        max_game_length=4,
+        player_names=("left", "right"),
+        perfect_information=False,
+    )
+
+    def __init__(self, leak: str) -> None:
+        self.leak = leak
+        self.last: Any = None
+
+    def new_initial_state(self) -> WhisperState:
+        return WhisperState(self)
+
+
+class Slotted:
+    __slots__ = ("secret",)
+
+    def __init__(self, secret: object) -> None:
+        self.secret = secret
+
+
+class WhisperState(State):
+    game: Whisper
+
+    def __init__(self, game: Whisper) -> None:
+        super().__init__(game)
+        self.said: list[int] = []
+
+    def current_player(self) -> int:
+        return Player.TERMINAL if len(self.said) == 4 else len(self.said) % 2
+
+    def legal_actions(self) -> list[int]:
+        return [] if self.is_terminal() else [0, 1, 2]
+
+    def _apply(self, action: int) -> None:
+        self.said.append(action)
+
+    def returns(self) -> tuple[float, ...]:
+        return (0.0, 0.0)
+
+    def _copy_to(self, other: Self) -> None:
+        other.said = self.said.copy()
+
+    def key(self) -> str:
+        return str(self.said)
+
+    def __str__(self) -> str:
+        return str(self.said)
+
+    def observation(self, player: int) -> Observation | None:
+        data: Any = None
+        match self.game.leak:
+            case "list":
+                data = [self.said]
+            case "object":
+                data = {"it": Slotted(self)}
+            case "closure":
+                data = [lambda: self]
+            case "attribute":
+                self.game.last = {"deep": [Slotted(self)]}
+            case "closure attribute":
+                self.game.last = lambda: self.said
+        return Observation(player, data=data, legal_actions=self._legal_for(player))
+
+
+@pytest.mark.parametrize("leak", ["attribute", "closure attribute"])
+def test_the_search_finds_a_leak(leak: str) -> None:
+    game = Whisper(leak)
+    assert leaks(game, [Spy(game), Spy(game)])
+
+
+@pytest.mark.parametrize("leak", ["", "list"])
+def test_data_is_copied_on_the_way_to_an_agent(leak: str) -> None:
+    game = Whisper(leak)
+    assert leaks(game, [Spy(game), Spy(game)]) == []
+
+
+@pytest.mark.parametrize("leak", ["object", "closure"])
+def test_data_that_is_not_plain_is_refused_as_a_defect_of_the_game(leak: str) -> None:
+    game = Whisper(leak)
+    with pytest.raises(TypeError, match="not plain data"):
+        play(game, [Spy(game), Spy(game)])
+
+
+def test_an_agent_that_changes_what_it_is_told_changes_nothing_else() -> None:
+    class Vandal(RandomAgent):
+        def observe(self, observation: Observation) -> None:
+            super().observe(observation)
+            if isinstance(observation.data, list):
+                observation.data[0][:] = [9, 9, 9, 9]
+
+    game = Whisper("list")
+    record = play(game, [Vandal(game), RandomAgent(game)], seed=1)
+    assert record.termination is Termination.TERMINAL
+    said = [move.action for move in record.moves]
+    assert len(said) == 4
+    for ply, move in enumerate(record.moves):
+        told: Any = move.observations
+        assert told["0"]["data"] == told["1"]["data"] == [said[: ply + 1]]
+
+
+def test_a_view_of_perfect_information_is_the_players_own() -> None:
+    class Cheat(RandomAgent):
+        def act(self, clock: ClockReading) -> Decision:
+            decision = super().act(clock)
+            self.view.state.apply_action(decision.action)
+            self.view.state.apply_action(self.view.state.legal_actions()[0])
+            return decision
+
+    game = miai.load_game("tic_tac_toe")
+    record = play(game, [Cheat(game), RandomAgent(game)], seed=1)
+    # its own view is spoilt, so it fails at the next observation; the referee's state is not
+    assert (record.termination, record.loser) == (Termination.CRASH, 0)
+    assert [move.actor for move in record.moves] == [0]
+
+
+# -- processes ------------------------------------------------------------------------------------
+
+MakeSeat = Callable[..., AgentProcess]
+
+
+def test_only_what_a_player_is_told_crosses_to_its_process(
+    make_seat: MakeSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    request = Channel.request
+
+    def spy(self: Channel, message: Any, *, seconds: float | None) -> Any:
+        sent.append(json.loads(json.dumps(message)))
+        return request(self, message, seconds=seconds)
+
+    monkeypatch.setattr(Channel, "request", spy)
+    game = miai.load_game("phantom_tic_tac_toe")
+    seat = make_seat("random", game="phantom_tic_tac_toe")
+    record = play_game(game, [InProcessSeat(RandomAgent(game)), seat], seed=4)
+    moves: list[Any] = [record.start_observations, *(m.observations for m in record.moves)]
+    recorded = [
+        [told["1"]["actor"], told["1"]["action"], told["1"]["data"]]
+        for told in moves
+        if "1" in told
+    ]
+    observations = [o for message in sent for o in message.get("observations", [])]
+    assert [o[1:4] for o in observations] == recorded
+    assert {o[0] for o in observations} == {1}
+    assert all(o[2] is None or o[1] == 1 for o in observations), "an opponent's action crossed"
+    assert [m["call"] for m in sent][:2] == ["hello", "new_game"]
+    assert {m["call"] for m in sent} == {"hello", "new_game", "act", "end"}
+    fields = {"id", "call", "observations", "clock"}
+    assert all(set(m) == fields for m in sent if m["call"] == "act")
+
+
+def decisions(record: GameRecord) -> list[int]:
+    return [move.action for move in record.moves]
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])
+def test_nothing_is_carried_from_game_to_game(make_seat: MakeSeat, name: str) -> None:
+    game = miai.load_game(name)
+
+    def seats() -> list[AgentProcess]:
+        return [make_seat("keeper", game=name, name=f"{number}") for number in range(2)]
+
+    fresh, used = seats(), seats()
+    expected = {seed: decisions(play_game(game, fresh, seed=seed)) for seed in range(6)}
+    for seed in (5, 3, 0, 3, 1, 4, 2, 5):
+        assert decisions(play_game(game, used, seed=seed)) == expected[seed]
+    used[0].kill()
+    assert decisions(play_game(game, used[::-1], seed=2)) == expected[2]
+    assert decisions(play_game(game, used, seed=3, move_limit=2)) == expected[3][:2]
+    assert decisions(play_game(game, used, seed=3)) == expected[3]

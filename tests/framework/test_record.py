@@ -1,0 +1,371 @@
+"""Game records: nothing is lost on the way to a file and back, and nothing hostile comes in."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import miai
+from miai.clock import TimeControl
+from miai.errors import RecordError
+from miai.plain import MAX_DEPTH
+from miai.record import SCHEMA, GameRecord, JsonLines, MoveRecord, PlayerRecord, Termination
+from miai.replay import replay
+
+texts = st.text(max_size=8)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+seconds = st.floats(0, 1e9)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(texts, plain, max_size=3)
+players = st.builds(
+    PlayerRecord,
+    name=texts,
+    agent=texts,
+    parameters=objects,
+    seed=st.integers(),
+    version=texts,
+    cpu_seconds=st.none() | seconds,
+    seconds=seconds,
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> GameRecord:
+    who = draw(st.lists(players, min_size=1, max_size=3))
+    moves = [
+        MoveRecord(
+            ply=ply,
+            actor=draw(st.integers(-1, len(who) - 1)),
+            action=draw(st.integers(0, 2**63 - 1)),
+            text=draw(texts),
+            opening=draw(st.booleans()),
+            seconds=draw(st.none() | seconds),
+            cpu_seconds=draw(st.none() | seconds),
+            statistics=draw(objects),
+            observations=draw(objects),
+        )
+        for ply in range(draw(st.integers(0, 3)))
+    ]
+    return GameRecord(
+        game=draw(texts),
+        game_version=draw(st.integers()),
+        game_parameters=draw(objects),
+        players=who,
+        moves=moves,
+        seed=draw(st.integers()),
+        time_control=draw(objects),
+        move_limit=draw(st.none() | st.integers(1, 1000)),
+        start_observations=draw(objects),
+        returns=tuple(draw(numbers) for _ in who),
+        termination=draw(st.sampled_from(Termination)),
+        loser=draw(st.none() | st.integers(0, len(who) - 1)),
+        detail=draw(texts),
+        terminated=draw(st.booleans()),
+        truncated=draw(st.booleans()),
+        started=draw(texts),
+        seconds=draw(seconds),
+        versions=draw(st.dictionaries(texts, texts, max_size=3)),
+        tags=draw(objects),
+    )
+
+
+def a_record(game: str = "phantom_tic_tac_toe", seed: int = 5) -> GameRecord:
+    loaded = miai.load_game(game)
+    agents = [miai.RandomAgent(loaded) for _ in range(loaded.num_players())]
+    control = TimeControl(kind="fischer", seconds=60.0, increment=1.0)
+    return miai.play(loaded, agents, seed=seed, time_control=control, tags={"round": 1})
+
+
+# -- there and back -------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(record=records())
+def test_a_record_survives_json_lines(record: GameRecord) -> None:
+    text = record.to_json_lines()
+    back = GameRecord.from_json_lines(text)
+    assert back == record
+    assert repr(back) == repr(record)  # types too: 1 is not 1.0, False is not 0
+    assert back.to_json_lines() == text
+    assert text.isascii()
+    assert text.count("\n") == len(record.moves) + 2
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"])
+def test_a_played_game_survives_json_lines(game: str) -> None:
+    record = a_record(game)
+    assert GameRecord.from_json_lines(JsonLines(None).write(record)) == record
+    assert json.loads(record.to_json_lines().split("\n")[0])["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), object(), {1, 2}])
+def test_what_cannot_be_read_back_is_not_written(bad: object) -> None:
+    record = a_record()
+    record.moves[0].statistics = {"it": bad}  # type: ignore[dict-item]  # that is the point
+    with pytest.raises(RecordError, match="cannot be written"):
+        record.to_json_lines()
+
+
+# -- hostile input --------------------------------------------------------------------------------
+
+
+def test_a_truncated_record_is_refused_wherever_it_is_cut() -> None:
+    text = a_record().to_json_lines()
+    for length in range(0, len(text), 7):
+        with pytest.raises(RecordError):
+            GameRecord.from_json_lines(text[:length])
+    lines = text.splitlines(keepends=True)
+    for kept in range(len(lines)):
+        with pytest.raises(RecordError):
+            GameRecord.from_json_lines("".join(lines[:kept]))
+
+
+def changed(line: int, **fields: Any) -> str:
+    """Return a good record in which fields of one line are replaced; `...` removes one."""
+    lines = [json.loads(line) for line in a_record().to_json_lines().splitlines()]
+    for name, value in fields.items():
+        if value is ...:
+            del lines[line][name]
+        else:
+            lines[line][name] = value
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+BAD: list[tuple[int, dict[str, Any], str]] = [
+    (0, {"schema": "miai.record/2"}, "schema 'miai.record/2'; this version of miai reads"),
+    (0, {"schema": ...}, "no head with a schema"),
+    (0, {"schema": ["x"] * 100}, "of schema"),
+    (0, {"game": 7}, "line 1: game is '7', not a text"),
+    (0, {"players": {}}, "line 1: players"),
+    (0, {"players": []}, "0 players"),
+    (0, {"players": [7, 8]}, "line 1, player 0: not a JSON object"),
+    (0, {"players": [{"name": "x"}]}, "line 1, player 0: fields missing: agent, cpu_seconds"),
+    (0, {"seed": 1.5}, "seed is '1.5', not an integer"),
+    (0, {"seed": True}, "seed is 'True', not an integer"),
+    (0, {"move_limit": -3}, "move_limit is '-3'"),
+    (0, {"versions": {"python": 3}}, "versions"),
+    (0, {"tags": []}, "tags is '\\[\\]', not an object"),
+    (0, {"extra": 1}, "fields unknown: extra"),
+    (0, {"seed": ...}, "fields missing: seed"),
+    (1, {"ply": 1}, "line 2: ply 1 of actor 0"),
+    (1, {"ply": 0.0}, "line 2: ply is '0.0'"),
+    (1, {"actor": 2}, "line 2: ply 0 of actor 2"),
+    (1, {"actor": -4}, "actor -4"),
+    (1, {"action": "b2"}, "line 2: action is 'b2'"),
+    (1, {"action": -1}, "action is '-1'"),
+    (1, {"seconds": -0.5}, "seconds is '-0.5'"),
+    (1, {"seconds": "1"}, "seconds is '1'"),
+    (1, {"seconds": 10**400}, "seconds is an integer of many digits, not a number that fits"),
+    (-1, {"returns": [10**400, 0]}, "returns is .*, not a number that fits"),
+    (1, {"opening": 1}, "opening is '1', not true or false"),
+    (1, {"statistics": None}, "statistics is 'None', not an object"),
+    (-1, {"returns": [1.0]}, "2 players but 1 returns"),
+    (-1, {"returns": "10"}, "returns is '10'"),
+    (-1, {"returns": [True, False]}, "not a number"),
+    (-1, {"termination": "boredom"}, "termination is 'boredom', not one of terminal, move-limit"),
+    (-1, {"termination": ["terminal"]}, "termination"),
+    (-1, {"termination": {}}, "termination"),
+    (-1, {"loser": 2}, "loser 2 is none of 2 players"),
+    (-1, {"loser": "x"}, "loser is 'x'"),
+]
+
+
+@pytest.mark.parametrize(("line", "fields", "message"), BAD)
+def test_a_wrong_field_is_named(line: int, fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        GameRecord.from_json_lines(changed(line, **fields))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000 + "]" * 100_000,
+        '{"a":' * 100_000 + "1" + "}" * 100_000,
+        json.dumps([[]] * 10),
+        "null",
+        "7",
+        '"' + "x" * 100_000 + '"',
+        "",
+        "{",
+        '{"ply": NaN}',
+        '{"ply": Infinity}',
+        '{"ply": 1e999}',
+        '{"ply": ' + "9" * 5000 + "}",
+        '{"ply": 0, "ply": 0}',
+        "\x00",
+        "{}" * 1000,
+    ],
+    ids=lambda line: str(line[:12]),
+)
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_a_hostile_line_is_refused(line: str, place: int) -> None:
+    lines = a_record().to_json_lines().splitlines()
+    lines[place] = line
+    began = time.monotonic()
+    with pytest.raises(RecordError) as told:
+        GameRecord.from_json_lines("".join(text + "\n" for text in lines))
+    assert len(str(told.value)) < 1000
+    assert time.monotonic() - began < 5.0
+
+
+def test_nesting_is_bounded_within_a_good_record() -> None:
+    value: Any = 0
+    for _ in range(MAX_DEPTH + 1):
+        value = [value]
+    with pytest.raises(RecordError, match="nested"):
+        GameRecord.from_json_lines(changed(1, statistics={"it": value}))
+
+
+def test_a_giant_record_is_not_parsed() -> None:
+    text = " " * (1 << 28) + "\n"
+    began = time.monotonic()
+    with pytest.raises(RecordError, match="characters"):
+        GameRecord.from_json_lines(text)
+    assert time.monotonic() - began < 1.0
+
+
+@settings(deadline=None)
+@given(text=st.text() | st.lists(plain.map(json.dumps)).map("\n".join))
+@example(text="\n\n\n")
+@example(text="{}\n{}\n")
+@example(text='{"schema":"miai.record/1"}\n{}\n')
+def test_whatever_is_no_record_is_a_record_error(text: str) -> None:
+    with pytest.raises(RecordError):
+        GameRecord.from_json_lines(text)
+
+
+# -- replay ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"])
+def test_a_played_game_replays(game: str) -> None:
+    for seed in range(10):
+        record = GameRecord.from_json_lines(a_record(game, seed).to_json_lines())
+        state = replay(record)
+        assert state.history() == [move.action for move in record.moves]
+        assert state.returns() == record.returns
+
+
+def _swap(record: GameRecord) -> None:
+    record.moves[0].actor = 1
+
+
+def _illegal(record: GameRecord) -> None:
+    record.moves[2].action = record.moves[0].action
+
+
+def _unknown(record: GameRecord) -> None:
+    record.moves[1].action = 10**6
+
+
+def _continue(record: GameRecord) -> None:
+    record.moves.append(MoveRecord(ply=len(record.moves), actor=0, action=0, text="a3"))
+
+
+def _cut(record: GameRecord) -> None:
+    record.moves.pop()
+
+
+def _returns(record: GameRecord) -> None:
+    record.returns = tuple(-value or 1.0 for value in record.returns)
+
+
+def _version(record: GameRecord) -> None:
+    record.game_version += 1
+
+
+def _game(record: GameRecord) -> None:
+    record.game = "no_such_game"
+
+
+def _parameters(record: GameRecord) -> None:
+    record.game_parameters = {"no_such_parameter": 1}
+
+
+def _player(record: GameRecord) -> None:
+    record.players.pop()
+
+
+def _told(record: GameRecord) -> None:
+    record.moves[0].observations = {}
+
+
+def _start(record: GameRecord) -> None:
+    record.start_observations = {}
+
+
+def _text(record: GameRecord) -> None:
+    record.moves[0].text = "z9"
+
+
+def _loser(record: GameRecord) -> None:
+    record.termination, record.loser = Termination.RESIGNATION, None
+
+
+def _resigned(record: GameRecord) -> None:
+    record.termination, record.loser = Termination.RESIGNATION, 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_swap, "ply 0: player 1 acted, but it was 0's turn"),
+        (_illegal, "ply 2: .*not legal|ply 2: player"),
+        (_unknown, "ply 1: .*actions are integers from 0 to 8"),
+        (_continue, "the game was over before this action"),
+        (_cut, "ended by 'terminal', but the position is not terminal"),
+        (_returns, "the record gives returns"),
+        (_version, "version 2, replayed with"),
+        (_game, "cannot be loaded: no game is called"),
+        (_parameters, "cannot be loaded: .*unknown parameter"),
+        (_player, "is a game of 2, recorded with 1"),
+        (_told, "at ply 0 the players were told otherwise"),
+        (_start, "at the start the players were told otherwise"),
+        (_text, "action \\d is written '[abc][123]', not 'z9'"),
+        (_loser, "but the position is terminal|with loser None"),
+        (_resigned, "ended by 'resignation', but the position is terminal"),
+    ],
+)
+def test_a_record_that_lies_is_found_out(
+    change: Callable[[GameRecord], None], message: str
+) -> None:
+    record = a_record()
+    change(record)
+    with pytest.raises(RecordError, match=message):
+        replay(record)
+
+
+def test_forfeits_and_truncations_replay() -> None:
+    class Resigner(miai.RandomAgent):
+        def act(self, clock: miai.ClockReading) -> miai.Decision:
+            return miai.Decision(0, resign=True)
+
+    game = miai.load_game("phantom_tic_tac_toe")
+    record = miai.play(game, [Resigner(game), miai.RandomAgent(game)])
+    assert (record.termination, record.loser) == (Termination.RESIGNATION, 0)
+    assert replay(record).move_number() == 0
+    record = miai.play(game, [miai.RandomAgent(game), miai.RandomAgent(game)], move_limit=3)
+    assert record.truncated
+    assert replay(record, game).move_number() == 3
+    record.returns = (1.0, -1.0)
+    with pytest.raises(RecordError, match="returns"):
+        replay(record)
+
+
+def test_a_record_in_a_file_is_readable_by_eye(tmp_path: Path) -> None:
+    record = a_record("kuhn_poker")
+    first, *moves, last = record.to_json_lines().splitlines()
+    assert first.startswith('{"schema":"miai.record/1","game":"kuhn_poker","game_version":')
+    assert all(line.startswith('{"ply":') for line in moves)
+    assert last.startswith('{"returns":[')

@@ -1,0 +1,396 @@
+"""Go's own players: fast random, compiled tree search, rollouts."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import miai
+from miai.clock import Clock, TimeControl
+from miai.errors import GameError, ParameterError
+from miai.search.protocol import Evaluator, Search
+from miai.testing import check_agent
+from miai_go.agents import FastRandomAgent, fills_eye
+from miai_go.evaluator import GoRolloutParameters, GoRollouts
+from miai_go.game import GoGame, GoState
+from miai_go.search import GoMcts, GoMctsParameters, warm_up
+
+
+def go(**parameters: Any) -> GoGame:
+    game = miai.load_game("go", **parameters)
+    assert isinstance(game, GoGame)
+    return game
+
+
+def position(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
+    """A state from a drawn board, highest row first: X Black, O White."""
+    rows = picture.split()
+    size = len(rows)
+    stones: dict[str, list[str]] = {"X": [], "O": [], ".": []}
+    for number, row in enumerate(rows):
+        for column, what in enumerate(row):
+            stones[what].append(f"{'ABCDEFGHJ'[column]}{size - number}")
+    game = go(
+        board_size=size,
+        black_stones=stones["X"],
+        white_stones=stones["O"],
+        first_player=to_move,
+        **parameters,
+    )
+    return game.new_initial_state()
+
+
+def play(state: GoState, moves: str) -> GoState:
+    for move in moves.split():
+        state.apply_action(state.string_to_action(move))
+    return state
+
+
+def searched(state: GoState, *, seed: int = 1, **parameters: Any) -> str:
+    search = GoMcts(state.game, GoMctsParameters(**parameters))
+    search.new_game(seed)
+    return state.action_to_string(search.search(state).action)
+
+
+# -- contracts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["fast-random", "mcts", "random"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"rules": "tromp-taylor"},
+        {"rules": "chinese", "dead_stones": "agreement"},
+        {"rules": "japanese"},
+        {"rules": "aga", "handicap_points": ["B2", "C3"]},
+    ],
+    ids=lambda p: p["rules"],
+)
+def test_agents_keep_their_contract(name: str, parameters: dict[str, Any]) -> None:
+    game = go(board_size=4, **parameters)
+    more = {"simulations": 30} if name == "mcts" else {}
+    check_agent(lambda g: miai.make_agent(name, g, **more), game, games=1)
+
+
+def test_the_compiled_search_is_what_mcts_means_for_go() -> None:
+    game = go(board_size=9)
+    agent = miai.make_agent("mcts", game, simulations=1000, seed=1)
+    search = agent.search  # type: ignore[attr-defined]  # SearchAgent's, hidden by make_agent
+    assert isinstance(search, GoMcts)
+    assert isinstance(search, Search)
+    assert isinstance(GoRollouts(game), Evaluator)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"simulations": -1}, "simulations"),
+        ({"simulations": 0}, "needs a budget in seconds"),
+        ({"seconds": 0}, "seconds"),
+        ({"simulation": 5}, "Did you mean 'simulations'"),
+        ({"resign_below": 2}, "resign_below"),
+    ],
+)
+def test_bad_parameters_are_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        miai.make_agent("mcts", go(), **values)
+
+
+def test_a_search_of_another_board_is_refused() -> None:
+    search = GoMcts(go(board_size=9))
+    search.new_game(0)
+    with pytest.raises(GameError, match="9x9"):
+        search.search(go(board_size=5).new_initial_state())
+    with pytest.raises(GameError, match="over"):
+        search.search(play(go(board_size=9).new_initial_state(), "pass pass"))
+
+
+# -- fast random ----------------------------------------------------------------------------------
+
+
+def test_fast_random_never_fills_an_eye_and_passes_only_when_nothing_else_is_left() -> None:
+    game = go(board_size=7, rules="chinese", dead_stones="none")
+    for seed in range(8):
+        state = game.new_initial_state()
+        agents = [FastRandomAgent(game), FastRandomAgent(game)]
+        for player, agent in enumerate(agents):
+            agent.new_game(seed, player=player)
+        clock = Clock(TimeControl()).reading()
+        while not state.is_terminal():
+            player = state.current_player()
+            action = agents[player].act(clock).action
+            stones = state.board.stones().reshape(-1).tolist()
+            free = [p for p in state.legal_actions()[:-1] if not fills_eye(stones, p, player + 1)]
+            assert action in free or (action == game.pass_action and not free), f"{seed}\n{state}"
+            state.apply_action(action)
+            for player, agent in enumerate(agents):
+                observation = state.observation(player)
+                assert observation is not None
+                agent.observe(observation)
+        assert state.move_number() < game.max_moves
+
+
+@pytest.mark.parametrize(
+    ("picture", "vertex", "eye"),
+    [
+        (".X.. XX.. .... ....", 12, True),  # a corner with its diagonal
+        (".X.. XO.. .... ....", 12, False),
+        (".X.. X... .... ....", 12, True),
+        ("X.X. XXX. .... ....", 13, True),
+        ("X.X. XXO. .... ....", 13, False),
+        ("XXX. X.X. OXX. ....", 9, True),  # one hostile diagonal in the middle
+        ("XXX. X.X. OXO. ....", 9, False),
+        ("XXX. X.O. XXX. ....", 9, False),
+    ],
+)
+def test_eyes(picture: str, vertex: int, eye: bool) -> None:
+    rows = reversed(picture.split())
+    stones = [".XO".index(what) for row in rows for what in row]
+    assert fills_eye(stones, vertex, 1) == eye
+
+
+# -- tree search ----------------------------------------------------------------------------------
+
+ATARI = """
+    .......
+    .XXXOO.
+    .XOOXO.
+    .XOOXO.
+    .XXOXO.
+    ..X..O.
+    ......."""
+# Five white stones have the one liberty D2; taking them saves three black ones in atari.
+SWAPPED = ATARI.translate(str.maketrans("XO", "OX"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("picture", "to_move"), [(ATARI, "black"), (SWAPPED, "white")])
+@pytest.mark.parametrize("rave", [0, 1000])
+def test_mcts_captures_what_is_in_atari(picture: str, to_move: str, rave: float, seed: int) -> None:
+    state = position(picture, to_move=to_move, komi=0.5)
+    assert searched(state, seed=seed, rave=rave, simulations=2000) == "D2"
+
+
+def test_mcts_opens_five_by_five_in_the_centre() -> None:
+    """The solved game: only the centre wins with this komi (van der Werf, 2002)."""
+    state = go(board_size=5, komi=7.5).new_initial_state()
+    found = [searched(state, seed=seed, simulations=20_000, rave=1000) for seed in range(3)]
+    assert found.count("C3") >= 2, found
+
+
+def test_the_same_seed_gives_the_same_game_and_another_seed_another() -> None:
+    game = go(board_size=7)
+
+    def moves(seed: int) -> list[int]:
+        agents = [miai.make_agent("mcts", game, simulations=50, seed=s) for s in (seed, 7)]
+        return [move.action for move in miai.play(game, agents).moves]
+
+    assert moves(1) == moves(1)
+    assert moves(1) != moves(2)
+
+
+def test_the_tree_is_kept_from_move_to_move() -> None:
+    game = go(board_size=5)
+    state = game.new_initial_state()
+    kept, fresh = (GoMcts(game, GoMctsParameters(simulations=500, reuse=r)) for r in (True, False))
+    for search in (kept, fresh):
+        search.new_game(1)
+        result = search.search(state)
+        assert result.statistics["reused"] == 0
+    for action in result.pv[:2]:
+        state.apply_action(action)
+        kept.advance(action)
+        fresh.advance(action)
+    reused = kept.search(state).statistics["reused"]
+    assert isinstance(reused, int)
+    assert reused > 10
+    assert fresh.search(state).statistics["reused"] == 0
+
+
+def test_a_search_may_be_asked_of_any_state_in_any_order() -> None:
+    game = go(board_size=5)
+    search = GoMcts(game, GoMctsParameters(simulations=100))
+    search.new_game(1)
+    state = game.new_initial_state()
+    rng = random.Random(5)
+    for _ in range(30):
+        if state.is_terminal():
+            break
+        result = search.search(state)
+        assert state.is_legal(result.action)
+        other = state.child(rng.choice(state.legal_actions()))
+        if not other.is_terminal():
+            assert other.is_legal(search.search(other).action)
+        action = rng.choice(state.legal_actions()[:-1] or [result.action])
+        state.apply_action(action)
+        search.advance(action)
+
+
+@pytest.mark.parametrize("ko", ["simple", "positional", "situational"])
+def test_the_search_never_breaks_the_ko_rule(ko: str) -> None:
+    """Tiny boards are all ko: whole games of searches, each move checked by the state."""
+    game = go(board_size=2, ko=ko, komi=0.5)
+    for seed in range(6):
+        agents = [miai.make_agent("mcts", game, simulations=40, seed=seed) for _ in range(2)]
+        record = miai.play(game, agents)
+        assert record.termination in ("terminal", "move-limit"), record.detail
+
+
+def test_results_describe_the_root() -> None:
+    state = go(board_size=5).new_initial_state()
+    search = GoMcts(state.game, GoMctsParameters(simulations=400))
+    search.new_game(1)
+    result = search.search(state)
+    assert sum(result.visits.values()) == 400
+    assert result.visits[result.action] == max(result.visits.values())
+    assert result.pv[0] == result.action
+    assert -1 <= result.value <= 1
+    assert result.value == pytest.approx(result.values[result.action])
+    assert result.statistics["simulations"] == 400
+
+
+def test_values_are_for_the_player_to_move() -> None:
+    for to_move, sign in (("black", 1), ("white", -1)):
+        state = position("X.X.X XXXXX X.X.X XXXXX X.X..", to_move=to_move, komi=0.5)
+        search = GoMcts(state.game, GoMctsParameters(simulations=200, pass_when_winning=False))
+        search.new_game(1)
+        assert search.search(state).value * sign > 0.5
+
+
+# -- the end of play ------------------------------------------------------------------------------
+
+WON = """
+    .X.O.
+    XX.OO
+    .X.O.
+    XX.OO
+    .X.O."""
+
+
+def test_a_pass_is_answered_by_a_pass_when_that_wins() -> None:
+    white_behind = play(position(WON, komi=-3.5), "pass")
+    assert searched(white_behind, simulations=200) != "pass", "a pass would lose at once"
+    white_ahead = play(position(WON, komi=3.5), "pass")
+    assert searched(white_ahead, simulations=200) == "pass"
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese", "aga"])
+def test_games_between_searches_end_by_passes(rules: str) -> None:
+    game = go(board_size=5, rules=rules, komi=5.5)
+    agents = [miai.make_agent("mcts", game, simulations=150, seed=s) for s in (1, 2)]
+    record = miai.play(game, agents)
+    assert record.termination == "terminal"
+    assert [move.text for move in record.moves[-2:]] == ["pass", "pass"]
+    assert len(record.moves) < game.max_moves
+
+
+def test_under_territory_scoring_a_won_board_is_not_filled() -> None:
+    """Black leads by territory and has nothing to gain: it passes first."""
+    state = position(
+        """
+        .X.XO.O
+        XX.XOOO
+        ...XO..
+        XXXXOOO
+        ...XO.O
+        XX.XOOO
+        .X.XO.O""",
+        rules="japanese",
+        komi=0.5,
+    )
+    assert state.score_with_dead(()).margin > 0
+    assert searched(state, simulations=1500) == "pass"
+
+
+def test_resignation_has_a_threshold_and_is_off_by_default() -> None:
+    lost = position("O.O.O OOOOO O.O.O OOOOO O.O..", komi=0.5)
+    for threshold, resigns in ((None, False), (-0.9, True)):
+        parameters = GoMctsParameters(simulations=100, resign_below=threshold)
+        search = GoMcts(lost.game, parameters)
+        search.new_game(1)
+        assert search.search(lost).resign is resigns
+
+
+# -- time -----------------------------------------------------------------------------------------
+
+
+def test_seconds_are_honoured() -> None:
+    state = go(board_size=19).new_initial_state()
+    search = GoMcts(state.game, GoMctsParameters(simulations=0, seconds=30))
+    search.new_game(1)
+    began = time.perf_counter()
+    result = search.search(state, seconds=0.3)
+    spent = time.perf_counter() - began
+    assert spent < 2, "0.3 s were given; the rest is room for a loaded machine"
+    assert result.statistics["simulations"] != 0
+
+
+def test_an_agent_keeps_within_its_clock() -> None:
+    game = go(board_size=9)
+    agent = miai.make_agent("mcts", game, simulations=10_000_000, seed=1)
+    control = TimeControl(kind="per-move", seconds=0.2, margin=3)
+    other = miai.make_agent("fast-random", game, seed=2)
+    record = miai.play(game, [agent, other], time_control=control, move_limit=6)
+    assert record.termination == "move-limit", record.detail
+
+
+def test_nothing_is_compiled_while_a_clock_runs() -> None:
+    """A first move in a new process costs about what a second one does: kernels are warm."""
+    program = """
+import time, miai
+game = miai.load_game("go", board_size=9)
+agent = miai.make_agent("mcts", game, simulations=50, seed=1)
+agent.new_game(1, player=0)
+agent.observe(game.new_initial_state().observation(0))
+from miai.clock import Clock, TimeControl
+began = time.perf_counter()
+agent.act(Clock(TimeControl()).reading())
+print(time.perf_counter() - began)
+"""
+    warm_up(go(board_size=9))  # leaves the cache on disk
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert float(done.stdout) < 1.0, "compilation takes seconds"
+
+
+# -- rollouts -------------------------------------------------------------------------------------
+
+
+def test_rollouts_value_states_in_player_order() -> None:
+    won = position("X.X.X XXXXX X.X.X XXXXX X.X..", komi=0.5)
+    lost = position("O.O.O OOOOO O.O.O OOOOO O.O..", komi=0.5)
+    rollouts = GoRollouts(won.game, GoRolloutParameters(rollouts=50))
+    values = rollouts.evaluate([won, lost])
+    assert values.shape == (2, 2)
+    assert (values.sum(axis=1) == 0).all()
+    assert values[0, 0] > 0.8
+    assert values[1, 0] < -0.8
+    assert [p.sum() for p in rollouts.prior([won, lost])] == pytest.approx([1, 1])
+
+
+def test_rollouts_are_seeded() -> None:
+    state = go(board_size=9).new_initial_state()
+    rollouts = GoRollouts(state.game, GoRolloutParameters(rollouts=20))
+    drawn = []
+    for seed in (1, 1, 2):
+        rollouts.seed(seed)
+        drawn.append([float(rollouts.evaluate([state])[0, 0]) for _ in range(5)])
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_generic_search_takes_the_compiled_rollouts() -> None:
+    from miai.search.mcts import Mcts
+    from miai.search.mcts_parameters import MctsParameters
+
+    state = position(ATARI, komi=0.5)
+    search = Mcts(state.game, MctsParameters(simulations=2000, exploration=0.5))
+    search.new_game(1)
+    assert state.action_to_string(search.search(state).action) == "D2"
+    assert np.isfinite(search.search(state).value)

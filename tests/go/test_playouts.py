@@ -1,0 +1,171 @@
+"""Light playouts, replayed move by move on the board and judged by plain definitions."""
+
+import random
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from miai_go.board import BLACK, WHITE, Board
+from miai_go.playout import Playouts
+
+
+def is_true_eye(stones: NDArray[np.int8], color: int, point: int) -> bool:
+    size = len(stones)
+    row, column = divmod(point, size)
+
+    def around(steps: list[tuple[int, int]]) -> list[int]:
+        places = [(row + r, column + c) for r, c in steps]
+        return [int(stones[r, c]) for r, c in places if 0 <= r < size and 0 <= c < size]
+
+    sides = around([(-1, 0), (0, -1), (0, 1), (1, 0)])
+    corners = around([(-1, -1), (-1, 1), (1, -1), (1, 1)])
+    hostile = corners.count(2 - color)
+    return all(s == color + 1 for s in sides) and hostile <= (1 if len(corners) == 4 else 0)
+
+
+def candidates(board: Board, color: int) -> list[int]:
+    stones = board.stones()
+    return [int(p) for p in board.legal_points(color) if not is_true_eye(stones, color, int(p))]
+
+
+def random_position(size: int, seed: int) -> Board:
+    rng = random.Random(seed)
+    board = Board(size)
+    for ply in range(rng.randrange(2 * size * size)):
+        moves = candidates(board, ply % 2)
+        if moves:
+            board.play(ply % 2, rng.choice(moves))
+    return board
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 3), (2, 40), (3, 60), (5, 40), (9, 25), (19, 2)])
+def test_playouts_follow_their_definition(size: int, count: int) -> None:
+    for seed in range(count):
+        board = random_position(size, seed)
+        to_move = seed % 2
+        moves = Playouts(size, seed).play(board, to_move)
+        result = Playouts(size, seed).run(board, to_move, 1, komi=0.5)
+        where = f"size {size} seed {seed}\n{board}"
+        assert result.mean_moves == len(moves), where
+        color = to_move
+        for mover, point in moves:
+            assert mover == color
+            open_points = candidates(board, color)
+            if point == size * size:
+                assert open_points == [], where
+            else:
+                assert point in open_points, where
+            board.play(color, point)
+            color = 1 - color
+        if len(moves) < 3 * size * size:
+            assert [point for _, point in moves[-2:]] == [size * size] * 2
+        assert result.mean_score == board.area_score() - 0.5, where
+        assert (result.ownership == board.owners()).all(), where
+        assert result.black_wins == (board.area_score() > 0.5)
+
+
+def test_moves_are_drawn_evenly_also_after_rejections() -> None:
+    board = Board.from_stones(
+        [
+            [0, 1, 2, 0, 0],
+            [1, 1, 2, 2, 2],
+            [0, 1, 1, 2, 0],
+            [1, 1, 0, 2, 2],
+            [0, 0, 0, 0, 2],
+        ]
+    )
+    for color in (BLACK, WHITE):
+        expected = candidates(board, color)
+        assert 3 < len(expected) < len(board.legal_points(color))
+        player = Playouts(5, 11)
+        firsts = [player.play(board, color)[0][1] for _ in range(6000)]
+        counts = np.array([firsts.count(point) for point in expected])
+        assert counts.sum() == 6000
+        even = 6000 / len(expected)
+        assert ((counts - even) ** 2 / even).sum() < 30  # chi-square; 99.99 % below 28 for 7 points
+
+
+def test_a_simple_ko_is_kept_at_the_first_move_and_later() -> None:
+    board = Board.from_stones(
+        [
+            [0, 1, 2, 0],
+            [1, 0, 1, 2],
+            [0, 1, 2, 0],
+            [0, 0, 0, 0],
+        ]
+    )
+    board.play(WHITE, 5)
+    assert board.ko_point == 6
+    player = Playouts(4, 2)
+    firsts = {player.play(board, BLACK)[0][1] for _ in range(300)}
+    assert firsts == set(candidates(board, BLACK))
+    assert 6 not in firsts
+
+
+def test_a_playout_broken_off_counts_the_area_as_it_stands() -> None:
+    for seed in range(30):
+        board = Board(7)
+        player = Playouts(7, seed, limit=20)
+        moves = player.play(board, BLACK)
+        assert len(moves) == 20
+        for color, point in moves:
+            board.play(color, point)
+        result = Playouts(7, seed, limit=20).run(Board(7), BLACK, 1, komi=0.0)
+        assert result.mean_score == board.area_score()
+        assert (result.ownership == board.owners()).all()
+
+
+def test_a_position_decided_by_eyes_stays_decided() -> None:
+    stones = np.full((5, 5), 1)
+    stones[0, 0] = stones[4, 4] = 0
+    result = Playouts(5, 1).run(Board.from_stones(stones), WHITE, 50, komi=24.5)
+    assert result.black_wins == 50
+    assert result.mean_score == 0.5
+    assert result.mean_moves == 2
+    assert (result.ownership == 1).all()
+    assert result.value(BLACK) == 1
+    assert result.value(WHITE) == -1
+
+
+def test_two_passes_before_the_start_leave_nothing_to_play() -> None:
+    result = Playouts(5, 1).run(Board(5), BLACK, 10, komi=0.0, passes=2)
+    assert result.mean_moves == 0
+    assert result.draws == 10
+    assert result.value(BLACK) == 0
+
+
+def test_the_seed_decides_everything() -> None:
+    def scores(seed: int) -> list[float]:
+        player = Playouts(9, seed)
+        return [player.run(Board(9), BLACK, 20, komi=7.5).mean_score for _ in range(5)]
+
+    assert scores(3) == scores(3)
+    assert scores(3) != scores(4)
+
+
+def test_a_batch_is_its_single_playouts_one_after_the_other() -> None:
+    batch = Playouts(6, 8).run(Board(6), BLACK, 40, komi=3.0)
+    player = Playouts(6, 8)
+    single = [player.run(Board(6), BLACK, 1, komi=3.0) for _ in range(40)]
+    assert batch.black_wins == sum(r.black_wins for r in single)
+    assert batch.draws == sum(r.draws for r in single)
+    assert batch.mean_score == pytest.approx(np.mean([r.mean_score for r in single]))
+    assert np.allclose(batch.ownership, np.mean([r.ownership for r in single], axis=0))
+
+
+def test_the_board_is_left_alone() -> None:
+    board = random_position(7, 5)
+    before = board.words.copy()
+    Playouts(7, 1).run(board, BLACK, 10, komi=0.0)
+    assert (board.words == before).all()
+
+
+def test_bad_arguments_are_named() -> None:
+    player = Playouts(5, 1)
+    with pytest.raises(ValueError, match="size 5, not 6"):
+        player.run(Board(6), BLACK, 1, komi=0.0)
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        player.run(Board(5), BLACK, 0, komi=0.0)
+    with pytest.raises(ValueError, match="limit"):
+        Playouts(5, 1, limit=0)

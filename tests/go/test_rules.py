@@ -1,0 +1,361 @@
+"""Go's rules as states play them, against OpenSpiel and against rules written plainly."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import miai
+from miai.errors import IllegalActionError, InvalidActionError
+from miai_go.game import GoGame, GoState
+
+EMPTY, BLACK_STONE, WHITE_STONE = 0, 1, 2
+Stones = tuple[int, ...]
+
+
+@cache
+def around(size: int) -> tuple[tuple[int, ...], ...]:
+    """Neighbours of every point."""
+    return tuple(
+        tuple(
+            r * size + c
+            for r, c in ((row - 1, col), (row + 1, col), (row, col - 1), (row, col + 1))
+            if 0 <= r < size and 0 <= c < size
+        )
+        for row in range(size)
+        for col in range(size)
+    )
+
+
+class PlainGame:
+    """The Logical Rules of Go, read aloud: whole positions, kept for ever, compared for equality.
+
+    `ko` is what a play may not recreate: a position ("positional"), a position with the same
+    player to move ("situational"), or the position before the last play ("simple").
+    """
+
+    def __init__(self, size: int, *, ko: str, suicide: bool) -> None:
+        self.size, self.ko, self.suicide = size, ko, suicide
+        self.stones: Stones = (EMPTY,) * (size * size)
+        self.player = 0
+        self.passes = 0
+        self.prisoners = [0, 0]
+        self.earlier: list[tuple[Stones, int]] = [(self.stones, 0)]
+        self.before_last: Stones | None = None
+
+    def chain(self, stones: Stones, point: int) -> tuple[set[int], bool]:
+        """Points of a chain, and whether it has a liberty."""
+        near, found, frontier, free = around(self.size), {point}, [point], False
+        while frontier:
+            for other in near[frontier.pop()]:
+                if stones[other] == stones[point]:
+                    if other not in found:
+                        found.add(other)
+                        frontier.append(other)
+                elif stones[other] == EMPTY:
+                    free = True
+        return found, free
+
+    def after(self, point: int) -> tuple[Stones, int, int]:
+        """Position after a play, hostile stones taken, own stones taken."""
+        own = self.player + 1
+        stones = list(self.stones)
+        stones[point] = own
+        taken: set[int] = set()
+        for other in around(self.size)[point]:
+            if stones[other] == 3 - own and other not in taken:
+                chain, free = self.chain(tuple(stones), other)
+                if not free:
+                    taken |= chain
+        for other in taken:
+            stones[other] = EMPTY
+        lost: set[int] = set()
+        if not taken:
+            chain, free = self.chain(tuple(stones), point)
+            lost = set() if free else chain
+        for other in lost:
+            stones[other] = EMPTY
+        return tuple(stones), len(taken), len(lost)
+
+    def is_legal(self, point: int) -> bool:
+        if self.stones[point] != EMPTY:
+            return False
+        stones, taken, lost = self.after(point)
+        if lost and not self.suicide:
+            return False
+        if self.ko == "simple":
+            return not (taken == 1 and stones == self.before_last)
+        if self.ko == "positional":
+            return all(stones != earlier for earlier, _ in self.earlier)
+        return (stones, 1 - self.player) not in self.earlier
+
+    def legal(self) -> list[int]:
+        points = [p for p in range(self.size**2) if self.is_legal(p)]
+        return [*points, self.size**2]
+
+    def apply(self, action: int) -> None:
+        if action == self.size**2:
+            self.passes += 1
+            self.before_last = None
+        else:
+            self.passes = 0
+            self.before_last = self.stones
+            self.stones, taken, lost = self.after(action)
+            self.prisoners[self.player] += taken
+            self.prisoners[1 - self.player] += lost
+        self.player = 1 - self.player
+        self.earlier.append((self.stones, self.player))
+
+    def regions(self) -> Iterator[tuple[set[int], set[int]]]:
+        """Empty regions with the colours that they touch."""
+        left = {p for p, stone in enumerate(self.stones) if stone == EMPTY}
+        while left:
+            region, _ = self.chain(self.stones, left.pop())
+            left -= region
+            touched = {self.stones[n] for p in region for n in around(self.size)[p]} - {EMPTY}
+            yield region, touched
+
+    def territory(self) -> int:
+        counts = {frozenset({BLACK_STONE}): 1, frozenset({WHITE_STONE}): -1}
+        return sum(
+            counts.get(frozenset(touched), 0) * len(region) for region, touched in self.regions()
+        )
+
+    def area(self) -> int:
+        return self.territory() + self.stones.count(BLACK_STONE) - self.stones.count(WHITE_STONE)
+
+
+def go(**parameters: Any) -> GoGame:
+    game = miai.load_game("go", **parameters)
+    assert isinstance(game, GoGame)
+    return game
+
+
+def flat(state: GoState) -> Stones:
+    return tuple(state.board.stones().reshape(-1).tolist())
+
+
+def random_game(
+    size: int, seed: int, ko: str, *, suicide: bool, scoring: str, passes: float
+) -> None:
+    """Play one random game on both; everything must agree before every move and at the end."""
+    rng = random.Random(seed)
+    game = go(
+        board_size=size,
+        komi=0.5,
+        ko=ko,
+        suicide=suicide,
+        scoring=scoring,
+        dead_stones="none",
+        repetition="allowed",
+        rules="tromp-taylor",
+    )
+    state = game.new_initial_state()
+    plain = PlainGame(size, ko=ko, suicide=suicide)
+    while not state.is_terminal():
+        where = f"size {size}, seed {seed}, {ko}, suicide {suicide}\n{state}"
+        legal = plain.legal()
+        probe = rng.randrange(size * size)
+        assert state.clone().is_legal(probe) == (probe in legal), f"{probe} {where}"
+        assert state.legal_actions() == legal, where
+        assert state.is_legal(probe) == (probe in legal), f"{probe} {where}"
+        action = legal[-1] if rng.random() < passes else rng.choice(legal)
+        state.apply_action(action)
+        plain.apply(action)
+        assert flat(state) == plain.stones, where
+        assert list(state.board.captures) == plain.prisoners, where
+    where = f"size {size}, seed {seed}, {ko}, suicide {suicide}, {state.history()}"
+    assert plain.passes >= 2 or state.move_number() == game.max_moves, where
+    points = plain.area()
+    if scoring == "territory" and plain.passes >= 2:
+        points = plain.territory() + plain.prisoners[0] - plain.prisoners[1]
+    assert state.score().margin == points - 0.5, where
+    assert state.returns() == ((1.0, -1.0) if points > 0 else (-1.0, 1.0)), where
+
+
+GAMES = {3: 1000, 4: 300, 5: 150, 6: 50, 7: 25, 9: 10}
+"""Random games against the plain rules, by size; OpenSpiel's are more."""
+
+
+@pytest.mark.parametrize("size", GAMES)
+def test_random_games_agree_with_plain_rules(size: int) -> None:
+    for number in range(GAMES[size]):
+        ko = ("simple", "positional", "situational")[number % 3]
+        random_game(
+            size,
+            seed=1000 * size + number,
+            ko=ko,
+            suicide=number % 2 == 0,
+            scoring="territory" if number % 5 == 0 else "area",
+            passes=0.05 if number % 4 == 0 else 0.0,
+        )
+
+
+SPIEL_GAMES = {
+    3: 5500, 4: 2000, 5: 800, 6: 300, 7: 200, 8: 40, 9: 100, 11: 30, 13: 16, 15: 6, 17: 4, 19: 4
+}  # fmt: skip
+
+
+def test_enough_random_games_are_played() -> None:
+    assert sum(GAMES.values()) + sum(SPIEL_GAMES.values()) >= 10_000
+
+
+@pytest.mark.parametrize("size", SPIEL_GAMES)
+def test_random_games_agree_with_open_spiel(size: int) -> None:
+    """Simple ko, no suicide, area: there the rules of both are one.
+
+    OpenSpiel ends a game as a draw when any position of stones recurs; here it is one with the same
+    player to move. A game that OpenSpiel ends so is followed no further.
+    """
+    pyspiel = pytest.importorskip("pyspiel", reason="pip install open_spiel")
+    longest = min(10_000, 30 * size * size)
+    theirs = pyspiel.load_game(
+        "go", {"board_size": size, "komi": 6.5, "max_game_length": longest + 1}
+    )
+    mine = go(
+        board_size=size, komi=6.5, rules="chinese", ko="simple", dead_stones="none",
+        max_moves=longest,
+    )  # fmt: skip
+    for number in range(SPIEL_GAMES[size]):
+        play_both(mine, theirs, random.Random(size * 100_000 + number), f"{size}, {number}")
+
+
+def play_both(mine: GoGame, theirs: Any, rng: random.Random, where: str) -> None:
+    state, other = mine.new_initial_state(), theirs.new_initial_state()
+    positions = {flat(state)}
+    while True:
+        if other.is_terminal():
+            break
+        assert state.current_player() == other.current_player(), where
+        assert not state.is_terminal(), f"{where}\n{state}"
+        legal = state.legal_actions()
+        assert legal == other.legal_actions(), f"{where}\n{state}\n{other}"
+        action = rng.choice(legal)
+        repeated = action != legal[-1]
+        state.apply_action(action)
+        other.apply_action(action)
+        repeated = repeated and flat(state) in positions
+        positions.add(flat(state))
+        if repeated:
+            assert other.is_terminal(), where
+            assert other.returns() == [0.0, 0.0], where
+            if state.is_terminal():
+                assert state.returns() == (0.0, 0.0), where
+                assert state.result_to_string() == "Void", where
+            return
+    assert state.is_terminal() or state.move_number() > mine.max_moves, f"{where}\n{state}"
+    assert list(state.returns()) == other.returns(), f"{where}\n{state}\n{other}"
+
+
+# -- single rules ---------------------------------------------------------------------------------
+
+
+def play(state: GoState, moves: str) -> GoState:
+    for move in moves.split():
+        state.apply_action(state.string_to_action(move))
+    return state
+
+
+def set_up(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
+    """A state from a drawn board, highest row first: X Black, O White."""
+    rows = picture.split()
+    size = len(rows)
+    names: dict[str, list[str]] = {"X": [], "O": []}
+    for number, row in enumerate(rows):
+        for column, what in enumerate(row):
+            if what in names:
+                names[what].append(f"{'ABCDEFGHJKLMNOPQRST'[column]}{size - number}")
+    return go(
+        board_size=size,
+        black_stones=names["X"],
+        white_stones=names["O"],
+        first_player=to_move,
+        **parameters,
+    ).new_initial_state()
+
+
+KO = """
+    .XO.
+    XO.O
+    .XO.
+    ....
+"""
+
+
+@pytest.mark.parametrize("ko", ["simple", "positional", "situational"])
+def test_a_ko_may_not_be_retaken_at_once(ko: str) -> None:
+    state = play(set_up(KO, ko=ko), "C3")
+    with pytest.raises(InvalidActionError, match=r"retake the ko|repeat an earlier position"):
+        state.string_to_action("B3")
+    play(state, "A1 D1")
+    assert state.is_legal(state.string_to_action("B3")), "after a threat and its answer it may be"
+
+
+def test_a_pass_is_a_threat_under_simple_ko_but_not_under_positional_superko() -> None:
+    simple = play(set_up(KO, ko="simple"), "C3 pass A1")
+    assert simple.is_legal(simple.string_to_action("B3"))
+    assert not play(set_up(KO, ko="positional"), "C3 pass pass").is_legal(9)
+
+
+def test_illegal_actions_are_refused_with_the_position() -> None:
+    state = set_up(KO, ko="simple", suicide=False)
+    with pytest.raises(IllegalActionError) as caught:
+        state.apply_action(8)
+    assert "A B C D" in caught.value.position
+    with pytest.raises(InvalidActionError, match="0 to 16"):
+        state.apply_action(17)
+    with pytest.raises(InvalidActionError):
+        state.apply_action(True)
+
+
+SUICIDE = """
+    .X...
+    XX...
+    .....
+    .....
+    ....."""
+
+
+def test_suicide_of_several_stones_is_a_matter_of_the_rules() -> None:
+    corner = """
+        .OX..
+        OOX..
+        XX...
+        .....
+        ....."""
+    allowed = play(set_up(corner, to_move="white", suicide=True), "A5")
+    assert flat(allowed).count(WHITE_STONE) == 0
+    assert allowed.board.captures == (4, 0), "the suicide's stones are Black's prisoners"
+    refused = set_up(corner, to_move="white", suicide=False)
+    with pytest.raises(InvalidActionError, match="suicide"):
+        refused.string_to_action("A5")
+
+
+@pytest.mark.parametrize("ko", ["positional", "situational"])
+def test_suicide_of_one_stone_repeats_the_position(ko: str) -> None:
+    state = set_up(SUICIDE, to_move="white", suicide=True, ko=ko)
+    # White to move again on the same stones is another situation, but the same position.
+    assert state.is_legal(20) == (ko == "situational")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["tromp-taylor", "chinese", "japanese", "aga"]))
+def test_equal_keys_mean_equal_futures(seed: int, rules: str) -> None:
+    """Two random ways through a small game that meet in one key allow the same and end the same."""
+    rng = random.Random(seed)
+    game = go(board_size=2, rules=rules, dead_stones="none", max_moves=14)
+    met: dict[object, tuple[list[int], tuple[float, ...]]] = {}
+    for _ in range(25):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            facts = (state.legal_actions(), state.returns())
+            assert met.setdefault(state.key(), facts) == facts, f"seed {seed}"
+            state.apply_action(rng.choice(state.legal_actions()))
+        facts = ([], state.returns())
+        assert met.setdefault(state.key(), facts) == facts, f"seed {seed}"

@@ -1,0 +1,311 @@
+"""The compiled tree search: what it plays, what it proves, and that its seed decides."""
+
+import random
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from miai_go.board import (
+    BLACK,
+    WHITE,
+    Board,
+    BoardError,
+    IllegalPointError,
+    KoRule,
+    history_key,
+)
+from miai_go.kernels import search as fields
+from miai_go.tree import Tree
+
+
+def parse(diagram: str) -> Board:
+    """Read a board drawn like `Board.__str__`, without the coordinates."""
+    rows = [row.split() for row in diagram.strip().splitlines()]
+    return Board.from_stones([[".XO".index(mark) for mark in row] for row in reversed(rows)])
+
+
+@pytest.mark.parametrize("rave", [0.0, 300.0])
+@pytest.mark.parametrize("color", [BLACK, WHITE])
+def test_it_takes_the_stones_that_decide_the_game(color: int, rave: float) -> None:
+    """Both sides have a chain in atari at the same point."""
+    board = parse("""
+        . X . O .
+        X X . O O
+        X X . O O
+        X X X O O
+        O O . X X
+    """)
+    if color == WHITE:
+        board = Board.from_stones((3 - board.stones()) % 3)
+    point = 2
+    assert board.liberties(0).tolist() == board.liberties(4).tolist() == [point]
+    tree = Tree(5, seed=1, rave=rave)
+    tree.set_root(board, color, komi=0.5 if color == BLACK else -0.5)
+    tree.run(1000)
+    assert tree.best() == point
+    assert tree.value > 0.3
+
+
+@pytest.mark.parametrize("rave", [0.0, 300.0])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_opens_at_the_centre_of_the_smallest_boards(seed: int, rave: float) -> None:
+    tree = Tree(3, seed=seed, rave=rave)
+    tree.set_root(Board(3), BLACK, komi=4.5)
+    tree.run(5000)
+    assert tree.best() == 4
+    assert tree.value > 0.5
+    tree = Tree(5, seed=seed, rave=rave)
+    tree.set_root(Board(5), BLACK, komi=4.5)
+    tree.run(10_000)
+    assert tree.best() == 12
+    assert tree.principal_variation()[0] == 12
+
+
+def test_a_pass_that_wins_is_proven() -> None:
+    board = parse("""
+        . X . O .
+        X X . O O
+        . X . O .
+        X X . O O
+        . X . O .
+    """)
+    for komi, color in ((0.5, WHITE), (-0.5, BLACK)):
+        tree = Tree(5, seed=1)
+        tree.set_root(board, color, komi=komi, passes=1)
+        done = tree.run(5000)
+        assert done < 5000
+        assert tree.proven == 1
+        assert tree.best() == 25
+        assert tree.run(100) == 0
+
+
+def test_a_lost_game_is_proven_lost() -> None:
+    board = parse("""
+        . X X
+        X X X
+        X X .
+    """)
+    tree = Tree(3, seed=1)
+    tree.set_root(board, WHITE, komi=0.5)
+    tree.run(1000)
+    assert tree.proven == -1
+    assert tree.best() == 9
+    tree.set_root(board, BLACK, komi=0.5)
+    tree.run(1000)
+    assert tree.proven == 1
+
+
+def test_values_are_for_the_player_to_move() -> None:
+    board = Board(5)
+    for color, komi, sign in ((BLACK, 25.5, -1), (WHITE, 25.5, 1), (BLACK, -25.5, 1)):
+        tree = Tree(5, seed=4)
+        tree.set_root(board, color, komi=komi)
+        tree.run(200)
+        assert tree.value * sign > 0.9
+        values = tree.values()
+        assert np.nanmax(np.abs(values)) == 1
+        assert np.isnan(values).sum() == (tree.visits() == 0).sum()
+
+
+def searched(chunks: list[int], seed: int = 5, rave: float = 0.0) -> Tree:
+    tree = Tree(7, seed=seed, rave=rave, exploration=0.7)
+    tree.set_root(Board(7), BLACK, komi=9.0, ko_rule=KoRule.POSITIONAL)
+    for chunk in chunks:
+        assert tree.run(chunk) == chunk
+    return tree
+
+
+@pytest.mark.parametrize("rave", [0.0, 500.0])
+def test_the_seed_alone_decides_not_the_chunks(rave: float) -> None:
+    whole = searched([3000], rave=rave)
+    parts = searched([1, 7, 992, 1500, 500], rave=rave)
+    assert whole.nodes == parts.nodes
+    used = whole.nodes
+    assert (whole._nodes[:, :used] == parts._nodes[:, :used]).all()
+    other = searched([3000], seed=6, rave=rave)
+    assert (other.visits() != whole.visits()).any()
+
+
+def test_visits_add_up_and_survive_moves() -> None:
+    tree = searched([4000])
+    assert tree.simulations == 4000
+    assert tree.visits().sum() == 4000
+    for _ in range(6):
+        action = tree.best()
+        expected = tree.visits()[action]
+        value = tree.values()[action]
+        replies = tree.principal_variation()[1:]
+        assert tree.advance(action)
+        assert tree.simulations == expected
+        assert tree.value == pytest.approx(-value)
+        assert tree.principal_variation() == replies
+        assert tree.visits().sum() == expected - 1
+        before = tree.simulations
+        tree.run(1000)
+        assert tree.simulations == before + 1000
+        assert tree.visits().sum() == before + 999
+
+
+def test_an_unknown_move_starts_a_new_tree() -> None:
+    tree = searched([10])
+    untried = int(np.flatnonzero(tree.visits() == 0)[0])
+    assert not tree.advance(untried)
+    assert tree.simulations == 0
+    assert tree.color == WHITE
+    assert tree.run(50) == 50
+    with pytest.raises(IllegalPointError):
+        tree.advance(untried)
+
+
+def test_a_reused_tree_knows_the_game_it_is_in() -> None:
+    """Ko, passes and colours of the kept tree are those of a tree made afresh."""
+    rng = random.Random(3)
+    tree = Tree(4, seed=1)
+    board, color, passes = Board(4), BLACK, 0
+    tree.set_root(board, color, komi=0.5)
+    for _ in range(60):
+        tree.run(60)
+        action = int(rng.choice(np.flatnonzero(tree.allowed())))
+        tree.advance(action)
+        board.play(color, action)
+        color, passes = 1 - color, passes + 1 if action == 16 else 0
+        if passes == 2:
+            break
+        assert tree.color == color
+        assert (tree.board.stones() == board.stones()).all()
+        assert tree.board.ko_point == board.ko_point
+        fresh = Tree(4, seed=1)
+        fresh.set_root(board, color, komi=0.5, passes=passes)
+        assert (fresh.allowed() == tree.allowed()).all()
+
+
+def test_moves_outside_the_mask_are_not_searched() -> None:
+    mask = np.zeros(26, bool)
+    mask[[3, 7, 25]] = True
+    tree = Tree(5, seed=1)
+    tree.set_root(Board(5), BLACK, komi=0.5, legal=mask)
+    tree.run(500)
+    assert set(np.flatnonzero(tree.visits())) <= {3, 7, 25}
+    assert tree.visits().sum() == 500
+    assert (tree.allowed() == mask).all()
+    tree.advance(3)
+    mask[3] = False
+    tree.restrict(mask)
+    before = tree.visits()[[7, 25]].sum()
+    tree.run(300)
+    assert tree.visits()[[7, 25]].sum() == before + 300
+    tree.restrict(np.zeros(26, bool))
+    assert not tree.allowed().any()
+    assert tree.run(10) == 10
+    with pytest.raises(BoardError, match="mask"):
+        tree.restrict(np.ones(25, bool))
+
+
+def walk(tree: Tree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Yield the moves to every visited node."""
+    if tree._nodes[fields.VISITS, node]:
+        yield moves
+        block = tree._children(node)
+        actions = tree._actions(block)
+        for child, action in zip(range(block.start, block.stop), actions, strict=True):
+            yield from walk(tree, child, (*moves, int(action)))
+
+
+@pytest.mark.parametrize("rule", list(KoRule))
+@pytest.mark.parametrize("suicide", [False, True])
+def test_no_line_of_the_tree_breaks_the_rules(rule: KoRule, suicide: bool) -> None:
+    repeated = lines = 0
+    for size, komi in ((2, -1.0), (2, 0.0), (2, 1.0), (3, 0.0), (3, 9.0)):
+        tree = Tree(size, seed=7, exploration=3.0)
+        start, color = Board(size), BLACK
+        history = []
+        for point in (0, 1):
+            history.append(history_key(start.hash, color, rule))
+            start.play(color, point)
+            color = 1 - color
+        tree.set_root(start, color, komi=komi, history=history, ko_rule=rule, suicide=suicide)
+        tree.run(4000)
+        for line in walk(tree):
+            board, mover = start.copy(), color
+            seen = [*history, history_key(board.hash, mover, rule)]
+            for action in line:
+                assert board.is_legal(mover, action, suicide=suicide)
+                board.play(mover, action, suicide=suicide)
+                mover = 1 - mover
+                seen.append(history_key(board.hash, mover, rule))
+                if action != size * size and seen[-1] in seen[:-1]:
+                    assert rule == KoRule.SIMPLE
+                    repeated += 1
+            lines += 1
+    assert lines > 1000
+    assert (repeated > 0) == (rule == KoRule.SIMPLE)
+
+
+def test_superko_reaches_back_into_the_game() -> None:
+    board = parse("""
+        . . . . .
+        . . . . .
+        O O O X .
+        O O X X .
+        . X . X .
+    """)
+    history = [history_key(board.hash, BLACK, KoRule.POSITIONAL)]
+    for color, point in ((BLACK, 0), (WHITE, 2)):
+        board.play(color, point)
+        history.append(history_key(board.hash, 1 - color, KoRule.POSITIONAL))
+    for rule, wanted in ((KoRule.SIMPLE, True), (KoRule.POSITIONAL, False)):
+        tree = Tree(5, seed=1)
+        tree.set_root(board, BLACK, komi=0.5, history=history[:-1], ko_rule=rule)
+        tree.run(400)
+        assert tree.allowed()[1] == wanted
+        assert (tree.visits()[1] > 0) == wanted
+
+
+def test_a_full_tree_goes_on_without_growing() -> None:
+    tree = Tree(5, seed=1, max_nodes=100)
+    tree.set_root(Board(5), BLACK, komi=0.5)
+    assert tree.run(2000) == 2000
+    assert tree.nodes <= 100
+    assert tree.simulations == 2000
+
+
+def test_nodes_get_children_after_the_visits_asked_for() -> None:
+    sizes = []
+    for expand_after in (0, 1, 5, 50):
+        tree = Tree(5, seed=1, expand_after=expand_after)
+        tree.set_root(Board(5), BLACK, komi=0.5)
+        tree.run(1000)
+        visits, count = tree._nodes[[fields.VISITS, fields.COUNT], : tree.nodes]
+        assert (visits[count > 0][1:] >= expand_after).all()
+        sizes.append(tree.nodes)
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_seconds_and_stop_end_a_search() -> None:
+    tree = Tree(9, seed=1)
+    tree.set_root(Board(9), BLACK, komi=7.5)
+    tree.run(100)
+    started = perf_counter()
+    assert tree.run(seconds=0.2) > 100
+    assert 0.15 < perf_counter() - started < 0.6
+    asked = []
+
+    def stop() -> bool:
+        asked.append(1)
+        return len(asked) == 3
+
+    tree.run(stop=stop)
+    assert len(asked) == 3
+    with pytest.raises(ValueError, match="budget"):
+        tree.run()
+
+
+def test_bad_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="max_nodes must be at least 27"):
+        Tree(5, seed=1, max_nodes=26)
+    with pytest.raises(ValueError, match="negative"):
+        Tree(5, seed=1, exploration=-1)
+    with pytest.raises(BoardError, match="size 5, not 6"):
+        Tree(5, seed=1).set_root(Board(6), BLACK, komi=0.5)

@@ -1,0 +1,172 @@
+"""Plugins are found one by one; a broken one costs a warning and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from miai.errors import PluginLoadError, RegistrationError, UnknownComponentError
+from miai.plugins.loader import PluginHost, PluginWarning
+from miai.plugins.registry import Registry
+
+GOOD = """
+from miai import hookimpl
+@hookimpl
+def miai_register(registry):
+    registry.declare_kind("good.colour", summary="Colours")
+    registry.add("good.colour", "blue", lambda parameters: "blue", summary="The sky's")
+    registry.add("agent", "good", "miai.agent:RandomAgent", summary="Good")
+"""
+
+BROKEN = {
+    "syntax": "def miai_register(:",
+    "import": "import no_such_module_anywhere",
+    "raises": "raise RuntimeError('on import')",
+    "exits": "import sys; sys.exit(3)",
+    "hook_raises": GOOD + "    raise RuntimeError('half way')",
+    "unknown_hook_argument": (
+        "from miai import hookimpl\n@hookimpl\ndef miai_register(registrar): pass"
+    ),
+    "unknown_hook": "from miai import hookimpl\n@hookimpl\ndef miai_no_such_hook(): pass",
+    "undeclared_kind": (
+        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
+        "    registry.add('agnt', 'x', 'a:b', summary='')"
+    ),
+    "name_taken": (
+        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
+        "    registry.add('agent', 'mine', 'a:b', summary='')\n"
+        "    registry.add('agent', 'random', 'a:b', summary='')"
+    ),
+}
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the import path; what it brought is forgotten afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def entry(folder: Path, name: str, source: str) -> EntryPoint:
+    (folder / f"plug_{name}.py").write_text(source)
+    return EntryPoint(name, f"plug_{name}", "miai")
+
+
+def host(*found: EntryPoint, **environment: str) -> PluginHost:
+    return PluginHost(found=found, environment=environment)
+
+
+def test_a_plugin_adds_components_and_a_kind_of_its_own(modules: Path) -> None:
+    registry = host(entry(modules, "good", GOOD)).registry
+    assert registry.get("good.colour", "blue").build(values={}) == "blue"
+    assert registry.get("agent", "good").plugin == "good"
+
+
+@pytest.mark.parametrize("defect", BROKEN)
+def test_a_broken_plugin_is_isolated(modules: Path, defect: str) -> None:
+    with pytest.warns(PluginWarning, match=r"plugin 'zbad' .* is broken") as warned:
+        plugins = host(
+            entry(modules, "good", GOOD.replace("agent", "search")),
+            entry(modules, "zbad", BROKEN[defect]),
+        )
+    assert len(warned) == 1
+    states = {p.name: p.state for p in plugins.plugins}
+    assert states == {"miai": "loaded", "good": "loaded", "zbad": "broken"}
+    # Nothing of the broken one stays behind, not even what it added before it failed.
+    for kind in plugins.registry.kinds:
+        assert all(c.plugin != "zbad" for c in plugins.registry.components(kind))
+
+
+def test_what_a_broken_plugin_would_have_brought_names_it_and_chains_its_error(
+    modules: Path,
+) -> None:
+    with pytest.warns(PluginWarning):
+        plugins = host(entry(modules, "bad", BROKEN["raises"]))
+    with pytest.raises(UnknownComponentError, match=r"'bad'.*miai plugins check") as caught:
+        plugins.registry.get("game", "chess")
+    assert "on import" in str(caught.value.__cause__)
+
+
+def test_a_component_that_cannot_be_imported_is_found_by_check(modules: Path) -> None:
+    source = GOOD.replace("miai.agent:RandomAgent", "no_such_module_anywhere:Agent")
+    plugins = host(entry(modules, "good", source))
+    with pytest.raises(PluginLoadError, match="no_such_module_anywhere") as caught:
+        plugins.registry.get("agent", "good").build(None, values={})
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert {p.name: p.state for p in plugins.check()} == {"miai": "loaded", "good": "broken"}
+
+
+def test_a_component_of_a_missing_plugin_s_kind_is_dormant(modules: Path) -> None:
+    source = GOOD.replace('registry.declare_kind("good.colour", summary="Colours")', "pass")
+    plugins = host(entry(modules, "good", source))
+    assert plugins.plugins[-1].state == "loaded"
+    assert [c.name for c in plugins.registry.dormant()] == ["blue"]
+    checked = plugins.check()[-1]
+    assert checked.state == "broken"
+    assert "no loaded plugin declares the kind 'good.colour'" in str(checked.error)
+
+
+def test_the_environment_chooses_plugins(modules: Path) -> None:
+    one = entry(modules, "one", "")
+    two = entry(modules, "two", "raise RuntimeError")
+    only = host(one, two, MIAI_PLUGINS="one")
+    assert [p.state for p in only.plugins] == ["loaded", "loaded", "disabled"]
+    off = host(one, two, MIAI_DISABLE_PLUGINS=" two ,")
+    assert [p.state for p in off.plugins] == ["loaded", "loaded", "disabled"]
+    none = host(one, two, MIAI_DISABLE_PLUGINS="all")
+    assert [p.state for p in none.plugins] == ["loaded", "disabled", "disabled"]
+
+
+def test_a_name_in_the_environment_that_matches_nothing_is_told(modules: Path) -> None:
+    with pytest.warns(PluginWarning, match="'goo', which is not installed"):
+        host(entry(modules, "good", GOOD), MIAI_DISABLE_PLUGINS="goo")
+
+
+def test_tracing_tells_every_hook_call(modules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    host(entry(modules, "good", GOOD), MIAI_TRACE_PLUGINS="1")
+    assert "miai_register" in capsys.readouterr().err
+    host(entry(modules, "good", GOOD), MIAI_TRACE_PLUGINS="0")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_game_s_own_component_wins_over_one_for_any_game() -> None:
+    registry = Registry()
+    registry.add("search", "mcts", lambda: "any", summary="")
+    registry.add("search", "mcts", lambda: "go", summary="", game="go")
+    assert registry.get("search", "mcts", game="go").load_factory()() == "go"
+    assert registry.get("search", "mcts", game="chess").load_factory()() == "any"
+    assert [c.game for c in registry.components("search", game="go")] == ["go"]
+    assert [c.game for c in registry.components("search", game="chess")] == [None]
+
+
+def test_a_search_plays_as_an_agent_unless_an_agent_has_its_name() -> None:
+    registry = Registry()
+    registry.add("search", "deep", lambda: None, summary="a search")
+    registry.add("search", "both", lambda: None, summary="a search")
+    registry.add("agent", "both", lambda: None, summary="an agent")
+    summaries = {c.name: c.summary for c in registry.agents()}
+    assert summaries == {"deep": "a search", "both": "an agent"}
+    assert registry.get("agent", "deep").kind == "agent"
+
+
+def test_misspelt_names_get_near_matches() -> None:
+    registry = Registry()
+    registry.add("agent", "mcts", lambda: None, summary="")
+    with pytest.raises(UnknownComponentError, match="Did you mean 'mcts'"):
+        registry.get("agent", "mtcs")
+    with pytest.raises(UnknownComponentError, match="Did you mean 'agent'"):
+        registry.components("agnt")
+
+
+def test_two_components_cannot_share_a_name() -> None:
+    registry = Registry()
+    registry.add("agent", "mcts", lambda: None, summary="")
+    with pytest.raises(RegistrationError, match="already registered by plugin 'miai'"):
+        registry.add("agent", "mcts", lambda: None, summary="")

@@ -1,0 +1,28 @@
+"""Fixtures of the tests of tournaments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import environment
+
+
+@pytest.fixture(scope="session")
+def mischief(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of processes that find the mischief plugin."""
+    return environment(tmp_path_factory.mktemp("mischief"))
+
+
+@pytest.fixture
+def children_find_mischief(mischief: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the child processes of this one find the mischief plugin."""
+    monkeypatch.setenv("PYTHONPATH", mischief["PYTHONPATH"])
+
+
+@pytest.fixture
+def flag(tmp_path: Path) -> Path:
+    """A file that makes mischief happen while it exists."""
+    path = tmp_path / "flag"
+    path.touch()
+    return path

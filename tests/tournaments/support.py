@@ -1,0 +1,128 @@
+"""What the tests of tournaments share: configs, the real command, a plugin of misbehaving parts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from miai.record import GameRecord
+from miai_tournaments.store import Store
+
+PLUGIN = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+Table = Mapping[str, object]
+
+
+def config_text(
+    *players: Table,
+    game: Table | None = None,
+    tournament: Table | None = None,
+    **sections: Table,
+) -> str:
+    """Return a config file; tic-tac-toe where no game is given."""
+    head = {"name": "test", "seed": 3, "rounds": 2, **(tournament or {})}
+    tables = {"tournament": head, "game": game or {"name": "tic_tac_toe"}, **sections}
+    blocks = [f"[{name}]\n{_lines(table)}" for name, table in tables.items()]
+    blocks += [f"[[players]]\n{_lines(player)}" for player in players]
+    return "\n".join(blocks)
+
+
+def _lines(table: Table) -> str:
+    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def player(name: str, agent: str = "random", **parameters: object) -> Table:
+    """Return a ``[[players]]`` table."""
+    return {"name": name, "agent": agent, **parameters}
+
+
+RANDOMS = (player("ann"), player("bob"), player("cid"))
+
+
+def environment(folder: Path | None = None, **more: str) -> dict[str, str]:
+    """Return the environment of a command; with a folder, the mischief plugin is installed in it.
+
+    The plugin's distribution is a folder on the import path, with metadata beside it: what an
+    installer would write, without the seconds that one takes.
+    """
+    values = {**os.environ, "COLUMNS": "200", **more}
+    if folder is not None:
+        site = folder / "site"
+        if not site.exists():
+            shutil.copytree(PLUGIN, site)
+        values["PYTHONPATH"] = os.pathsep.join(
+            filter(None, (str(site), os.environ.get("PYTHONPATH")))
+        )
+    return values
+
+
+def command(*words: object) -> list[str]:
+    """Return the command line of ``miai tournament``."""
+    return [sys.executable, "-m", "miai", "tournament", *map(str, words)]
+
+
+def tournament(
+    *words: object,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    status: int | Sequence[int] = 0,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``miai tournament`` as a user does, and check how it exits."""
+    done = subprocess.run(
+        command(*words),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=dict(env or environment()),
+    )
+    allowed = (status,) if isinstance(status, int) else status
+    told = f"{' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode in allowed, told
+    assert "Traceback" not in done.stderr, told
+    return done
+
+
+def refused(*words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
+    """Run the command, check that it is refused with one message, and return the message."""
+    done = tournament(*words, cwd=cwd, env=env, status=2)
+    assert done.stderr.startswith("miai: "), done.stderr
+    assert done.stderr.count("miai: ") == 1, done.stderr
+    return done.stderr
+
+
+def games_of(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Return for each finished game all that must not depend on how it was played."""
+    with Store.read(folder) as store:
+        return {
+            row.game_id: (
+                row.players,
+                row.seed,
+                row.opening,
+                row.returns,
+                row.termination,
+                row.loser,
+                actions(store.record(row.game_id)),
+            )
+            for row in store.results()
+        }
+
+
+def actions(record: str) -> tuple[tuple[int, int], ...]:
+    """Return who did what in a recorded game."""
+    return tuple((move.actor, move.action) for move in GameRecord.from_json_lines(record).moves)

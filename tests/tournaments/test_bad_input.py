@@ -1,0 +1,122 @@
+"""Through the real command: one message with the place and the remedy, status 2, nothing written.
+
+`test_config` has the whole list of a config's mistakes, `test_store` that of unusable stores.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import RANDOMS, config_text, environment, player, refused, tournament
+
+from miai_tournaments.store import FILE_NAME
+
+
+def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> None:
+    text = config_text(
+        player("ann", "mtcs"), player("bob", "mcts", simulatoins=5), tournament={"ronuds": 3}
+    )
+    (tmp_path / "x.toml").write_text(text)
+    for action in ("run", "check"):
+        told = refused(action, "x.toml", cwd=tmp_path)
+        first, *rest = told.splitlines()
+        assert first.startswith("miai: x.toml: tournament.ronuds: unknown key. Did you mean")
+        assert [line.split(": ")[1] for line in rest] == [
+            "players[0].agent",
+            "players[1].simulatoins",
+        ]
+        assert all("Did you mean" in line for line in rest)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "absent.toml"), "absent.toml: cannot be read: No such file or directory"),
+        (("run", "x.toml", "--set", "ronuds=3"), "--set ronuds: unknown key."),
+        (("run", "x.toml", "--executor", "proceses"), "Did you mean 'processes'?"),
+        (("run", "x.toml", "--records", "sgff"), "no record-format is called 'sgff'"),
+        (("run", "x.toml", "--out", "x.toml"), "x.toml: is a file"),
+        (("run", "x.toml", "--out", "."), "holds other files"),
+        (("resume", "absent"), "miai tournament run CONFIG --out absent"),
+        (("status", "absent"), "does not exist"),
+        (("stop", "absent"), "does not exist"),
+        (("report", "absent"), "does not exist"),
+    ],
+)
+def test_a_wrong_command_is_told_and_nothing_is_written(
+    tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
+    assert message in refused(*words, cwd=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
+
+
+def _foreign(path: Path) -> None:
+    path.write_bytes(b"SQLite format 3\0" + b"\0" * 5000)
+
+
+def _corrupt(path: Path) -> None:
+    os.truncate(path, 8192)
+
+
+@pytest.mark.parametrize("spoil", [_foreign, _corrupt])
+def test_a_foreign_or_corrupt_store_is_told_and_left_alone(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], tournament={"rounds": 1}))
+    tournament("run", "x.toml", "--out", "out", "--executor", "serial", cwd=tmp_path)
+    path = tmp_path / "out" / FILE_NAME
+    spoil(path)
+    before = path.read_bytes()
+    for words in (("run", "x.toml", "--out", "out"), ("resume", "out"), ("report", "out")):
+        assert f"out/{FILE_NAME}: " in refused(*words, cwd=tmp_path)
+        assert path.read_bytes() == before
+
+
+def _install(site: Path, name: str, source: str) -> None:
+    (site / f"{name}.py").write_text(source)
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[miai]\n{name} = {name}\n")
+
+
+def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    _install(tmp_path / "site", "shaky", "import a_module_that_is_nowhere")
+    late = (
+        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
+        "    registry.add('agent', 'late', 'a_module_that_is_nowhere:Agent', summary='')\n"
+    )
+    _install(tmp_path / "site", "late", late)
+    config = tmp_path / "x.toml"
+    config.write_text(config_text(player("ann"), player("cid", "absent")))
+    done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)
+    assert "miai: warning: plugin 'shaky'" in done.stderr
+    assert f"{config}: players[1].agent: no agent is called 'absent'" in done.stderr
+    assert "Broken plugins may have brought it: 'shaky'" in done.stderr
+    config.write_text(config_text(player("ann"), player("bob", "late")))
+    done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)
+    assert "agent 'bob': " in done.stderr
+    assert "agent 'late' of plugin 'late': a_module_that_is_nowhere" in done.stderr
+    assert done.stderr.count("'shaky'") == 1
+    assert not (tmp_path / "out").exists()
+    config.write_text(config_text(*RANDOMS[:2], tournament={"rounds": 1}))
+    tournament("run", config, "--out", tmp_path / "out", "--executor", "serial", env=env)
+
+
+def test_a_game_for_one_is_refused(tmp_path: Path, mischief: dict[str, str]) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS, game={"name": "solitaire"}))
+    told = refused("run", "x.toml", cwd=tmp_path, env=mischief)
+    assert "game.name: solitaire is played by 1; " in told
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2]))
+    (tmp_path / "file").write_text("")
+    told = refused("run", "x.toml", "--out", "file/out", "--executor", "serial", cwd=tmp_path)
+    assert "file/out: cannot be " in told

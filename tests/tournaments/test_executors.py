@@ -1,0 +1,214 @@
+"""Executors: the same outcomes from all of them; the death of a worker costs one job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tests.tournaments.support import actions
+
+from miai_tournaments.executors import Executor, SerialExecutor, make_executor
+from miai_tournaments.jobs import Job, Outcome, Setup
+from miai_tournaments.processes import ProcessExecutor
+
+SETUP = Setup(
+    game="tic_tac_toe",
+    game_parameters={},
+    agents={
+        "ann": ("random", {}),
+        "bob": ("random", {}),
+        "deep": ("mcts", {"simulations": 20}),
+        "lost": ("mischief", {"way": "absent"}),
+        "loud": ("mischief", {"way": "print"}),
+    },
+    time_control={"kind": "none", "move_deadline": 60.0},
+    move_limit=None,
+    limits={},
+    start_timeout=60.0,
+    warm_agents=4,
+    logs=None,
+)
+
+
+def job(number: int, *players: str, **more: Any) -> Job:
+    names = players or ("ann", "bob")
+    seeds = tuple(range(number, number + len(names)))
+    return Job(job_id=f"g{number}", kind="game", players=names, seed=number, seeds=seeds, **more)
+
+
+def processes(
+    setup: Setup = SETUP, *, workers: int = 2, deadline: float | None = None
+) -> ProcessExecutor:
+    return ProcessExecutor(setup, workers=workers, game_deadline=deadline, on_output=SAID.append)
+
+
+SAID: list[str] = []
+
+
+def perform(executor: Executor, jobs: list[Job]) -> dict[str, Outcome]:
+    waiting, outcomes = list(jobs), dict[str, Outcome]()
+    handed = 0
+    while len(outcomes) < len(jobs):
+        while waiting and handed - len(outcomes) < executor.capacity:
+            executor.submit(waiting.pop(0))
+            handed += 1
+        for outcome in executor.wait(30):
+            assert outcome.job_id not in outcomes
+            outcomes[outcome.job_id] = outcome
+    return outcomes
+
+
+def test_all_executors_give_the_same_games() -> None:
+    jobs = [job(n, *players) for n in range(6) for players in [("ann", "deep")]]
+    jobs += [replace(job(6), opening=(4, 0)), replace(job(7), tags={"round": 3})]
+    found = []
+    makers: list[Callable[[], Executor]] = [
+        lambda: SerialExecutor(SETUP),
+        lambda: processes(workers=1),
+        lambda: processes(workers=3),
+    ]
+    for make in makers:
+        with make() as executor:
+            outcomes = perform(executor, jobs)
+        assert all(o.result and not o.fault for o in outcomes.values()), outcomes
+        found.append({name: actions(o.record) for name, o in outcomes.items()})
+    assert found[0] == found[1] == found[2]
+    assert found[0]["g6"][:2] == ((0, 4), (1, 0))
+    assert '"round":3' in outcomes["g7"].record
+
+
+def test_a_job_that_starts_agents_tells_who_cannot_be_started(children_find_mischief: None) -> None:
+    jobs = [Job(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
+    for make in (lambda: SerialExecutor(SETUP), processes):
+        with make() as executor:
+            outcomes = perform(executor, jobs)
+        assert outcomes["ann"] == Outcome(job_id="ann")
+        assert outcomes["lost"].fault == "unavailable"
+        assert "the engine 'mischief' is missing" in outcomes["lost"].reason
+
+
+def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
+    with processes() as executor:
+        perform(executor, [job(n) for n in range(60)])
+        assert executor.capacity > 2, "games are short: jobs are sent ahead from now on"
+        jobs = [job(n) for n in range(100, 160)]
+        for each in jobs[: executor.capacity]:
+            executor.submit(each)
+        rest = jobs[executor.capacity :]
+        os.kill(executor.pids[0], signal.SIGKILL)
+        outcomes: list[Outcome] = []
+        while len(outcomes) < len(jobs):
+            outcomes += executor.wait(30)
+            while rest and len(jobs) - len(rest) - len(outcomes) < executor.capacity:
+                executor.submit(rest.pop(0))
+        assert sorted(o.job_id for o in outcomes) == sorted(j.job_id for j in jobs)
+        lost = [o for o in outcomes if o.fault]
+        assert [o.fault for o in lost] == ["worker"] * len(lost)
+        assert len(lost) <= 1  # none when it died between two games
+        assert all("was killed by SIGKILL" in o.reason for o in lost)
+
+
+def test_a_worker_that_dies_by_itself_is_told_with_its_last_words(
+    children_find_mischief: None, flag: Path
+) -> None:
+    game = {"file": str(flag), "way": "kill", "once": True}
+    setup = replace(SETUP, game="fragile", game_parameters=game)
+    with processes(setup, workers=1) as executor:
+        outcomes = perform(executor, [job(1), job(2)])
+    assert outcomes["g1"].fault == "worker"
+    assert "was killed by SIGKILL; its last words: last words" in outcomes["g1"].reason
+    assert outcomes["g2"].result is not None
+
+
+def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
+    game = {"file": str(flag), "way": "hang", "once": True}
+    setup = replace(SETUP, game="fragile", game_parameters=game)
+    with processes(setup, workers=1, deadline=6.0) as executor:
+        outcomes = perform(executor, [job(1), job(2)])
+    assert outcomes["g1"].fault == "worker"
+    assert "more than 6 s" in outcomes["g1"].reason
+    assert outcomes["g2"].result is not None
+
+
+def test_an_exception_of_the_game_is_no_result(children_find_mischief: None, flag: Path) -> None:
+    setup = replace(SETUP, game="fragile", game_parameters={"file": str(flag)})
+    with processes(setup, workers=1) as executor:
+        outcome = perform(executor, [job(1)])["g1"]
+        assert (outcome.fault, outcome.reason) == ("defect", "RuntimeError: the game is broken")
+        flag.unlink()
+        assert perform(executor, [job(1)])["g1"].result is not None
+
+
+def test_agents_stay_warm_up_to_a_number() -> None:
+    def agents() -> set[int]:
+        return {p.pid for p in psutil.Process().children(recursive=True)} - set(executor.pids)
+
+    with processes(replace(SETUP, warm_agents=2), workers=1) as executor:
+        perform(executor, [job(1)])
+        first = agents()
+        perform(executor, [job(2), job(3)])
+        assert agents() == first
+        assert len(first) == 2
+        perform(executor, [job(4, "ann", "deep")])
+        assert len(agents()) == 2
+        assert agents() != first
+    assert not agents()
+
+
+def test_only_agents_that_log_leave_a_folder(children_find_mischief: None, tmp_path: Path) -> None:
+    with processes(replace(SETUP, logs=str(tmp_path)), workers=1) as executor:
+        perform(executor, [job(1), job(2, "ann", "loud"), job(3)])
+    assert [path.name for path in tmp_path.iterdir()] == ["g2"]
+    assert [path.name for path in (tmp_path / "g2").iterdir()] == ["o.log"]
+
+
+RUNNER = """
+import sys
+from tests.tournaments.test_executors import job, processes
+with processes() as executor:
+    for number in range(2):
+        executor.submit(job(number))
+    executor.wait(30)
+    print(*executor.pids, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_workers_and_agents_die_with_their_runner() -> None:
+    runner = subprocess.Popen(
+        [sys.executable, "-c", RUNNER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert runner.stdout is not None
+    pids = [int(pid) for pid in runner.stdout.readline().split()]
+    found = [psutil.Process(pid) for pid in pids]
+    found += [child for worker in found for child in worker.children(recursive=True)]
+    assert len(found) >= 4
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.communicate()
+    _, alive = psutil.wait_procs(found, timeout=20)
+    assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_what_has_not_begun_is_cancelled() -> None:
+    with make_executor(
+        "processes", SETUP, workers=1, game_deadline=None, on_output=SAID.append
+    ) as executor:
+        for number in range(3):
+            executor.submit(job(number))
+        assert executor.running == ["g0"]
+        assert executor.cancel() == ["g1", "g2"]
+        began = time.monotonic()
+        assert [o.job_id for o in executor.wait(30)] == ["g0"]
+        assert executor.wait(30) == []
+        assert time.monotonic() - began < 25

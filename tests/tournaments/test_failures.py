@@ -1,0 +1,165 @@
+"""Forfeit, void, or refused before the first game: what each failure comes to."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import config_text, player, refused, tournament
+from tests.tournaments.test_executors import SETUP, job, perform, processes
+
+from miai_tournaments.jobs import Outcome
+from miai_tournaments.store import GameResult, Store
+from miai_tournaments.verdict import Verdict, judge
+
+WAYS = {
+    "raise": ("crash", "RuntimeError: mischief"),
+    "exit": ("crash", "exited with status 3"),
+    "kill": ("crash", "was killed by SIGKILL"),
+    "hang": ("time", "did not answer 'act' within"),
+    "illegal": ("illegal-action", "is not legal"),
+    "flood": ("flood", "output of more than"),
+}
+
+
+def test_an_agent_that_fails_forfeits(children_find_mischief: None) -> None:
+    agents = {way: ("mischief", {"way": way}) for way in WAYS}
+    control = {"kind": "none", "move_deadline": 1.0}
+    setup = replace(SETUP, agents={**agents, "good": ("random", {})}, time_control=control)
+    jobs = [job(n, *(("good", way)[:: (-1) ** n])) for n, way in enumerate(WAYS)]
+    with processes(setup, workers=2) as executor:
+        outcomes = perform(executor, jobs)
+    for number, (way, (termination, detail)) in enumerate(WAYS.items()):
+        result = outcomes[f"g{number}"].result
+        assert result is not None
+        assert judge(outcomes[f"g{number}"], stopping=False) is Verdict.RESULT
+        assert jobs[number].players[result.loser or 0] == way
+        assert result.returns[result.loser or 0] == -1.0
+        assert result.termination == termination
+        assert detail in result.detail
+
+
+def test_a_run_goes_on_after_forfeits(tmp_path: Path, mischief: dict[str, str]) -> None:
+    players = (player("good"), *(player(way, "mischief", way=way) for way in ("raise", "illegal")))
+    (tmp_path / "x.toml").write_text(config_text(*players, tournament={"rounds": 1}))
+    out = tmp_path / "out"
+    done = tournament("run", tmp_path / "x.toml", "--out", out, "--workers", 1, env=mischief)
+    assert "(crash: agent 'raise': RuntimeError: mischief / in two lines)" in done.stdout
+    with Store.read(out) as store:
+        rows = store.results()
+        assert len(rows) == 6
+        assert not store.voided()
+        for row in rows:
+            assert row.loser is not None
+            assert row.players[row.loser] != "good"
+            assert json.loads(store.record(row.game_id).splitlines()[-1])["loser"] == row.loser
+
+
+def fragile(tmp_path: Path, flag: Path, **more: object) -> Path:
+    game = {"name": "fragile", "file": str(flag), **more}
+    path = tmp_path / "fragile.toml"
+    path.write_text(config_text(player("ann"), player("bob"), game=game))
+    return path
+
+
+@pytest.mark.parametrize("way", ["raise", "kill"])
+def test_a_void_game_is_played_again(
+    tmp_path: Path, flag: Path, mischief: dict[str, str], way: str
+) -> None:
+    config = fragile(tmp_path, flag, way=way, once=True)
+    out = tmp_path / "out"
+    done = tournament("run", config, "--out", out, "--workers", 1, env=mischief)
+    assert "void: ann~bob~0001a: " in done.stdout
+    with Store.read(out) as store:
+        assert store.counts()["done"] == 4
+        (row,) = store.voided()
+        assert (row.game_id, row.status, row.void_count) == ("ann~bob~0001a", "done", 1)
+        reason = "was killed by SIGKILL" if way == "kill" else "RuntimeError: the game is broken"
+        assert reason in row.void_reason
+        assert "void 1x: ann~bob~0001a: " in tournament("status", out).stdout
+
+
+@pytest.mark.parametrize(("way", "executor"), [("raise", "serial"), ("kill", "processes")])
+def test_two_voids_in_a_row_stop_the_run_with_the_reason(
+    tmp_path: Path, flag: Path, mischief: dict[str, str], way: str, executor: str
+) -> None:
+    config = fragile(tmp_path, flag, way=way)
+    out = tmp_path / "out"
+    words = ("--executor", executor, "--workers", 1)
+    done = tournament("run", config, "--out", out, *words, env=mischief, status=2)
+    assert "game ann~bob~0001a was void twice in a row: " in done.stderr
+    assert f"miai tournament resume {out}" in done.stderr
+    with Store.read(out) as store:
+        assert store.counts()["done"] == 0
+        assert store.voided()[0].void_count == 2
+    flag.unlink()
+    tournament("resume", out, "--executor", "serial", env=mischief)
+    with Store.read(out) as store:
+        assert store.counts()["done"] == 4
+
+
+def test_an_agent_that_cannot_start_is_told_before_anything_is_written(
+    tmp_path: Path, mischief: dict[str, str]
+) -> None:
+    lost = player("lost", "mischief", way="absent")
+    (tmp_path / "x.toml").write_text(config_text(player("ann"), lost, player("bob")))
+    for words in (("--executor", "serial"), ("--workers", 2)):
+        told = refused("run", tmp_path / "x.toml", "--out", tmp_path / "out", *words, env=mischief)
+        assert "agent 'lost': the engine 'mischief' is missing; install it" in told
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_engine_is_named_with_its_package(tmp_path: Path) -> None:
+    gnugo = player("gnugo", "gtp", command="gnugo-of-another-name --mode gtp")
+    go = {"name": "go", "board_size": 5}
+    (tmp_path / "x.toml").write_text(config_text(player("ann"), gnugo, game=go))
+    told = refused("run", tmp_path / "x.toml", "--out", tmp_path / "out")
+    assert "gnugo-of-another-name" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_check_tells_of_every_player_what_is_wrong(
+    tmp_path: Path, mischief: dict[str, str]
+) -> None:
+    players = (
+        player("good", "mischief"),
+        player("lost", "mischief", way="absent"),
+        player("bad", "mischief", way="raise"),
+    )
+    config = tmp_path / "x.toml"
+    config.write_text(config_text(*players))
+    done = tournament("check", config, env=mischief, status=2)
+    assert re.search(r"^good: plays \(\d", done.stdout)
+    one, two = done.stderr.removeprefix("miai: ").splitlines()
+    assert one.startswith(f"{config}: players[1] (lost): ")
+    assert "is missing; install it" in one
+    assert two.startswith(f"{config}: players[2] (bad): crash: ")
+    config.write_text(config_text(*players[:1], player("ann")))
+    assert "2 players, 4 games, all is well" in tournament("check", config, env=mischief).stdout
+
+
+def outcome(termination: str = "", **more: object) -> Outcome:
+    result = GameResult(returns=(1.0, -1.0), termination=termination) if termination else None
+    return Outcome(job_id="g", result=result, **more)  # type: ignore[arg-type]  # of any field
+
+
+@pytest.mark.parametrize(
+    ("given", "running", "stopping"),
+    [
+        (outcome("terminal"), Verdict.RESULT, Verdict.RESULT),
+        (outcome("move-limit"), Verdict.RESULT, Verdict.RESULT),
+        (outcome("resignation"), Verdict.RESULT, Verdict.RESULT),
+        (outcome("time"), Verdict.RESULT, Verdict.RESULT),
+        (outcome("illegal-action"), Verdict.RESULT, Verdict.RESULT),
+        (outcome("crash"), Verdict.RESULT, Verdict.DROPPED),
+        (outcome("unavailable"), Verdict.VOID, Verdict.VOID),
+        (outcome(fault="worker"), Verdict.VOID, Verdict.DROPPED),
+        (outcome(fault="defect"), Verdict.VOID, Verdict.DROPPED),
+    ],
+)
+def test_the_verdict_on_each_outcome(given: Outcome, running: Verdict, stopping: Verdict) -> None:
+    assert judge(given, stopping=False) is running
+    assert judge(given, stopping=True) is stopping

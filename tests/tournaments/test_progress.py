@@ -1,0 +1,124 @@
+"""What a person sees: a view updated in place on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+from rich.console import Console
+from tests.tournaments.support import config_text, environment, player
+
+from miai_tournaments.live import LiveReporter, clock_text
+from miai_tournaments.progress import PlainReporter, describe, one_line
+from miai_tournaments.store import GameResult, ScheduledGame
+
+GAME = ScheduledGame(
+    game_id="ann~bob~0001a", pair_id="ann~bob~0001", round=1, players=("ann", "bob"), seed=1
+)
+
+
+def result(first: float, termination: str = "terminal", detail: str = "x wins") -> GameResult:
+    return GameResult(
+        returns=(first, -first),
+        termination=termination,
+        detail=detail,
+        moves=7,
+        player_moves=(4, 3),
+        seconds=(0.1, 0.2),
+        cpu_seconds=(0.1, None),
+        wall_seconds=1.26,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (result(1.0), "ann (first) beats bob (x wins), 7 moves, 1.3 s"),
+        (result(-1.0), "bob (second) beats ann (x wins), 7 moves, 1.3 s"),
+        (result(0.0, detail=""), "ann (first) and bob draw, 7 moves, 1.3 s"),
+        (result(0.0, "move-limit"), "ann (first) and bob draw (move-limit), 7 moves, 1.3 s"),
+        (
+            result(1.0, "crash", "a\nb\x1b[2J"),
+            "ann (first) beats bob (crash: a b [2J), 7 moves, 1.3 s",
+        ),
+    ],
+)
+def test_a_game_is_told_in_one_line(given: GameResult, line: str) -> None:
+    assert describe(GAME, given) == line
+
+
+def test_lines_of_any_origin_are_bounded_and_printable() -> None:
+    line = one_line("\x1b]0;title\x07 tab\there \u202e " + "long " * 1000)
+    assert len(line) <= 200
+    assert line.isprintable()
+
+
+def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = PlainReporter()
+    reporter.begin(done=[], total=120)
+    reporter.finished(GAME, result(1.0))
+    reporter.voided(GAME, "the worker\ndied")
+    reporter.tick(["ann~bob~0001a"])
+    reporter.ending("stopped by SIGINT", 1)
+    reporter.close()
+    assert capsys.readouterr().out.splitlines() == [
+        "[  1/120] ann (first) beats bob (x wins), 7 moves, 1.3 s",
+        "void: ann~bob~0001a: the worker died",
+        "stopped by SIGINT; finishing 1 running game",
+    ]
+
+
+def test_the_live_view_fits_into_80_columns() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=80, height=40, force_terminal=True, highlight=False)
+    reporter = LiveReporter("a title", console)
+    reporter.begin(done=[], total=40)
+    for number in range(10):
+        names = tuple(f"player-of-a-long-name-{n}" for n in (number % 3, number % 3 + 1))
+        game = ScheduledGame(
+            game_id=f"{names[0]}~{names[1]}~{number:04}a",
+            pair_id=f"{names[0]}~{names[1]}~{number:04}",
+            round=number,
+            players=names,
+            seed=number,
+        )
+        reporter.finished(game, result((-1.0, 0.0, 1.0)[number % 3]))
+    reporter.tick(["ann~bob~0003a"] * 9)
+    reporter.ending("stopped by SIGINT", 2)
+    reporter.close()
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).replace("\r", "").splitlines()
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for part in ("a title", "10/40 games", "games/s", " left", "and 5 more", "finishing 2 running"):
+        assert part in text
+    assert "Elo" in text
+    assert "Crosstable" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (125, "2:05"), (3725, "1:02:05")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert clock_text(seconds) == text
+
+
+def test_a_terminal_gets_the_live_view_and_the_table_stays(tmp_path: Path) -> None:
+    config = tmp_path / "x.toml"
+    config.write_text(config_text(player("ann"), player("bob"), tournament={"rounds": 5}))
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "miai", "tournament", "run", str(config), "--out", str(tmp_path / "out")],
+        env=environment(COLUMNS="80", TERM="xterm"),
+        dimensions=(40, 80),
+        encoding="utf-8",
+        timeout=60,
+    )
+    child.expect("Ctrl-C stops")
+    child.expect("Report: ")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0

@@ -1,0 +1,544 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+import unicodedata
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from miai.errors import ConfigError, StoreError
+from miai.record import Termination
+from miai_tournaments.layout import printable
+from miai_tournaments.ratings import fit_ratings
+from miai_tournaments.report import Report, build_report
+from miai_tournaments.store import (
+    GameResult,
+    GameRow,
+    PlayerRow,
+    RunInfo,
+    ScheduledGame,
+    Store,
+)
+
+quick = settings(max_examples=40, deadline=None)
+
+INFO = RunInfo(
+    name="quickstart",
+    seed=7,
+    rounds=2,
+    game="go",
+    game_version=1,
+    game_parameters={"board_size": 9, "komi": 7.5, "rules": "tromp-taylor", "handicap": None},
+    created="2025-11-21T02:23:45+00:00",
+)
+
+
+def game(
+    number: int,
+    first: str,
+    second: str,
+    result: int,
+    *,
+    termination: str = "terminal",
+    detail: str = "",
+    worth: float = 1.0,
+) -> GameRow:
+    """Return a finished game; `result` is 1, 0 or -1 for the first player."""
+    faulty = termination not in ("terminal", "move-limit")
+    return GameRow(
+        game_id=f"g{number:03}",
+        pair_id=f"pair-{number // 2}",
+        round=1 + number // 6,
+        players=(first, second),
+        seed=number,
+        status="done",
+        returns=(worth * result, -worth * result),
+        termination=termination,
+        loser=(0 if result < 0 else 1) if faulty else None,
+        detail=detail,
+        moves=50 + number,
+        player_moves=(25, 25),
+        seconds=(2.5, 5.0),
+        cpu_seconds=(2.25, 4.5),
+        wall_seconds=8.0,
+        started=f"2025-11-21T02:24:{number:02}+00:00",
+        versions={"miai": "0.1.0", "python": "3.11.7"},
+    )
+
+
+def small_tournament() -> list[GameRow]:
+    """Return two rounds of three players, one game still to come and one void."""
+    crash = "process died of signal 9"
+    rows = [
+        game(0, "fast-random", "mcts-400", -1),
+        game(1, "mcts-400", "fast-random", 1, termination="resignation"),
+        game(2, "fast-random", "mcts-100", -1),
+        game(3, "mcts-100", "fast-random", -1, termination="crash", detail=crash),
+        game(4, "mcts-100", "mcts-400", 0),
+        game(5, "mcts-400", "mcts-100", 1),
+        game(6, "fast-random", "mcts-400", -1),
+        game(7, "mcts-400", "fast-random", 1),
+        game(8, "fast-random", "mcts-100", -1, termination="resignation"),
+        game(9, "mcts-100", "fast-random", 1),
+    ]
+    void = replace(game(10, "mcts-100", "mcts-400", 0), status="void", void_count=1)
+    pending = replace(game(11, "mcts-400", "mcts-100", 0), status="pending")
+    return [*rows, replace(void, void_reason="the worker died"), pending]
+
+
+GOLDEN = """\
+quickstart
+go (version 1): board_size 9, komi 7.5, rules tromp-taylor
+10 of 12 games done; 2 pending; 1 void attempt; begun 2025-11-21 02:23 UTC
+miai 0.1.0, python 3.11.7
+
+Ratings: Elo with 95% intervals, mean 0
+#  player        Elo    ±  score  W  D  L  games  s/move  cpu s
+1  mcts-400     +266  305  91.7%  5  1  0      6   0.150  0.135
+2  mcts-100       -4  236  58.3%  3  1  2      6   0.150  0.135
+3  fast-random  -262  265  12.5%  1  0  7      8   0.150  0.135
+
+Moving first scored 45.0% (4-1-5) and is worth -69 ± 309 Elo.
+1 game drawn (10.0%); between equals 19.5% would be, 95% interval 3.7% to 60.5%.
+Mean length 54.5 moves.
+
+Crosstable: points/games of the row against the column
+#  player           1      2    3
+1  mcts-400         ·  1.5/2  4/4
+2  mcts-100     0.5/2      ·  3/4
+3  fast-random    0/4    1/4    ·
+
+W-D-L of the row against the column
+#  player           1      2      3
+1  mcts-400         ·  1-1-0  4-0-0
+2  mcts-100     0-1-1      ·  3-0-1
+3  fast-random  0-0-4  1-0-3      ·
+
+By colour: W-D-L and score when moving first and second
+#  player       first   score  second  score
+1  mcts-400     3-0-0  100.0%   2-1-0  83.3%
+2  mcts-100     1-1-1   50.0%   2-0-1  66.7%
+3  fast-random  0-0-4    0.0%   1-0-3  25.0%
+
+How games ended, W-D-L
+#  player       terminal  resignation  crash
+1  mcts-400        4-1-0        1-0-0      -
+2  mcts-100        2-1-1        1-0-0  0-0-1
+3  fast-random     0-0-5        0-0-2  1-0-0
+
+Forfeits: 1
+g003: mcts-100 lost to fast-random by crash: process died of signal 9
+"""
+
+
+def test_the_text_of_a_small_report() -> None:
+    report = build_report(small_tournament(), info=INFO)
+    assert report.to_text(80) == GOLDEN
+
+
+# -- figures ----------------------------------------------------------------------------------
+
+PLAYERS = ("ada", "bob", "cyd", "dan")
+results = st.tuples(
+    st.sampled_from(PLAYERS),
+    st.sampled_from(PLAYERS),
+    st.sampled_from([-1, 0, 1]),
+    st.sampled_from([str(termination) for termination in Termination]),
+).filter(lambda result: result[0] != result[1])
+tournaments = st.lists(results, max_size=30).map(
+    lambda drawn: [
+        game(i, a, b, result, termination="terminal" if result == 0 else termination)
+        for i, (a, b, result, termination) in enumerate(drawn)
+    ]
+)
+
+
+@quick
+@given(tournaments)
+def test_totals_crosstable_colours_and_terminations_agree_with_a_recount(
+    rows: list[GameRow],
+) -> None:
+    document: Any = build_report(rows, players=PLAYERS).to_json()
+    counted: Counter[tuple[str, ...]] = Counter()
+    for row in rows:
+        signs = [int(math.copysign(1, r)) if r else 0 for r in row.returns]
+        for seat, name in enumerate(row.players):
+            outcome = {1: "wins", 0: "draws", -1: "losses"}[signs[seat]]
+            side = ("as_first", "as_second")[seat]
+            counted[name, outcome] += 1
+            counted[name, side, outcome] += 1
+            counted[name, row.players[1 - seat], outcome] += 1
+            counted[name, row.termination, outcome] += 1
+    for entry in document["players"]:
+        name = entry["name"]
+        for outcome in ("wins", "draws", "losses"):
+            assert entry[outcome] == counted[name, outcome]
+            for side in ("as_first", "as_second"):
+                assert entry[side][outcome] == counted[name, side, outcome]
+            for kind in map(str, Termination):
+                ended = entry["terminations"].get(kind, {outcome: 0})
+                assert ended[outcome] == counted[name, kind, outcome]
+        games = sum(counted[name, outcome] for outcome in ("wins", "draws", "losses"))
+        assert entry["games"] == games
+        if games:
+            points = counted[name, "wins"] + counted[name, "draws"] / 2
+            assert entry["score"] == pytest.approx(points / games)
+    for cell in document["crosstable"]:
+        for outcome in ("wins", "draws", "losses"):
+            assert cell[outcome] == counted[cell["player"], cell["opponent"], outcome]
+    assert sum(cell["games"] for cell in document["crosstable"]) == 2 * len(rows)
+    forfeits = [row for row in rows if row.loser is not None and row.termination != "resignation"]
+    assert [forfeit["game_id"] for forfeit in document["forfeits"]] == [
+        row.game_id for row in forfeits
+    ]
+
+
+@quick
+@given(tournaments)
+def test_a_report_can_always_be_written(rows: list[GameRow]) -> None:
+    report = build_report(rows, players=PLAYERS, superiority=True, bootstrap=5)
+    json.dumps(report.to_json(), allow_nan=False)
+    assert report.to_text(80)
+    Console(file=io.StringIO(), width=80).print(report.render(80))
+
+
+def test_ratings_are_those_of_the_fit() -> None:
+    rows = small_tournament()
+    report = build_report(rows, anchor="mcts-100", anchor_elo=1500.0)
+    done = [row for row in rows if row.status == "done"]
+    games = [(row.players[0], row.players[1], (1 + row.returns[0]) / 2) for row in done]
+    fit = fit_ratings(games, anchor="mcts-100", anchor_elo=1500.0)
+    document: Any = report.to_json()
+    assert [player["rank"] for player in document["players"]] == [1, 2, 3]
+    elos = [player["elo"] for player in document["players"]]
+    assert elos == sorted(elos, reverse=True)
+    for player in document["players"]:
+        estimate = fit.estimate(player["name"])
+        assert player["elo"] == pytest.approx(estimate.value)
+        assert player["low"] == pytest.approx(estimate.low)
+        assert player["high"] == pytest.approx(estimate.high)
+    assert document["model"]["anchor"] == "mcts-100"
+    assert "mcts-100 held at 1500" in report.to_text()
+
+
+def test_times_are_means_a_move() -> None:
+    rows = [game(0, "a", "b", 1), game(1, "b", "a", 1)]
+    unmeasured = replace(rows[1], cpu_seconds=(None, 4.5))
+    document: Any = build_report([rows[0], unmeasured]).to_json()
+    times = {
+        player["name"]: (player["seconds_per_move"], player["cpu_seconds_per_move"])
+        for player in document["players"]
+    }
+    assert times["a"] == pytest.approx(((2.5 + 5.0) / 50, (2.25 + 4.5) / 50))
+    assert times["b"] == pytest.approx(((5.0 + 2.5) / 50, 4.5 / 25))
+
+
+def test_times_that_nobody_measured_are_null() -> None:
+    bare = replace(game(0, "a", "b", 1), player_moves=(), seconds=(), cpu_seconds=(None, None))
+    report = build_report([bare])
+    document: Any = report.to_json()
+    assert document["players"][0]["seconds_per_move"] is None
+    assert document["players"][0]["cpu_seconds_per_move"] is None
+    json.dumps(document, allow_nan=False)
+    assert report.to_text()
+
+
+def test_stakes_show_mean_returns() -> None:
+    rows = [game(0, "a", "b", 1), game(1, "b", "a", 1, worth=2.0)]
+    document: Any = build_report(rows).to_json()
+    returns = {player["name"]: player["mean_return"] for player in document["players"]}
+    assert returns == {"a": -0.5, "b": 0.5}
+    assert "return" in build_report(rows).to_text(100)
+    assert "return" not in build_report(rows[:1]).to_text(100)
+
+
+def test_statuses_and_void_attempts_are_counted() -> None:
+    document: Any = build_report(small_tournament()).to_json()
+    games = document["games"]
+    assert (games["scheduled"], games["done"], games["pending"], games["void"]) == (12, 10, 1, 1)
+    assert games["void_attempts"] == 1
+    assert document["voids"] == [{"game_id": "g010", "attempts": 1, "reason": "the worker died"}]
+
+
+def test_forfeits_are_named() -> None:
+    document: Any = build_report(small_tournament()).to_json()
+    assert document["forfeits"] == [
+        {
+            "game_id": "g003",
+            "player": "mcts-100",
+            "termination": "crash",
+            "detail": "process died of signal 9",
+        }
+    ]
+
+
+def test_many_forfeits_are_cut_in_the_text_only() -> None:
+    rows = [game(i, "a", "b", 1, termination="time") for i in range(30)]
+    report = build_report(rows)
+    document: Any = report.to_json()
+    assert len(document["forfeits"]) == 30
+    text = report.to_text()
+    assert text.count("lost to a by time") == 10
+    assert "and 20 more" in text
+
+
+def test_matrices_and_bootstrap_come_on_request() -> None:
+    rows = small_tournament()
+    plain: Any = build_report(rows).to_json()
+    assert "matrices" not in plain
+    assert "bootstrap" not in plain
+    report = build_report(rows, superiority=True, bootstrap=50, bootstrap_seed=3)
+    document: Any = report.to_json()
+    assert document["matrices"]["players"] == [p["name"] for p in document["players"]]
+    chances = np.array(document["matrices"]["superiority"])
+    np.testing.assert_allclose(chances + chances.T, 1.0)
+    assert chances[0, 2] > 0.5
+    errors = np.sqrt(np.diagonal(np.array(document["matrices"]["covariance"])))
+    np.testing.assert_allclose(errors, [p["standard_error"] for p in document["players"]])
+    assert document["bootstrap"]["replicates"] == 50
+    assert document["bootstrap"]["seed"] == 3
+    assert [p["name"] for p in document["bootstrap"]["players"]] == document["matrices"]["players"]
+    for player in document["bootstrap"]["players"]:
+        assert player["low"] <= player["high"]
+    assert "Superiority" in report.to_text()
+    assert "bootstrap" in report.to_text()
+
+
+def test_the_bootstrap_knows_draws_and_pairs() -> None:
+    rows = [game(i, "ab"[i % 2], "ba"[i % 2], (1, 0)[i % 2]) for i in range(20)]
+    report = build_report(rows, bootstrap=10)
+    document: Any = report.to_json()
+    # All pairs are alike, so every replicate is the tournament itself.
+    for player, resampled in zip(
+        document["players"], document["bootstrap"]["players"], strict=True
+    ):
+        assert resampled["low"] == pytest.approx(player["elo"], abs=1e-6)
+        assert resampled["high"] == pytest.approx(player["elo"], abs=1e-6)
+
+
+def test_groups_and_one_sided_results_are_told() -> None:
+    apart = build_report([game(0, "a", "b", 1), game(1, "c", "d", 1)])
+    assert "No games link these groups" in apart.to_text()
+    swept = build_report([game(0, "a", "b", 1), game(1, "b", "a", -1)])
+    assert "rests on the prior: a; b." in " ".join(swept.to_text().split())
+
+
+# -- what a report is made from ---------------------------------------------------------------
+
+
+def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
+    rows = small_tournament()
+    scheduled = [
+        ScheduledGame(**{key: getattr(row, key) for key in ScheduledGame.__dataclass_fields__})
+        for row in rows
+    ]
+    names = ("fast-random", "mcts-400", "mcts-100", "newcomer")
+    with Store.create(
+        tmp_path, INFO, [PlayerRow(name=n, agent="a") for n in names], scheduled
+    ) as s:
+        fields = GameResult.__dataclass_fields__
+        s.finish(
+            (row.game_id, GameResult(**{key: getattr(row, key) for key in fields}), "{}\n")
+            for row in rows
+            if row.status == "done"
+        )
+        s.void("g010", "the worker died")
+        stored = build_report(s)
+    given = build_report(rows, info=INFO, players=names)
+    assert stored.to_json() == given.to_json()
+    assert stored.to_text() == given.to_text()
+    assert given.ranking()[-1] == "newcomer"
+
+
+def test_the_order_of_games_does_not_matter() -> None:
+    rows = small_tournament()
+    names = ("fast-random", "mcts-400", "mcts-100")
+    one = build_report(rows, players=names).to_json()
+    assert build_report(rows[::-1], players=names).to_json()["players"] == one["players"]
+
+
+def test_a_tournament_without_games() -> None:
+    report = build_report([], info=INFO)
+    assert "No games yet." in report.to_text()
+    json.dumps(report.to_json(), allow_nan=False)
+    waiting = build_report([replace(game(0, "a", "b", 1), status="pending")], info=INFO)
+    assert "0 of 1 games done; 1 pending" in waiting.to_text()
+    json.dumps(waiting.to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        replace(game(0, "a", "b", 1), players=("a", "b", "c"), returns=(1.0, 0.0, -1.0)),
+        replace(game(0, "a", "b", 1), returns=()),
+    ],
+)
+def test_a_game_that_is_not_one_of_two_players_is_refused(row: GameRow) -> None:
+    with pytest.raises(StoreError, match="game 'g000' has"):
+        build_report([row])
+
+
+def test_an_unknown_anchor_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no player 'mcts-40'. Did you mean 'mcts-400'"):
+        build_report(small_tournament(), anchor="mcts-40")
+
+
+# -- layout -----------------------------------------------------------------------------------
+
+
+def round_robin(players: int, rounds: int = 1) -> list[GameRow]:
+    rng = np.random.default_rng(players)
+    names = [f"agent-{i}" for i in range(players)]
+    kinds = [str(termination) for termination in Termination]
+    rows: list[GameRow] = []
+    for _ in range(rounds):
+        for a in names:
+            for b in names:
+                if a != b:
+                    result = int(rng.integers(-1, 2))
+                    kind = kinds[int(rng.integers(len(kinds)))] if result else "terminal"
+                    rows.append(replace(game(0, a, b, result, termination=kind), game_id="g"))
+    return rows
+
+
+@pytest.mark.parametrize("players", [2, 4, 6, 12, 30, 100])
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_lines_fit_the_width(players: int, width: int) -> None:
+    report = build_report(round_robin(players), info=INFO)
+    for line in report.to_text(width).splitlines():
+        assert cell_len(line) <= width, line
+    out = io.StringIO()
+    Console(file=out, width=width).print(report.render(width))
+    for line in out.getvalue().splitlines():
+        assert cell_len(line) <= width, line
+
+
+def test_a_terminal_shows_what_the_text_says() -> None:
+    report = build_report(round_robin(5, 3), info=INFO, superiority=True)
+    out = io.StringIO()
+    Console(file=out, width=80).print(report.render(80))
+    shown = [line.rstrip() for line in out.getvalue().splitlines() if set(line) - set(" ─")]
+    assert shown == [line for line in report.to_text(80).splitlines() if line]
+
+
+def test_a_crosstable_too_large_is_left_out_and_said_so() -> None:
+    text = build_report(round_robin(60)).to_text(80)
+    assert "Crosstable: left out for 60 players" in text
+    assert "row against the column" not in text
+
+
+def test_a_large_crosstable_comes_in_two_parts() -> None:
+    text = build_report(round_robin(20)).to_text(80)
+    assert text.count("Crosstable: score of the row against the column in %") == 2
+    assert "continued" in text
+
+
+HOSTILE = (
+    "\x1b[31mred\x1b[0m",
+    "two\nlines",
+    "[bold red]markup[/]",
+    "[/]",
+    "right-to-\u202eleft",
+    "zero\u200bwidth\u2066",
+    "z" + "\u0301" * 500,
+    "lone \ud800 surrogate",
+    "囲碁の強いソフトウェアその一二三四五六七八九",
+    "x" * 10_000,
+    "\u0301",
+    "",
+    "\x00",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_harmless(name: str) -> None:
+    rows = [game(0, name, "b", -1, termination="crash", detail=name), game(1, "b", name, 1)]
+    report = build_report(rows, info=replace(INFO, name=name, game=name))
+    text = report.to_text(80)
+    out = io.StringIO()
+    Console(file=out, width=80, force_terminal=True, color_system=None).print(report.render(80))
+    for line in text.splitlines() + out.getvalue().replace("\x1b[1m", "").splitlines():
+        assert cell_len(line) <= 80
+    assert harmless(text)
+    text.encode("utf-8")
+    document: Any = report.to_json()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert name in {player["name"] for player in document["players"]}
+
+
+def test_markup_in_a_name_is_printed_as_it_is() -> None:
+    report = build_report([game(0, "[bold]a[/bold]", "b", 1)])
+    out = io.StringIO()
+    Console(file=out, width=80).print(report.render(80))
+    assert "[bold]a[/bold]" in out.getvalue()
+    assert "[bold]a[/bold]" in report.to_text(80)
+
+
+def harmless(text: str) -> bool:
+    """Return whether nothing in a text controls a terminal, and no marks pile up in it."""
+    categories = [unicodedata.category(character) for character in text]
+    marks = [category in ("Mn", "Me") for category in categories]
+    piled = any(marks[i] and marks[i + 1] and marks[i + 2] for i in range(len(marks) - 2))
+    controls = zip(text, categories, strict=True)
+    return not piled and all(c == "\n" or category[0] != "C" for c, category in controls)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=60), st.integers(1, 30))
+def test_printable_text_is_one_harmless_line_within_its_limit(text: str, limit: int) -> None:
+    shown = printable(text, limit)
+    assert shown
+    assert harmless(shown)
+    assert "\n" not in shown
+    assert unicodedata.category(shown[0]) not in ("Mn", "Me")
+    assert cell_len(shown) <= limit
+    assert printable(shown, limit) == shown
+
+
+def test_ordinary_names_are_left_alone() -> None:
+    for name in ("mcts-400", "GNU Go 3.8", "Ünïcødé", "囲碁", "नमस्ते", "שלום"):
+        assert printable(name, 24) == name
+
+
+def test_a_mark_without_a_character_is_dropped() -> None:
+    assert printable("\u0301x", 24) == "x"
+
+
+# -- the JSON is documented -------------------------------------------------------------------
+
+
+def keys_of(value: object, path: str = "") -> set[str]:
+    if isinstance(value, dict):
+        own = {f"{path}.{key}".lstrip(".") for key in value}
+        return own.union(*(keys_of(item, f"{path}.{key}") for key, item in value.items()))
+    if isinstance(value, list) and value:
+        return keys_of(value[0], path)
+    return set()
+
+
+def test_every_key_of_the_json_is_documented() -> None:
+    page = Path(__file__).parents[2] / "docs" / "report.md"
+    text = page.read_text(encoding="utf-8")
+    report = build_report(small_tournament(), info=INFO, superiority=True, bootstrap=10)
+    free = ("game_parameters.", "time_control.", "versions.", "terminations.")
+    for key in keys_of(report.to_json()):
+        if not any(part in f"{key}." and not key.endswith(part[:-1]) for part in free):
+            assert f"`{key.rsplit('.', 1)[-1]}`" in text, key
+
+
+def test_the_json_holds_plain_data_only() -> None:
+    report = build_report(small_tournament(), info=INFO, superiority=True, bootstrap=10)
+    assert isinstance(report, Report)
+    document = report.to_json()
+    assert json.loads(json.dumps(document)) == document
+    assert asdict(INFO)["game_parameters"] == document["tournament"]["game_parameters"]  # type: ignore[index,call-overload]  # Json is a union

@@ -1,0 +1,275 @@
+"""A run from its beginning to its end: the same games by every way there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import (
+    RANDOMS,
+    command,
+    config_text,
+    environment,
+    games_of,
+    player,
+    refused,
+    tournament,
+)
+
+from miai_tournaments.store import Store
+
+pytestmark = pytest.mark.xdist_group("runs")  # they share runs, which are made once
+
+PLAYERS = (*RANDOMS[:2], player("deep", "mcts", simulations=20))
+OPENINGS = {"openings": {"random_plies": 1}}
+
+
+def report(folder: Path) -> object:
+    return json.loads(tournament("report", folder, "--json").stdout)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("config") / "x.toml"
+    path.write_text(config_text(*PLAYERS, tournament={"rounds": 3}, **OPENINGS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(config: Path) -> Path:
+    """The folder of an undisturbed serial run."""
+    folder = config.parent / "whole"
+    tournament("run", config, "--out", folder, "--executor", "serial")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def parallel(config: Path) -> tuple[Path, str]:
+    """The folder of a run by two workers, the default one, and what it printed."""
+    done = tournament("run", config.name, "--workers", 2, cwd=config.parent)
+    return config.parent / "runs" / "test", done.stdout
+
+
+def test_a_run_plays_every_scheduled_game_and_ends_with_the_table(
+    parallel: tuple[Path, str],
+) -> None:
+    folder, printed = parallel
+    lines = printed.splitlines()
+    assert len([line for line in lines if re.match(r"\[ ?\d+/18\] ", line)]) == 18
+    assert all(name in printed for name in ("ann", "bob", "deep"))
+    assert "runs/test/report.txt" in lines[-1]
+    assert (folder / "report.txt").read_text()
+    assert json.loads((folder / "report.json").read_text()) == report(folder)
+    with Store.read(folder) as store:
+        assert store.counts() == {"pending": 0, "running": 0, "done": 18, "void": 0}
+
+
+def test_executors_and_workers_change_nothing(parallel: tuple[Path, str], whole: Path) -> None:
+    assert games_of(parallel[0]) == games_of(whole)
+
+
+def test_a_run_that_is_extended_equals_one_begun_with_all_of_it(
+    config: Path, whole: Path, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.toml"
+    few.write_text(config_text(PLAYERS[2], PLAYERS[0], tournament={"rounds": 2}, **OPENINGS))
+    tournament("run", few, "--out", tmp_path / "out", "--workers", 1)
+    before = games_of(tmp_path / "out")
+    assert len(before) == 4
+    tournament("run", config, "--out", tmp_path / "out", "--workers", 2)
+    after = games_of(tmp_path / "out")
+    assert before.items() <= after.items()
+    assert after == games_of(whole)
+    assert len(after) == 18
+
+
+def test_a_complete_run_is_left_as_it_is(config: Path, whole: Path) -> None:
+    before = games_of(whole)
+    for words in (("run", config, "--out", whole), ("resume", whole)):
+        done = tournament(*words)
+        assert "[" not in done.stdout.splitlines()[0]
+        assert "report.txt" in done.stdout
+    assert games_of(whole) == before
+    assert "nothing to stop" in tournament("stop", whole).stdout
+    assert "18 of 18 games are done" in tournament("status", whole).stdout
+
+
+def test_another_config_is_refused_with_the_differences(config: Path, whole: Path) -> None:
+    before = games_of(whole)
+    changes = ("rounds=2", "seed=8", "players[deep].simulations=30", "time.move_deadline=9")
+    settings = [word for change in changes for word in ("--set", change)]
+    told = refused("run", config, "--out", whole, *settings)
+    for line in (
+        "  tournament.rounds: 3 -> 2",
+        "  tournament.seed: 3 -> 8",
+        "  players[deep].simulations: 20 -> 30",
+        "  time.move_deadline: None -> 9.0",
+    ):
+        assert line in told.splitlines()
+    assert "--out" in told
+    without = config.parent / "without.toml"
+    without.write_text(config_text(*PLAYERS[1:], tournament={"rounds": 3}, **OPENINGS))
+    assert "players[ann]: " in refused("run", without, "--out", whole)
+    assert games_of(whole) == before
+
+
+def test_records_are_written_as_files(config: Path, whole: Path) -> None:
+    tournament("resume", whole, "--records", "jsonl")
+    files = {path.stem: path.read_text() for path in (whole / "records").iterdir()}
+    with Store.read(whole) as store:
+        assert files == {row.game_id: store.record(row.game_id) for row in store.results()}
+    assert "Did you mean 'jsonl'" in refused("resume", whole, "--records", "jsonll")
+
+
+def test_tags_name_the_game_in_its_record(whole: Path) -> None:
+    with Store.read(whole) as store:
+        row = store.results()[0]
+        head = json.loads(store.record(row.game_id).splitlines()[0])
+    assert head["tags"] == {
+        "tournament": "test",
+        "game_id": row.game_id,
+        "pair_id": row.pair_id,
+        "round": row.round,
+    }
+    assert [p["name"] for p in head["players"]] == list(row.players)
+
+
+@contextmanager
+def running(
+    config: Path, folder: Path, env: Mapping[str, str], *words: object
+) -> Iterator[subprocess.Popen[str]]:
+    """A run in the background, from its first finished game on."""
+    process = subprocess.Popen(
+        command("run", config, "--out", folder, *words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(env),
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        while line and not line.startswith("["):
+            line = process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+SLOW = config_text(
+    player("ann", "mischief", delay=0.1), player("bob", "mischief"), tournament={"rounds": 20}
+)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    path = tmp_path / "slow.toml"
+    path.write_text(SLOW)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("number", "executor"), [(signal.SIGINT, "processes"), (signal.SIGTERM, "serial")]
+)
+def test_a_signal_lets_running_games_finish_and_tells_how_to_go_on(
+    slow: Path, mischief: dict[str, str], number: signal.Signals, executor: str
+) -> None:
+    folder = slow.parent / "out"
+    with running(slow, folder, mischief, "--executor", executor, "--workers", 2) as process:
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "Traceback" not in err
+    assert f"miai tournament resume {folder}" in out
+    told = re.search(r"(\d+) of 40 games are done", out)
+    assert told
+    with Store.read(folder) as store:
+        counts = store.counts()
+        assert counts["done"] == int(told[1])
+        assert counts["done"] < 40
+        assert counts["running"] == counts["void"] == 0
+
+
+def test_a_second_signal_abandons_the_running_games(slow: Path, mischief: dict[str, str]) -> None:
+    folder = slow.parent / "out"
+    slower = ("--set", "players[ann].delay=5", "--set", "players[bob].delay=0.01")
+    process = subprocess.Popen(
+        command("run", slow, "--out", folder, "--executor", "serial", *slower),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=mischief,
+    )
+    while not (folder / "tournament.sqlite").exists():
+        time.sleep(0.05)
+        assert process.poll() is None
+    time.sleep(0.5)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert time.monotonic() - began < 5
+    assert "Traceback" not in err
+    assert "0 of 40 games are done" in out
+    with Store.read(folder) as store:
+        assert store.counts()["pending"] == 40
+
+
+def test_running_games_are_given_no_more_than_the_grace(
+    slow: Path, mischief: dict[str, str]
+) -> None:
+    folder = slow.parent / "out"
+    with running(slow, folder, mischief, "--set", "run.grace=0.2", "--workers", 1) as process:
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 20
+    assert "miai tournament resume" in out
+
+
+def test_stop_asks_the_runner_to_finish_its_games(slow: Path, mischief: dict[str, str]) -> None:
+    folder = slow.parent / "out"
+    with running(slow, folder, mischief, "--workers", 1) as process:
+        told = tournament("status", folder).stdout
+        assert f"running: process {process.pid} " in told
+        assert f"process {process.pid} " in refused("resume", folder)
+        assert f"process {process.pid} " in tournament("stop", folder).stdout
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped by `miai tournament stop`" in out
+    assert f"miai tournament resume {folder}" in out
+    assert not (folder / "stop").exists()
+    assert "continue with: miai tournament resume" in tournament("status", folder).stdout
+
+
+def test_a_signal_before_the_first_game_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
+    process = subprocess.Popen(
+        command("run", "x.toml", "--out", "out"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment(PYTHONUNBUFFERED="1"),
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # told before the players are started
+    time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode in (130, 1), out + err
+    assert "Traceback" not in err
+    if not (tmp_path / "out").exists():
+        assert "nothing was written" in out or process.returncode == 1

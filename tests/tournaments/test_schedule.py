@@ -1,0 +1,89 @@
+"""Games, seeds and openings come from names, not from positions: extension changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import miai
+from miai_tournaments.openings import Openings
+from miai_tournaments.schedule import player_seed, round_robin
+from miai_tournaments.store import PlayerRow, ScheduledGame
+
+GAME = miai.load_game("tic_tac_toe")
+
+names = st.lists(
+    st.text("abcdefghXYZ0123456789.+-_", min_size=1, max_size=8),
+    min_size=2,
+    max_size=6,
+    unique_by=str.casefold,
+)
+rounds = st.integers(1, 4)
+seeds = st.integers(0, 2**63 - 1)
+plies = st.integers(0, 3)
+
+
+def players(found: list[str], **parameters: int) -> list[PlayerRow]:
+    return [PlayerRow(name=name, agent="random", parameters=parameters) for name in found]
+
+
+def schedule(
+    rows: list[PlayerRow], *, rounds: int = 2, seed: int = 0, random_plies: int = 2
+) -> dict[str, ScheduledGame]:
+    games = list(round_robin(rows, rounds=rounds, seed=seed, openings=Openings(GAME, random_plies)))
+    by_id = {game.game_id: game for game in games}
+    assert len(by_id) == len(games), "ids are unique"
+    return by_id
+
+
+@given(names, rounds, seeds, plies)
+def test_everybody_plays_everybody_in_colour_swapped_pairs(
+    found: list[str], rounds: int, seed: int, plies: int
+) -> None:
+    games = schedule(players(found), rounds=rounds, seed=seed, random_plies=plies)
+    assert len(games) == rounds * len(found) * (len(found) - 1)
+    seats = Counter(game.players for game in games.values())
+    assert set(seats.values()) == {rounds}
+    pairs: dict[str, list[ScheduledGame]] = {}
+    for game in games.values():
+        pairs.setdefault(game.pair_id, []).append(game)
+    for one, other in pairs.values():
+        assert one.players == other.players[::-1]
+        assert (one.seed, one.opening, one.round) == (other.seed, other.opening, other.round)
+        assert len(one.opening) == plies
+        for name in one.players:
+            assert player_seed(one, name) == player_seed(other, name)
+        assert len({player_seed(one, name) for name in one.players}) == 2
+    assert len({pair[0].seed for pair in pairs.values()}) == len(pairs)
+
+
+@given(names, rounds, st.integers(0, 3), st.randoms(use_true_random=False))
+def test_more_players_and_rounds_and_another_order_keep_every_game(
+    found: list[str], rounds: int, more: int, random: object
+) -> None:
+    few = schedule(players(found[:-1] if len(found) > 2 else found), rounds=rounds)
+    shuffled = players(found)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  # a random.Random
+    many = schedule(shuffled, rounds=rounds + more)
+    assert few.items() <= many.items()
+
+
+def test_a_seed_depends_on_run_agent_and_pair() -> None:
+    def seed(rows: list[PlayerRow], run: int = 0) -> int:
+        return schedule(rows, seed=run)["a~b~0001a"].seed
+
+    base = seed(players(["a", "b"]))
+    assert base == seed(players(["a", "b", "c"]))
+    assert base != seed(players(["a", "b"]), run=1)
+    assert base != seed(players(["a", "b"], simulations=7))
+    assert base != schedule(players(["a", "b"]))["a~b~0002a"].seed
+
+
+def test_ids_and_seeds_stay_what_they_are() -> None:
+    """Stores of earlier versions of miai are resumed by these very values."""
+    game = schedule(players(["a", "b"]), seed=1)["a~b~0002b"]
+    assert game.players == ("b", "a")
+    assert game.seed == 4809665364042102883
+    assert player_seed(game, "a") == 3731714097674213644

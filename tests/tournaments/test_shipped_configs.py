@@ -1,0 +1,55 @@
+"""The configs that users start from are sound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import CONFIGS, games_of, tournament
+
+from miai_tournaments.load import load_tournament
+from miai_tournaments.store import Store
+
+NAMES = sorted(path.name for path in CONFIGS.glob("*.toml"))
+
+
+def test_there_are_configs() -> None:
+    assert {"quickstart.toml", "phantom.toml", "gnugo.toml"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_config_is_valid_and_named_after_its_file(name: str) -> None:
+    tournament = load_tournament(CONFIGS / name)
+    assert tournament.config.tournament.name == Path(name).stem
+
+
+def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
+    """A game of imperfect information in the same tournament as any other."""
+    out = tmp_path / "out"
+    tournament("run", CONFIGS / "phantom.toml", "--out", out, "--set", "rounds=3", "--workers", 1)
+    with Store.read(out) as store:
+        rows = store.results()
+        assert len(rows) == 18
+        assert {row.termination for row in rows} == {"terminal"}
+        assert '"observations":{' in store.record(rows[0].game_id)
+    assert len(games_of(out)) == 18
+
+
+@pytest.mark.engine
+def test_gnu_go_plays_a_match(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    settings = (
+        *("--set", "rounds=1", "--set", "game.board_size=7"),
+        *("--set", "players[mcts-10000].simulations=200"),
+    )
+    tournament("run", CONFIGS / "gnugo.toml", "--out", out, *settings, "--records", "sgf")
+    with Store.read(out) as store:
+        rows = store.results()
+        assert len(rows) == 6
+        assert {row.termination for row in rows} <= {"terminal", "resignation"}
+        assert not store.voided()
+        engines = [row for row in rows if "gnugo-1" in row.players]
+        assert len(engines) == 4
+        assert all(None not in row.cpu_seconds for row in engines)
+    assert len(list((out / "records").glob("*.sgf"))) == 6
+    assert all((out / "logs" / row.game_id).is_dir() for row in engines)

@@ -1,0 +1,119 @@
+"""Killed with SIGKILL at any moment, a run ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.tournaments.support import (
+    command,
+    config_text,
+    environment,
+    games_of,
+    player,
+    tournament,
+)
+
+from miai_tournaments.store import FILE_NAME, Store
+
+KILLS = 10
+PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=10))
+
+
+@pytest.mark.timeout(400)
+def test_a_run_killed_ten_times_equals_one_that_was_not(tmp_path: Path) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed of the kills: {seed}")
+    rng = random.Random(seed)
+    config, folder, whole = tmp_path / "x.toml", tmp_path / "out", tmp_path / "whole"
+    config.write_text(config_text(*PLAYERS, openings={"random_plies": 1}))
+    rounds = 20
+    kills: list[str] = []
+    while len(kills) < KILLS:
+        # Five kills at any time from the very start, five while games are played.
+        moment = _run_and_kill(config, folder, rng, rounds=rounds, playing=len(kills) % 2 == 1)
+        if moment is not None:
+            kills.append(f"{moment} after {_done(folder)} games")
+        if _done(folder) == 6 * rounds:  # all is played: it is given more to do
+            rounds += 10
+    print("\n".join(kills))
+    tournament("run", config, "--out", folder, "--set", f"rounds={rounds}", "--workers", 2)
+    tournament("run", config, "--out", whole, "--set", f"rounds={rounds}", "--executor", "serial")
+    assert len(games_of(whole)) == 6 * rounds
+    assert games_of(folder) == games_of(whole)
+    assert _table(folder) == _table(whole)
+
+
+def _run_and_kill(
+    config: Path, folder: Path, rng: random.Random, *, rounds: int, playing: bool
+) -> str | None:
+    """Run in a random way and kill it; return the moment, None when it was through before."""
+    how = rng.choice([("--executor", "serial"), ("--workers", 1), ("--workers", 2)])
+    process = subprocess.Popen(
+        command("run", config, "--out", folder, "--set", f"rounds={rounds}", *how),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    while playing and (line := process.stdout.readline()) and not line.startswith("["):
+        pass
+    seconds = rng.uniform(0, 0.4 if playing else 2.5)
+    whom = rng.choice(["runner", "group", "tree"])
+    time.sleep(seconds)
+    found = process.poll()
+    if found is None:
+        _kill(process.pid, whom, rng)
+    _, errors = process.communicate()
+    assert found in (None, 0), errors
+    assert "Traceback" not in errors, errors
+    moment = f"{whom} of {' '.join(map(str, how))} at {seconds:.2f} s"
+    return moment + " of playing" * playing if process.returncode == -signal.SIGKILL else None
+
+
+def _kill(pid: int, whom: str, rng: random.Random) -> None:
+    """Kill the runner alone, its process group, or all its descendants in any order."""
+    if whom == "group":
+        os.killpg(pid, signal.SIGKILL)
+        return
+    victims = [psutil.Process(pid)]
+    if whom == "tree":
+        victims += victims[0].children(recursive=True)
+        rng.shuffle(victims)
+    for victim in victims:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            victim.kill()
+
+
+def _done(folder: Path) -> int:
+    """Return the number of finished games; the store is sound whenever there is one."""
+    if not (folder / FILE_NAME).exists():
+        return 0
+    with Store.read(folder) as store:
+        return store.counts()["done"]
+
+
+def _table(folder: Path) -> object:
+    """Return the report without what was measured: times, and attempts that were void."""
+
+    def without_times(value: object) -> object:
+        if isinstance(value, dict):
+            kept = {k: v for k, v in value.items() if "seconds" not in k}
+            return {k: without_times(v) for k, v in kept.items()}
+        return [without_times(item) for item in value] if isinstance(value, list) else value
+
+    report = json.loads(tournament("report", folder, "--json").stdout)
+    assert len(report["players"]) == len(PLAYERS)
+    report = {key: value for key, value in report.items() if key not in ("tournament", "voids")}
+    report["games"] = {k: v for k, v in report["games"].items() if "void" not in k}
+    return without_times(report)

@@ -1,0 +1,288 @@
+"""The store: results are committed whole, and nothing foreign is ever touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from miai.errors import StoreError
+from miai_tournaments.folder import ask_to_stop, locked, refuse_foreign, runner_of
+from miai_tournaments.store import (
+    FILE_NAME,
+    GameResult,
+    PlayerRow,
+    RunInfo,
+    ScheduledGame,
+    Store,
+)
+
+INFO = RunInfo(name="test", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
+PLAYERS = [
+    PlayerRow(name="a", agent="random", given={"x": 1}, parameters={"x": 1, "y": 2}),
+    PlayerRow(name="b", agent="random"),
+]
+GAMES = [
+    ScheduledGame(
+        game_id=f"a~b~000{number}{suffix}",
+        pair_id=f"a~b~000{number}",
+        round=number,
+        players=seats,
+        seed=2**63 - number,
+        opening=(4, 0),
+    )
+    for number in (1, 2)
+    for suffix, seats in (("a", ("a", "b")), ("b", ("b", "a")))
+]
+RESULT = GameResult(
+    returns=(1.0, -1.0),
+    termination="crash",
+    loser=1,
+    detail="agent 'b': RuntimeError",
+    moves=5,
+    player_moves=(3, 2),
+    seconds=(0.5, 0.25),
+    cpu_seconds=(0.25, None),
+    wall_seconds=1.5,
+    started="2026-01-01T00:00:00+00:00",
+    versions={"miai": "0.1.0"},
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    Store.create(tmp_path / "run", INFO, PLAYERS, GAMES).close()
+    return tmp_path / "run"
+
+
+def test_what_was_scheduled_is_read_back(folder: Path) -> None:
+    with Store.read(folder) as store:
+        assert store.info() == INFO
+        assert store.players() == PLAYERS
+        rows = store.games()
+        assert [(r.game_id, r.players, r.seed, r.opening) for r in rows] == [
+            (g.game_id, g.players, g.seed, g.opening) for g in GAMES
+        ]
+        assert store.counts() == {"pending": 4, "running": 0, "done": 0, "void": 0}
+        assert store.unfinished() == rows
+        assert store.results() == []
+
+
+def test_a_result_is_committed_with_its_record(folder: Path) -> None:
+    with Store.open(folder) as store:
+        store.mark_running([GAMES[0].game_id, GAMES[1].game_id])
+        store.finish([(GAMES[0].game_id, RESULT, "the record\n")])
+        store.release()
+    with Store.read(folder) as store:
+        (row,) = store.results()
+        assert row.game_id == GAMES[0].game_id
+        for name in RESULT.__dataclass_fields__:
+            assert getattr(row, name) == getattr(RESULT, name)
+        assert store.record(row.game_id) == "the record\n"
+        assert store.counts() == {"pending": 3, "running": 0, "done": 1, "void": 0}
+        with pytest.raises(StoreError, match="no finished game"):
+            store.record(GAMES[1].game_id)
+
+
+def test_all_results_of_a_commit_are_there_or_none(folder: Path) -> None:
+    with Store.open(folder) as store:
+        twice = [(game.game_id, RESULT, "r") for game in (*GAMES, GAMES[0])]
+        with pytest.raises(StoreError):
+            store.finish(twice)
+        assert store.results() == []
+        store.finish(twice[:-1])
+        assert len(store.results()) == 4
+
+
+def test_a_game_that_is_done_stays_done(folder: Path) -> None:
+    with Store.open(folder) as store:
+        store.finish([(GAMES[0].game_id, RESULT, "r")])
+        store.void(GAMES[0].game_id, "late")
+        store.mark_running([GAMES[0].game_id])
+        store.extend(INFO, PLAYERS, GAMES)
+        assert [row.game_id for row in store.results()] == [GAMES[0].game_id]
+        assert store.results()[0].void_count == 0
+
+
+def test_void_attempts_are_counted(folder: Path) -> None:
+    with Store.open(folder) as store:
+        store.void(GAMES[0].game_id, "the worker died")
+        store.void(GAMES[0].game_id, "again")
+        (row,) = store.voided()
+        assert (row.status, row.void_count, row.void_reason) == ("void", 2, "again")
+        assert store.unfinished()[0] == row
+
+
+def test_a_reader_may_look_while_a_writer_writes(folder: Path) -> None:
+    with Store.open(folder) as writer, Store.read(folder) as reader:
+        writer.finish([(GAMES[0].game_id, RESULT, "r")])
+        assert reader.counts()["done"] == 1
+        with pytest.raises(StoreError, match="readonly"):
+            reader.release()
+
+
+def test_a_second_store_is_not_made_over_the_first(folder: Path) -> None:
+    with pytest.raises(StoreError, match="exists already"):
+        Store.create(folder, INFO, PLAYERS, [])
+    with Store.read(folder) as store:
+        assert len(store.games()) == 4
+
+
+def _text(path: Path) -> None:
+    path.write_text("this is no database, but somebody needs it" * 10)
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _other_program(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE games (id)")
+    connection.close()
+
+
+def _pragma(statement: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        connection = sqlite3.connect(path)
+        connection.execute(f"PRAGMA {statement}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+
+    return change
+
+
+def _damaged(path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        for page in range(1, size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xa5" * 64)
+
+
+def _truncated(path: Path) -> None:
+    os.truncate(path, 4096)
+
+
+UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "text": (_text, "is no SQLite file"),
+    "empty": (_empty, "is no SQLite file"),
+    "other program": (_other_program, "another program"),
+    "newer": (_pragma("user_version = 99"), "schema 99 of a newer miai"),
+    "older": (_pragma("user_version = 0"), "schema 0 of an older miai"),
+    "damaged": (_damaged, "restore the file"),
+    "truncated": (_truncated, "restore the file"),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+@pytest.mark.parametrize("use", [Store.read, Store.open])
+def test_what_is_no_sound_store_is_refused_and_left_alone(
+    folder: Path, kind: str, use: Callable[[Path], Store]
+) -> None:
+    spoil, message = UNUSABLE[kind]
+    path = folder / FILE_NAME
+    spoil(path)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=message) as caught:
+        use(folder)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_no_store_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="miai tournament run"):
+        Store.read(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_malformed_row_is_told(folder: Path) -> None:
+    connection = sqlite3.connect(folder / FILE_NAME)
+    connection.execute("UPDATE games SET players = 'nonsense'")
+    connection.commit()
+    connection.close()
+    with Store.read(folder) as store, pytest.raises(StoreError, match="malformed"):
+        store.games()
+
+
+def test_a_store_that_was_not_finished_is_none(tmp_path: Path) -> None:
+    """A process that dies while it makes a store leaves a draft, which the next one replaces."""
+
+    def interrupted() -> list[ScheduledGame]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Store.create(tmp_path, INFO, PLAYERS, (g for _ in "x" for g in interrupted()))
+    assert not (tmp_path / FILE_NAME).exists()
+    (tmp_path / f"{FILE_NAME}.new-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" * 64)
+    refuse_foreign(tmp_path)
+    Store.create(tmp_path, INFO, PLAYERS, GAMES).close()
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("three years of work")
+    with pytest.raises(StoreError, match=r"thesis\.tex"):
+        refuse_foreign(tmp_path)
+    with pytest.raises(StoreError, match="is a file"):
+        refuse_foreign(tmp_path / "thesis.tex")
+    refuse_foreign(tmp_path / "absent")
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from miai_tournaments.folder import locked
+with locked(Path(sys.argv[1])) as lock:
+    print("held", flush=True)
+    while not lock.stop_asked():
+        time.sleep(0.01)
+"""
+
+
+def hold(folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_one_runner_at_a_time_and_its_lock_dies_with_it(tmp_path: Path) -> None:
+    assert runner_of(tmp_path) is None
+    process = hold(tmp_path)
+    try:
+        with pytest.raises(StoreError, match=f"process {process.pid} .*miai tournament stop"):
+            locked(tmp_path).__enter__()
+        assert f"process {process.pid} " in str(runner_of(tmp_path))
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert runner_of(tmp_path) is None
+    with locked(tmp_path) as lock:
+        assert not lock.stop_asked()
+        assert runner_of(tmp_path) is not None
+
+
+def test_a_runner_is_asked_to_stop_and_no_later_one(tmp_path: Path) -> None:
+    assert ask_to_stop(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+    process = hold(tmp_path)
+    kept = tmp_path / "kept"
+    assert f"process {process.pid} " in str(ask_to_stop(tmp_path))
+    shutil.copy(tmp_path / "stop", kept)
+    assert process.wait(20) == 0
+    process.communicate()
+    assert not (tmp_path / "stop").exists()
+    kept.rename(tmp_path / "stop")  # as if the runner had died before it looked
+    with locked(tmp_path) as lock:
+        assert not lock.stop_asked()

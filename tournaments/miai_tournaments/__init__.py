@@ -1,0 +1,1 @@
+"""Tournaments: config, schedule, executors, store, ratings, report."""

@@ -1,0 +1,208 @@
+"""``miai tournament``: the commands. They import what they need when they are called."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_tournaments.report import Report
+    from miai_tournaments.runner import Ending
+    from miai_tournaments.session import Options
+    from miai_tournaments.store import Store
+
+INTERRUPTED = 130
+"""Exit status of a run that was stopped before its end, in whatever way."""
+
+FAILED = 2
+"""Exit status of a run that ended because games were void."""
+
+app = typer.Typer(help="Run tournaments, look at them and report.", no_args_is_help=True)
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The tournament's folder.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Override the config; rounds=20 or players[0].x=1."
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, max=1024, help="Worker processes; default: one a processor.")
+]
+ExecutorName = Annotated[
+    str | None, typer.Option("--executor", metavar="serial|processes", help="Who plays.")
+]
+Records = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FORMAT", help="Also write each game to DIR/records; may be repeated."),
+]
+
+
+@app.command()
+def run(
+    config: Config,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder; default: runs/NAME.")
+    ] = None,
+    workers: Workers = None,
+    settings: Settings = None,
+    executor: ExecutorName = None,
+    records: Records = None,
+) -> None:
+    """Play the tournament of a config file; where DIR exists, extend and resume it."""
+    from miai_tournaments import session
+    from miai_tournaments.load import load_tournament
+
+    options = _options(workers, executor, records)
+    tournament = load_tournament(config, settings or [])
+    folder = out or Path("runs") / tournament.config.tournament.name
+    games, players = tournament.config.game_count(), len(tournament.players)
+    print(f"{tournament.source}: {players} players, {games} games, kept in {folder}", flush=True)
+    _conclude(session.run(tournament, folder, options), folder)
+
+
+@app.command()
+def resume(
+    folder: Folder,
+    workers: Workers = None,
+    executor: ExecutorName = None,
+    records: Records = None,
+) -> None:
+    """Play what is left of a tournament."""
+    from miai_tournaments import session
+
+    _conclude(session.resume(folder, _options(workers, executor, records)), folder)
+
+
+@app.command()
+def check(config: Config, settings: Settings = None) -> None:
+    """Start every player, let it play two moves, and say what is wrong."""
+    from miai_tournaments.check import check_players
+    from miai_tournaments.load import load_tournament
+
+    check_players(load_tournament(config, settings or []), show=print)
+
+
+@app.command()
+def status(
+    folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Tell how far a tournament is, and whether somebody runs it."""
+    import json
+
+    from miai_tournaments.status import read_status
+
+    found = read_status(folder)
+    print(json.dumps(found.to_json(), indent=2) if as_json else found.to_text())
+
+
+@app.command()
+def report(
+    folder: Folder,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    anchor: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help="Whose rating is held; default: the mean.")
+    ] = None,
+    anchor_elo: Annotated[float, typer.Option(metavar="ELO", help="At which rating.")] = 0.0,
+    superiority: Annotated[
+        bool, typer.Option("--superiority", help="Also who is likely stronger than whom.")
+    ] = False,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Also check the intervals by N resamplings.")
+    ] = 0,
+) -> None:
+    """Print ratings, crosstable and statistics of a tournament."""
+    import json
+
+    from miai_tournaments.report import build_report
+    from miai_tournaments.store import Store
+
+    with Store.read(folder) as store:
+        made = build_report(
+            store,
+            anchor=anchor,
+            anchor_elo=anchor_elo,
+            superiority=superiority,
+            bootstrap=bootstrap,
+        )
+    if as_json:
+        print(json.dumps(made.to_json(), indent=2))
+    else:
+        _print_report(made)
+
+
+@app.command()
+def stop(folder: Folder) -> None:
+    """Ask whoever runs a tournament to finish the running games and end."""
+    from miai_tournaments.folder import ask_to_stop
+    from miai_tournaments.store import Store
+
+    with Store.read(folder):
+        runner = ask_to_stop(folder)
+    if runner is None:
+        print(f"nobody runs {folder}; nothing to stop")
+    else:
+        print(f"asked {runner} to finish its running games and end")
+
+
+def _options(workers: int | None, executor: str | None, records: list[str] | None) -> Options:
+    from miai.errors import ConfigError, near_matches
+    from miai_tournaments.executors import NAMES
+    from miai_tournaments.progress import make_reporter
+    from miai_tournaments.session import Options
+
+    if executor is not None and executor not in NAMES:
+        raise ConfigError(f"--executor {executor}: unknown. {near_matches(executor, NAMES)}")
+    return Options(
+        workers=workers,
+        executor=executor,
+        records=None if records is None else tuple(records),
+        make_reporter=make_reporter,
+    )
+
+
+def _conclude(ending: Ending, folder: Path) -> None:
+    """Print the table and where the report is, or how to go on."""
+    from miai_tournaments.store import FILE_NAME, Store
+
+    if not (folder / FILE_NAME).exists():
+        print(f"{ending.reason} before the first game; nothing was written")
+        raise typer.Exit(INTERRUPTED)
+    with Store.read(folder) as store:
+        counts = store.counts()
+        if counts["done"]:
+            _show_report(store)
+    if ending.kind == "complete":
+        return
+    told = sys.stderr if ending.kind == "failed" else sys.stdout
+    print(f"miai: {ending.reason}", file=told)
+    print(f"{counts['done']} of {sum(counts.values())} games are done. Continue with:", file=told)
+    print(f"  miai tournament resume {shlex.quote(str(folder))}", file=told)
+    raise typer.Exit(INTERRUPTED if ending.kind == "stopped" else FAILED)
+
+
+def _show_report(store: Store) -> None:
+    """Print the report and write it beside the store."""
+    import json
+
+    from miai_tournaments.export import write_whole
+    from miai_tournaments.report import build_report
+
+    made = build_report(store)
+    _print_report(made)
+    text = store.folder / "report.txt"
+    write_whole(text, made.to_text())
+    write_whole(text.with_suffix(".json"), json.dumps(made.to_json(), indent=2) + "\n")
+    print(f"Report: {text} (again with: miai tournament report {shlex.quote(str(store.folder))})")
+
+
+def _print_report(report: Report) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(report.render(console.width))

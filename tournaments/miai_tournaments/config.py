@@ -1,0 +1,198 @@
+"""What a tournament's config file can say: one model a table of the file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import fields
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from miai.clock import ControlKind, TimeControl
+from miai.process.limits import ProcessLimits
+
+NAME = r"^[\w.+-]+$"
+"""Names are letters, digits and ``_ . + -``: they become parts of file names."""
+
+MAX_GAMES = 1_000_000
+"""Most games of one tournament."""
+
+MOVE_DEADLINE = 300.0
+"""Seconds that any move may take where the config sets no clock and no deadline: a hung agent must
+not stop a tournament for good."""
+
+
+class Section(BaseModel):
+    """Base of the tables: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
+    )
+
+
+class TournamentSection(Section):
+    """``[tournament]``.
+
+    Attributes:
+      name: of the tournament, and of its folder below ``runs/``.
+      seed: what every seed of the run derives from.
+      rounds: pairs of games that each two players play: with R rounds everybody plays everybody
+        2 R times, R times with each colour.
+      move_limit: plies after which a game is stopped; by default the game's own greatest length.
+    """
+
+    name: str = Field(pattern=NAME, max_length=80)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    rounds: int = Field(default=10, ge=1, le=MAX_GAMES)
+    move_limit: int | None = Field(default=None, ge=1)
+
+
+class Component(Section):
+    """A named component with its parameters, which stand beside its name in the file."""
+
+    name: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fold(cls, values: Any) -> Any:
+        """Gather the keys that are no fields of the table under ``parameters``."""
+        return _folded(values, cls)
+
+
+def _folded(values: Any, model: type[BaseModel]) -> Any:
+    if not isinstance(values, dict) or not isinstance(values.get("parameters", {}), dict):
+        return values
+    own = {key: value for key, value in values.items() if key in model.model_fields}
+    rest = {key: value for key, value in values.items() if key not in model.model_fields}
+    return {**own, "parameters": {**rest, **values.get("parameters", {})}}
+
+
+class GameSection(Component):
+    """``[game]``: the name of a game and its parameters."""
+
+
+class PlayerSection(Component):
+    """``[[players]]``: a player's name, its agent, and the agent's parameters."""
+
+    name: str = Field(pattern=NAME, max_length=40)
+    agent: str
+
+
+class TimeSection(Section):
+    """``[time]``: the fields of `miai.clock.TimeControl`, in seconds."""
+
+    kind: ControlKind = "none"
+    seconds: float = Field(default=0.0, ge=0)
+    increment: float = Field(default=0.0, ge=0)
+    periods: int = Field(default=0, ge=0)
+    period_seconds: float = Field(default=0.0, ge=0)
+    margin: float = Field(default=0.1, ge=0)
+    move_deadline: float | None = Field(default=None, gt=0)
+
+    def control(self) -> TimeControl:
+        """Return the time control. Raises `ConfigError` when the fields contradict each other."""
+        values = self.model_dump()
+        if self.kind == "none" and self.move_deadline is None:
+            values["move_deadline"] = MOVE_DEADLINE
+        return TimeControl(**values)
+
+
+class OpeningsSection(Section):
+    """``[openings]``: what is played before the agents are asked; each pair shares one.
+
+    Attributes:
+      random_plies: uniformly random moves, drawn from the pair's seed.
+      file: a file of openings, relative to the config file. Round after round takes the next one.
+      reader: what reads the file, a component of kind ``opening-reader``; by default the one of
+        the file's suffix, else ``moves``, a line of moves an opening.
+      parameters: of the reader; with a file, all other keys of the table.
+    """
+
+    random_plies: int = Field(default=0, ge=0, le=10_000)
+    file: str | None = None
+    reader: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fold(cls, values: Any) -> Any:
+        return _folded(values, cls) if isinstance(values, dict) and values.get("file") else values
+
+    @model_validator(mode="after")
+    def _one_source(self) -> OpeningsSection:
+        if self.file is not None and self.random_plies:
+            raise ValueError("give random_plies or a file, not both")
+        if self.file is None and (self.reader is not None or self.parameters):
+            raise ValueError("a reader needs a file to read")
+        return self
+
+
+class LimitsSection(Section):
+    """``[limits]``: bounds of agents' processes, see `miai.process.limits.ProcessLimits`.
+
+    Attributes:
+      start_timeout: seconds that an agent may take to start.
+    """
+
+    output_bytes: int = Field(default=1 << 20, ge=1)
+    frame_bytes: int = Field(default=1 << 18, ge=1)
+    answer_bytes: int = Field(default=1 << 24, ge=1)
+    new_game_seconds: float = Field(default=60.0, gt=0)
+    end_seconds: float = Field(default=10.0, gt=0)
+    close_seconds: float = Field(default=2.0, gt=0)
+    start_timeout: float = Field(default=60.0, gt=0)
+
+    def limits(self) -> ProcessLimits:
+        """Return the limits of an agent's process."""
+        return ProcessLimits(**{f.name: getattr(self, f.name) for f in fields(ProcessLimits)})
+
+
+class RunSection(Section):
+    """``[run]``: how the games are played; nothing here changes a result.
+
+    Attributes:
+      executor: ``processes``, or ``serial`` for one game after the other under the runner.
+      workers: worker processes; by default as many as there are processors.
+      records: formats in which each game is also written to ``records/``.
+      grace: seconds that running games are given to finish after Ctrl-C.
+      game_deadline: seconds after which a worker is taken for hung and killed, its game void;
+        by default never.
+      warm_agents: agents' processes that a worker keeps between games.
+    """
+
+    executor: Literal["processes", "serial"] = "processes"
+    workers: int | None = Field(default=None, ge=1, le=1024)
+    records: tuple[str, ...] = ()
+    grace: float = Field(default=10.0, ge=0, le=86_400)
+    game_deadline: float | None = Field(default=None, gt=0)
+    warm_agents: int = Field(default=16, ge=2)
+
+    def worker_count(self) -> int:
+        """Return the number of workers, the default being the processors we may use."""
+        return self.workers or available_processors()
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may run on."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class TournamentConfig(Section):
+    """The whole file."""
+
+    tournament: TournamentSection
+    game: GameSection
+    time: TimeSection = TimeSection()
+    openings: OpeningsSection = OpeningsSection()
+    limits: LimitsSection = LimitsSection()
+    run: RunSection = RunSection()
+    players: tuple[PlayerSection, ...] = Field(min_length=2, max_length=1000)
+
+    def game_count(self) -> int:
+        """Return the number of games of the whole tournament."""
+        n = len(self.players)
+        return self.tournament.rounds * n * (n - 1)

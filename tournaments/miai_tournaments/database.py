@@ -1,0 +1,157 @@
+"""The SQLite file of a store: made whole, recognised before it is touched, its errors explained."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from miai.errors import StoreError
+
+APPLICATION_ID: Final = 0x6D696169
+"""``miai`` in ASCII, in the file's header."""
+
+SCHEMA_VERSION: Final = 1
+
+READ: Final = "ro"
+WRITE: Final = "rw"
+
+_HEADER = struct.Struct(">16s44x I 4x I 28x")
+_MAGIC = b"SQLite format 3\0"
+
+
+@contextmanager
+def created(path: Path, schema: str) -> Iterator[sqlite3.Connection]:
+    """Give a new database under a passing name; it takes the name `path` when the block ends well.
+
+    Raises:
+      StoreError: `path` exists, or the folder cannot be written.
+    """
+    draft = path.with_name(draft_names(path.name)[0])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            raise StoreError(f"{path}: exists already; choose another folder")
+        for name in draft_names(path.name):  # of a process that died; a journal would be replayed
+            path.with_name(name).unlink(missing_ok=True)
+        connection = sqlite3.connect(draft, isolation_level=None)
+        try:
+            connection.executescript(
+                f"PRAGMA application_id = {APPLICATION_ID};"
+                f"PRAGMA user_version = {SCHEMA_VERSION}; {schema}"
+            )
+            yield connection
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+        draft.replace(path)
+    except sqlite3.Error as error:
+        raise explained(path, error) from error
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def draft_names(name: str) -> list[str]:
+    """Return the names of the files that making a database may leave when the process dies."""
+    return [f"{name}.new{suffix}" for suffix in ("", "-journal", "-wal", "-shm")]
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Return a connection to an existing store whose header, schema and pages were checked.
+
+    Args:
+      mode: `READ` or `WRITE`.
+
+    Raises:
+      StoreError: there is none, or it is foreign, corrupt or of another schema. The header is
+        read before SQLite sees the file, so nothing foreign is written to.
+    """
+    check_header(path)
+    try:
+        connection = sqlite3.connect(_uri(path, mode), uri=True, isolation_level=None, timeout=30)
+        try:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise StoreError(f"{path}: is corrupt: {verdict}; {_REMEDY}")
+            if mode == WRITE:
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise explained(path, error) from error
+    return connection
+
+
+def check_header(path: Path) -> None:
+    """Raise `StoreError` unless the file's first bytes are those of a store of this schema."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER.size)
+    except FileNotFoundError:
+        raise StoreError(
+            f"{path}: does not exist; begin with `miai tournament run CONFIG --out {path.parent}`"
+        ) from None
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(header) < _HEADER.size or not header.startswith(_MAGIC):
+        raise StoreError(f"{path}: is no SQLite file, so no store of a tournament; {_REMEDY}")
+    _, version, application = _HEADER.unpack(header)
+    if application != APPLICATION_ID:
+        raise StoreError(
+            f"{path}: is a database of another program (application id {application:#x}); it was "
+            "left untouched, choose another folder"
+        )
+    if version != SCHEMA_VERSION:
+        age = "a newer" if version > SCHEMA_VERSION else "an older"
+        raise StoreError(
+            f"{path}: has schema {version} of {age} miai, this one reads schema {SCHEMA_VERSION}; "
+            "use the version of miai that began the run"
+        )
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Commit the block as one transaction, or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def explained(path: Path, error: sqlite3.Error) -> StoreError:
+    """Return what an error of SQLite means to the user."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
+    return StoreError(f"{path}: {error}; {remedy}")
+
+
+def _uri(path: Path, mode: str) -> str:
+    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    # Readers of a WAL database need to write its index beside it; in a folder where they may not,
+    # nobody else can be writing either.
+    if mode == READ and not os.access(path.parent, os.W_OK):
+        uri += "&immutable=1"
+    return uri
+
+
+_REMEDY = "restore the file from a copy, or start anew in another folder"
+
+_REMEDIES = {
+    "FULL": "free some space on the disk, then resume",
+    "IOERR": "check the disk, then resume",
+    "READONLY": "make the file and its folder writable",
+    "CANTOPEN": "make the file and its folder readable and writable",
+    "PERM": "make the file and its folder readable and writable",
+    "BUSY": "another program holds the file; close it and try again",
+    "LOCKED": "another program holds the file; close it and try again",
+}

@@ -1,0 +1,18 @@
+"""The plugin's entry point: it adds the commands ``miai tournament``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai.plugins.hooks import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def miai_register_commands(app: typer.Typer) -> None:
+    """Add the commands."""
+    from miai_tournaments import commands
+
+    app.add_typer(commands.app, name="tournament")

@@ -1,0 +1,216 @@
+"""The rating model: Bradley-Terry with draws after Davidson and a first-player advantage.
+
+A game between strengths a (moving first) and b, with x = a - b + advantage and draw weight nu::
+
+    P(first wins) : P(draw) : P(second wins)  =  exp(x / 2) : nu : exp(-x / 2)
+
+The log-likelihood is that of an exponential family: it is concave, so Newton's method finds the one
+maximum, and the observed information is the expected one. docs/ratings.md has the formulas.
+
+Everything here works on a batch of leagues that share their pairings, so that a bootstrap of a
+thousand leagues costs a few calls of numpy. Axes: B leagues, M ordered pairings, K players, P
+parameters (K strengths, then the advantage, then log nu, each of the last two where it is fitted).
+All parameters are natural logarithms of odds; `ratings` turns them into Elo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Results by ordered pairing; each pairing occurs once.
+
+    Attributes:
+      first, second: ``(M,)`` indices of who moves first and second.
+      games: ``(B, M)`` numbers of games.
+      points: ``(B, M)`` points of the first player, a draw half a point.
+      draws: ``(B, M)`` numbers of draws.
+    """
+
+    first: Integers
+    second: Integers
+    games: Floats
+    points: Floats
+    draws: Floats
+
+
+def outcomes(x: Floats, log_nu: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the probabilities of win, draw and loss for the first player, each shaped as ``x``.
+
+    `log_nu` broadcasts against `x` and may be -inf, where there are no draws.
+    """
+    return _exp(log_outcomes(x, log_nu))
+
+
+def log_outcomes(x: Floats, log_nu: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the logarithms of `outcomes`; exact also where one is all but certain."""
+    half = np.abs(x) / 2
+    top = np.maximum(half, log_nu)
+    favourite, draw, outsider = np.exp(half - top), np.exp(log_nu - top), np.exp(-half - top)
+    # Either the favourite's weight or the draw's is exp(0) = 1: log1p of the rest loses nothing.
+    rest = np.log1p(np.minimum(favourite, draw) + outsider)
+    return x / 2 - top - rest, log_nu - top - rest, -x / 2 - top - rest
+
+
+class Posterior:
+    """The log-posterior of a batch of leagues, up to a constant.
+
+    The prior is in games: each player has played `prior_games` games against an average opponent
+    and won half of them; two equal players have played `prior_games` games, won half by either
+    side, or, where draws are fitted, a quarter by either side and half of them drawn.
+
+    Attributes:
+      counts: the results.
+      leagues, players, size: B, K and P.
+      prior_games: weight of the prior.
+      advantage, log_nu: indices of these parameters; None where they are not fitted.
+    """
+
+    def __init__(
+        self, counts: Counts, players: int, *, prior_games: float, advantage: bool, draws: bool
+    ) -> None:
+        self.counts = counts
+        self.leagues = counts.games.shape[0]
+        self.players = players
+        self.size = players + advantage + draws
+        self.prior_games = prior_games
+        self.advantage = players if advantage else None
+        self.log_nu = players + advantage if draws else None
+
+    def start(self) -> Floats:
+        """Return parameters ``(B, P)`` to begin with: equal players, draws as often as seen."""
+        parameters = np.zeros((self.leagues, self.size))
+        if self.log_nu is not None:
+            games, draws = self.counts.games.sum(axis=1), self.counts.draws.sum(axis=1)
+            odds = (draws + self.prior_games / 2) / (games - draws + self.prior_games / 2)
+            parameters[:, self.log_nu] = np.log(2 * odds)
+        return parameters
+
+    def at(self, parameters: Floats) -> Point:
+        """Return the log-posterior at parameters ``(B, P)``."""
+        return Point(self, parameters)
+
+
+class Point:
+    """The log-posterior at one vector of parameters a league, with its derivatives.
+
+    Attributes:
+      parameters: ``(B, P)``.
+    """
+
+    def __init__(self, posterior: Posterior, parameters: Floats) -> None:
+        self.parameters = parameters
+        self._posterior = posterior
+        a, d = posterior.advantage, posterior.log_nu
+        absent = np.zeros((posterior.leagues, 1))
+        advantage = absent if a is None else parameters[:, a : a + 1]
+        log_nu = absent - np.inf if d is None else parameters[:, d : d + 1]
+        self._strengths = parameters[:, : posterior.players]
+        first, second = posterior.counts.first, posterior.counts.second
+        x = self._strengths[:, first] - self._strengths[:, second] + advantage
+        self._logs = log_outcomes(x, log_nu)
+        self._chances = _exp(self._logs)
+        self._equal_logs = tuple(part[:, 0] for part in log_outcomes(advantage, log_nu))
+        self._equal = _exp(self._equal_logs)
+
+    def value(self) -> Floats:
+        """Return the log-posterior ``(B,)``; a sum of negative terms."""
+        counts, prior = self._posterior.counts, self._posterior.prior_games
+        win, draw, loss = self._logs
+        won = counts.points - counts.draws / 2
+        lost = counts.games - counts.draws - won
+        value = (won * win + lost * loss).sum(axis=1)
+        half = np.abs(self._strengths) / 2
+        value -= prior * (half + np.log1p(np.exp(-2 * half))).sum(axis=1)
+        equal_win, equal_draw, equal_loss = self._equal_logs
+        if self._posterior.log_nu is None:
+            return np.asarray(value + prior * (equal_win + equal_loss) / 2)
+        value += (counts.draws * draw).sum(axis=1)
+        return np.asarray(value + prior * (equal_win + 2 * equal_draw + equal_loss) / 4)
+
+    def gradient(self) -> Floats:
+        """Return the gradient ``(B, P)``."""
+        model, counts = self._posterior, self._posterior.counts
+        k, prior = model.players, model.prior_games
+        win, draw, loss = self._chances
+        # Points less expected points, without the cancellation of one-sided pairings.
+        surplus = counts.points * (loss + draw / 2)
+        surplus -= (counts.games - counts.points) * (win + draw / 2)
+        residual = self._matrix(surplus)
+        gradient = np.zeros((model.leagues, model.size))
+        gradient[:, :k] = residual.sum(axis=2) - residual.sum(axis=1)
+        gradient[:, :k] -= prior * np.tanh(self._strengths / 2) / 2
+        equal_win, equal_draw, equal_loss = self._equal
+        if model.advantage is not None:
+            pull = prior * (equal_loss - equal_win) / 2
+            gradient[:, model.advantage] = surplus.sum(axis=1) + pull
+        if model.log_nu is not None:
+            excess = counts.draws * (win + loss) - (counts.games - counts.draws) * draw
+            gradient[:, model.log_nu] = excess.sum(axis=1) + prior * (0.5 - equal_draw)
+        return gradient
+
+    def information(self) -> Floats:
+        """Return the information, minus the Hessian, ``(B, P, P)``; positive definite."""
+        model = self._posterior
+        k, prior, diagonal = model.players, model.prior_games, np.arange(model.players)
+        xx, xd, dd = (model.counts.games * part for part in _curvature(*self._chances))
+        equal_xx, equal_xd, equal_dd = (prior * part for part in _curvature(*self._equal))
+        information = np.zeros((model.leagues, model.size, model.size))
+        weight = self._matrix(xx)
+        information[:, :k, :k] -= weight + weight.transpose(0, 2, 1)
+        # sech^2 of half a strength; 1 - tanh^2 would cancel where the strength is large.
+        small = np.exp(-np.abs(self._strengths))
+        pull = prior * small / (1 + small) ** 2
+        information[:, diagonal, diagonal] += weight.sum(axis=2) + weight.sum(axis=1) + pull
+        a, d = model.advantage, model.log_nu
+        if a is not None:
+            information[:, a, a] = xx.sum(axis=1) + equal_xx
+            _couple(information, a, weight.sum(axis=2) - weight.sum(axis=1))
+        if d is not None:
+            cross = self._matrix(xd)
+            information[:, d, d] = dd.sum(axis=1) + equal_dd
+            _couple(information, d, cross.sum(axis=2) - cross.sum(axis=1))
+        if a is not None and d is not None:
+            information[:, a, d] = information[:, d, a] = xd.sum(axis=1) + equal_xd
+        return information
+
+    def _matrix(self, values: Floats) -> Floats:
+        """Return values of pairings ``(B, M)`` as a matrix of first by second ``(B, K, K)``."""
+        model = self._posterior
+        matrix = np.zeros((model.leagues, model.players, model.players))
+        matrix[:, model.counts.first, model.counts.second] = values
+        return matrix
+
+
+def _exp(logs: Iterable[Floats]) -> tuple[Floats, Floats, Floats]:
+    win, draw, loss = (np.exp(part) for part in logs)
+    return win, draw, loss
+
+
+def _couple(information: Floats, index: int, values: Floats) -> None:
+    """Set the row and column `index` of the information, for the players, ``(B, K)``."""
+    information[:, index, : values.shape[1]] = values
+    information[:, : values.shape[1], index] = values
+
+
+def _curvature(win: Floats, draw: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the normaliser's second derivatives: by x twice, by x and log nu, by log nu twice.
+
+    They are the variances and the covariance of the outcome, written as sums of positive terms:
+    the textbook's differences would cancel for one-sided pairings.
+    """
+    decisive = win + loss
+    return (
+        win * loss + draw * decisive / 4,
+        draw * (loss - win) / 2,
+        draw * decisive,
+    )

@@ -1,0 +1,129 @@
+"""What the store holds of a run, of its players and of its games, as plain frozen objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["pending", "running", "done", "void"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """What holds for the whole run.
+
+    Attributes:
+      name, seed, rounds: of the tournament; `rounds` colour-swapped pairs of games a pairing.
+      game: name of the game component.
+      game_version: `GameInfo.version` when the run was begun.
+      game_parameters: all parameters, defaults included.
+      time_control: the fields of `miai.clock.TimeControl`.
+      move_limit: most plies of a game; None for the game's own length.
+      created: when the run was begun, ISO 8601 in UTC.
+      resolved: the whole config as it was understood, plain data.
+      config_text: the config file as it was written.
+      config_path: where it was, as it was named.
+    """
+
+    name: str
+    seed: int
+    rounds: int
+    game: str
+    game_version: int
+    game_parameters: Mapping[str, Any] = field(default_factory=dict)
+    time_control: Mapping[str, Any] = field(default_factory=dict)
+    move_limit: int | None = None
+    created: str = ""
+    resolved: Mapping[str, Any] = field(default_factory=dict)
+    config_text: str = ""
+    config_path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayerRow:
+    """One player: its name, its agent, and the agent's parameters as given and with defaults."""
+
+    name: str
+    agent: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledGame:
+    """A game to be played.
+
+    Attributes:
+      game_id: stable identity: the same game has the same in every run of the config.
+      pair_id: shared by the two games of a colour-swapped pair.
+      round: from 1.
+      players: names in seat order; the first moves first.
+      seed: shared by the pair.
+      opening: actions that are played before the agents are asked.
+    """
+
+    game_id: str
+    pair_id: str
+    round: int
+    players: tuple[str, ...]
+    seed: int
+    opening: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameResult:
+    """The outcome of a finished game.
+
+    Attributes:
+      returns: each player's utility, in seat order, as all that is per player.
+      termination: why it ended, a value of `miai.record.Termination`.
+      loser: seat of who resigned or forfeited; None otherwise.
+      detail: the reason in words.
+      moves: actions of players, the opening included.
+      player_moves: decisions of each player.
+      seconds, cpu_seconds: each player's wall and CPU time; CPU None where it was not measured.
+      wall_seconds: of the whole game.
+      started: ISO 8601 in UTC.
+      versions: of the software involved.
+    """
+
+    returns: tuple[float, ...]
+    termination: str
+    loser: int | None = None
+    detail: str = ""
+    moves: int = 0
+    player_moves: tuple[int, ...] = ()
+    seconds: tuple[float, ...] = ()
+    cpu_seconds: tuple[float | None, ...] = ()
+    wall_seconds: float = 0.0
+    started: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameRow(ScheduledGame):
+    """A scheduled game and what became of it.
+
+    `returns` and what follows is meaningful when `status` is ``done``; see `GameResult`.
+
+    Attributes:
+      status: pending, running, done, or void: its last attempt was void, it will be replayed.
+      void_count: attempts that were void, in all.
+      void_reason: why the last of them was.
+    """
+
+    status: Status
+    returns: tuple[float, ...] = ()
+    termination: str = ""
+    loser: int | None = None
+    detail: str = ""
+    moves: int = 0
+    player_moves: tuple[int, ...] = ()
+    seconds: tuple[float, ...] = ()
+    cpu_seconds: tuple[float | None, ...] = ()
+    wall_seconds: float = 0.0
+    started: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    void_count: int = 0
+    void_reason: str = ""
