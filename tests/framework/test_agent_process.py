@@ -128,7 +128,7 @@ FAILURES: list[tuple[str, Termination, str]] = [
     ("say_list_statistics", Termination.PROTOCOL, "holds an action, resign and statistics"),
     ("say_huge_cpu", Termination.PROTOCOL, "CPU seconds, got '1000"),
     ("say_negative_cpu", Termination.PROTOCOL, "CPU seconds, got '-1.0'"),
-    ("ahead", Termination.PROTOCOL, "an answer that nobody asked for"),
+    ("ahead", Termination.PROTOCOL, "an answer that nobody asked for|out of turn"),
     ("twice", Termination.PROTOCOL, "an answer that nobody asked for|out of turn"),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,8 @@ from miai.process.messages import pack_clock, pack_observation, unpack_cpu, unpa
 from miai.seat import Reply
 
 ResultT = TypeVar("ResultT")
+
+_ID_BITS = 53  # of a question, drawn at random: an answer cannot be prepared before it is asked
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",  # torch too
@@ -82,7 +85,6 @@ class AgentProcess:
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
         }
         self._channel: Channel | None = None
-        self._calls = 0
         self._cpu = 0.0
         self._told: list[Any] = []
 
@@ -219,10 +221,10 @@ class AgentProcess:
         """Return the answer to a message; kill the process when there is none."""
         if self._channel is None:
             raise AgentCrashedError(f"{self._who} has no process; it died or was killed before")
-        self._calls += 1
+        number = secrets.randbits(_ID_BITS)
         try:
             answer = self._channel.request(
-                {"id": self._calls, "call": call, **message}, seconds=seconds
+                {"id": number, "call": call, **message}, seconds=seconds
             )
             self._check(answer)
         except AgentTimeoutError:
