@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import miai
-from miai_tournaments.load import check_tournament
-from miai_tournaments.progress import PlainReporter
-from miai_tournaments.session import Options, run
-from miai_tournaments.store import GameRow
+from miai_tournaments.config.load import check_tournament
+from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.store.store import GameRow
 
 OVERHEAD_TARGET = 0.005
 SPEEDUP_TARGET = 1.8

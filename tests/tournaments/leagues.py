@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_tournaments.pair_results import PairResults
+from miai_tournaments.ratings.pair_results import PairResults
 
 NATURAL = math.log(10) / 400
 """Natural logarithms of odds in an Elo point."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from miai.record import GameRecord
-from miai_tournaments.store import Store
+from miai_tournaments.store.store import Store
 
 PLUGIN = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -10,8 +10,8 @@ import pytest
 from tests.tournaments.support import RANDOMS, config_text, player
 
 from miai.errors import ConfigError
-from miai_tournaments.config import MOVE_DEADLINE
-from miai_tournaments.load import Tournament, load_tournament
+from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.schema import MOVE_DEADLINE
 
 
 def load(folder: Path, text: str, *settings: str) -> Tournament:

@@ -15,9 +15,9 @@ from typing import Any
 import psutil
 from tests.tournaments.support import actions
 
-from miai_tournaments.executors import Executor, SerialExecutor, make_executor
-from miai_tournaments.jobs import Job, Outcome, Setup
-from miai_tournaments.processes import ProcessExecutor
+from miai_tournaments.executors.executor import Executor, SerialExecutor, make_executor
+from miai_tournaments.executors.jobs import Job, Outcome, Setup
+from miai_tournaments.executors.processes import ProcessExecutor
 
 SETUP = Setup(
     game="tic_tac_toe",

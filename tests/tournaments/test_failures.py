@@ -11,9 +11,9 @@ import pytest
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_executors import SETUP, job, perform, processes
 
-from miai_tournaments.jobs import Outcome
-from miai_tournaments.store import GameResult, Store
-from miai_tournaments.verdict import Verdict, judge
+from miai_tournaments.executors.jobs import Outcome
+from miai_tournaments.running.verdict import Verdict, judge
+from miai_tournaments.store.store import GameResult, Store
 
 WAYS = {
     "raise": ("crash", "RuntimeError: mischief"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from miai_tournaments import config
 from miai_tournaments.commands import app
-from miai_tournaments.load import load_tournament
+from miai_tournaments.config import schema
+from miai_tournaments.config.load import load_tournament
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")
 
@@ -23,11 +23,11 @@ def test_its_config_is_valid_and_says_what_the_defaults_are(tmp_path: Path) -> N
     path.write_text(block("toml"))
     tournament = load_tournament(path)
     assert [player.name for player in tournament.players] == ["mcts-1000", "gnugo"]
-    sections: dict[str, type[config.Section]] = {
-        "tournament": config.TournamentSection,
-        "time": config.TimeSection,
-        "openings": config.OpeningsSection,
-        "run": config.RunSection,
+    sections: dict[str, type[schema.Section]] = {
+        "tournament": schema.TournamentSection,
+        "time": schema.TimeSection,
+        "openings": schema.OpeningsSection,
+        "run": schema.RunSection,
     }
     for name, model in sections.items():
         table = re.search(rf"^\[{name}\](.*?)^\[", block("toml"), re.DOTALL | re.MULTILINE)
@@ -37,9 +37,9 @@ def test_its_config_is_valid_and_says_what_the_defaults_are(tmp_path: Path) -> N
         assert keys <= set(model.model_fields) <= keys | hidden | {"parameters"}
     defaults = re.findall(r"^(\w+) = .*\(default (\w+)\)", block("toml"), re.MULTILINE)
     assert dict(defaults) == {"seed": "0", "rounds": "10"}
-    assert config.TournamentSection(name="x").rounds == 10
+    assert schema.TournamentSection(name="x").rounds == 10
     for key in ("grace", "warm_agents"):
-        assert f"{key} = {getattr(config.RunSection(), key)}" in block("toml")
+        assert f"{key} = {getattr(schema.RunSection(), key)}" in block("toml")
 
 
 def test_its_commands_are_those_that_exist() -> None:

@@ -18,10 +18,10 @@ from rich.console import Console
 
 from miai.errors import ConfigError, StoreError
 from miai.record import Termination
-from miai_tournaments.layout import printable
-from miai_tournaments.ratings import fit_ratings
-from miai_tournaments.report import Report, build_report
-from miai_tournaments.store import (
+from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.layout import printable
+from miai_tournaments.report.report import Report, build_report
+from miai_tournaments.store.store import (
     GameResult,
     GameRow,
     PlayerRow,

@@ -24,7 +24,7 @@ from tests.tournaments.support import (
     tournament,
 )
 
-from miai_tournaments.store import Store
+from miai_tournaments.store.store import Store
 
 pytestmark = pytest.mark.xdist_group("runs")  # they share runs, which are made once
 

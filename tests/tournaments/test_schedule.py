@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import miai
-from miai_tournaments.openings import Openings
-from miai_tournaments.schedule import player_seed, round_robin
-from miai_tournaments.store import PlayerRow, ScheduledGame
+from miai_tournaments.config.openings import Openings
+from miai_tournaments.running.schedule import player_seed, round_robin
+from miai_tournaments.store.store import PlayerRow, ScheduledGame
 
 GAME = miai.load_game("tic_tac_toe")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.tournaments.support import CONFIGS, games_of, tournament
 
-from miai_tournaments.load import load_tournament
-from miai_tournaments.store import Store
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.store.store import Store
 
 NAMES = sorted(path.name for path in CONFIGS.glob("*.toml"))
 

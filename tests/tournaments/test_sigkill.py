@@ -22,7 +22,7 @@ from tests.tournaments.support import (
     tournament,
 )
 
-from miai_tournaments.store import FILE_NAME, Store
+from miai_tournaments.store.store import FILE_NAME, Store
 
 KILLS = 10
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=10))

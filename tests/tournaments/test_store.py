@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from miai.errors import StoreError
-from miai_tournaments.folder import ask_to_stop, locked, refuse_foreign, runner_of
-from miai_tournaments.store import (
+from miai_tournaments.store.folder import ask_to_stop, locked, refuse_foreign, runner_of
+from miai_tournaments.store.store import (
     FILE_NAME,
     GameResult,
     PlayerRow,
@@ -240,7 +240,7 @@ def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from miai_tournaments.folder import locked
+from miai_tournaments.store.folder import locked
 with locked(Path(sys.argv[1])) as lock:
     print("held", flush=True)
     while not lock.stop_asked():
@@ -278,8 +278,10 @@ def test_a_runner_is_asked_to_stop_and_no_later_one(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     process = hold(tmp_path)
     kept = tmp_path / "kept"
+    process.send_signal(signal.SIGSTOP)  # it must not obey before the file is copied
     assert f"process {process.pid} " in str(ask_to_stop(tmp_path))
     shutil.copy(tmp_path / "stop", kept)
+    process.send_signal(signal.SIGCONT)
     assert process.wait(20) == 0
     process.communicate()
     assert not (tmp_path / "stop").exists()

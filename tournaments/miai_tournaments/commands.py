@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from miai_tournaments.report import Report
-    from miai_tournaments.runner import Ending
-    from miai_tournaments.session import Options
-    from miai_tournaments.store import Store
+    from miai_tournaments.report.report import Report
+    from miai_tournaments.running.runner import Ending
+    from miai_tournaments.running.sitting import Options
+    from miai_tournaments.store.store import Store
 
 INTERRUPTED = 130
 """Exit status of a run that was stopped before its end, in whatever way."""
@@ -55,15 +55,15 @@ def run(
     records: Records = None,
 ) -> None:
     """Play the tournament of a config file; where DIR exists, extend and resume it."""
-    from miai_tournaments import session
-    from miai_tournaments.load import load_tournament
+    from miai_tournaments.config.load import load_tournament
+    from miai_tournaments.running import sitting
 
     options = _options(workers, executor, records)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
     games, players = tournament.config.game_count(), len(tournament.players)
     print(f"{tournament.source}: {players} players, {games} games, kept in {folder}", flush=True)
-    _conclude(session.run(tournament, folder, options), folder)
+    _conclude(sitting.run(tournament, folder, options), folder)
 
 
 @app.command()
@@ -74,16 +74,16 @@ def resume(
     records: Records = None,
 ) -> None:
     """Play what is left of a tournament."""
-    from miai_tournaments import session
+    from miai_tournaments.running import sitting
 
-    _conclude(session.resume(folder, _options(workers, executor, records)), folder)
+    _conclude(sitting.resume(folder, _options(workers, executor, records)), folder)
 
 
 @app.command()
 def check(config: Config, settings: Settings = None) -> None:
     """Start every player, let it play two moves, and say what is wrong."""
-    from miai_tournaments.check import check_players
-    from miai_tournaments.load import load_tournament
+    from miai_tournaments.config.load import load_tournament
+    from miai_tournaments.running.check import check_players
 
     check_players(load_tournament(config, settings or []), show=print)
 
@@ -95,7 +95,7 @@ def status(
     """Tell how far a tournament is, and whether somebody runs it."""
     import json
 
-    from miai_tournaments.status import read_status
+    from miai_tournaments.live.status import read_status
 
     found = read_status(folder)
     print(json.dumps(found.to_json(), indent=2) if as_json else found.to_text())
@@ -119,8 +119,8 @@ def report(
     """Print ratings, crosstable and statistics of a tournament."""
     import json
 
-    from miai_tournaments.report import build_report
-    from miai_tournaments.store import Store
+    from miai_tournaments.report.report import build_report
+    from miai_tournaments.store.store import Store
 
     with Store.read(folder) as store:
         made = build_report(
@@ -139,8 +139,8 @@ def report(
 @app.command()
 def stop(folder: Folder) -> None:
     """Ask whoever runs a tournament to finish the running games and end."""
-    from miai_tournaments.folder import ask_to_stop
-    from miai_tournaments.store import Store
+    from miai_tournaments.store.folder import ask_to_stop
+    from miai_tournaments.store.store import Store
 
     with Store.read(folder):
         runner = ask_to_stop(folder)
@@ -152,9 +152,9 @@ def stop(folder: Folder) -> None:
 
 def _options(workers: int | None, executor: str | None, records: list[str] | None) -> Options:
     from miai.errors import ConfigError, near_matches
-    from miai_tournaments.executors import NAMES
-    from miai_tournaments.progress import make_reporter
-    from miai_tournaments.session import Options
+    from miai_tournaments.executors.executor import NAMES
+    from miai_tournaments.live.progress import make_reporter
+    from miai_tournaments.running.sitting import Options
 
     if executor is not None and executor not in NAMES:
         raise ConfigError(f"--executor {executor}: unknown. {near_matches(executor, NAMES)}")
@@ -168,7 +168,7 @@ def _options(workers: int | None, executor: str | None, records: list[str] | Non
 
 def _conclude(ending: Ending, folder: Path) -> None:
     """Print the table and where the report is, or how to go on."""
-    from miai_tournaments.store import FILE_NAME, Store
+    from miai_tournaments.store.store import FILE_NAME, Store
 
     if not (folder / FILE_NAME).exists():
         print(f"{ending.reason} before the first game; nothing was written")
@@ -190,8 +190,8 @@ def _show_report(store: Store) -> None:
     """Print the report and write it beside the store."""
     import json
 
-    from miai_tournaments.export import write_whole
-    from miai_tournaments.report import build_report
+    from miai_tournaments.report.report import build_report
+    from miai_tournaments.store.export import write_whole
 
     made = build_report(store)
     _print_report(made)

@@ -223,9 +223,7 @@ class AgentProcess:
             raise AgentCrashedError(f"{self._who} has no process; it died or was killed before")
         number = secrets.randbits(_ID_BITS)
         try:
-            answer = self._channel.request(
-                {"id": number, "call": call, **message}, seconds=seconds
-            )
+            answer = self._channel.request({"id": number, "call": call, **message}, seconds=seconds)
             self._check(answer)
         except AgentTimeoutError:
             self.kill()

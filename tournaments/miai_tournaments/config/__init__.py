@@ -1,0 +1,1 @@
+"""What a tournament is: its config file, checked and resolved."""

@@ -1,0 +1,84 @@
+"""May a config continue a run that was begun with another? Only with more players or rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from miai.errors import ConfigError
+from miai.plugins.loader import registry
+from miai_tournaments.config.load import Tournament
+from miai_tournaments.store.store import Store
+
+_ABSENT = "(absent)"
+
+
+def resolve(tournament: Tournament) -> dict[str, Any]:
+    """Return all of a config that its results depend on, as plain data; defaults filled in."""
+    config = tournament.config
+    return {
+        "tournament": config.tournament.model_dump(mode="json"),
+        "game": {"name": config.game.name, **tournament.game_parameters()},
+        "time": config.time.model_dump(mode="json"),
+        "openings": {
+            "random_plies": tournament.openings.random_plies,
+            "lines": [list(line) for line in tournament.openings.lines],
+        },
+        "limits": config.limits.model_dump(mode="json"),
+        "players": {p.name: {"agent": p.agent, **p.parameters} for p in tournament.players},
+    }
+
+
+def refuse_other_config(store: Store, tournament: Tournament) -> None:
+    """Check that the config continues the run in the store.
+
+    Raises:
+      ConfigError: it does more than add players or rounds; the differences are told by path.
+    """
+    old, new = store.info().resolved["results"], resolve(tournament)
+    lines = [
+        f"  {path}: {_show(before)} -> {_show(after)}"
+        for path, before, after in differences(old, new)
+        if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
+    ]
+    if lines:
+        raise ConfigError(
+            f"{tournament.source}: differs from the config that {store.folder} was begun with; a "
+            "run can gain players and rounds, nothing else may change:\n"
+            + "\n".join(lines)
+            + "\nRestore the config, or begin a new run with --out."
+        )
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield (path, old value, new value) of everything that differs between two plain values."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in [*old, *(key for key in new if key not in old)]:
+            below = f"{path}[{key}]" if path == "players" else f"{path}.{key}" if path else key
+            yield from differences(old.get(key, _ABSENT), new.get(key, _ABSENT), below)
+    elif old != new:
+        yield path, old, new
+
+
+def _allowed(path: str, before: Any, after: Any) -> bool:
+    if path == "tournament.rounds":
+        return isinstance(after, int) and after > before
+    return before == _ABSENT and path.startswith("players[") and path.endswith("]")
+
+
+def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) -> bool:
+    """Return whether a parameter is one that a newer plugin has added, at its default."""
+    place, _, name = path.rpartition(".")
+    if before != _ABSENT or not (place == "game" or place.startswith("players[")):
+        return False
+    kind, component = "game", new["game"]["name"]
+    if place != "game":
+        kind, component = "agent", new["players"][place[len("players[") : -1]]["agent"]
+    fields = registry().get(kind, component, game=new["game"]["name"]).load_parameters()
+    default = fields.model_fields[name].get_default() if name in fields.model_fields else _ABSENT
+    return bool(default == after)
+
+
+def _show(value: Any) -> str:
+    text = str(value) if value == _ABSENT else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

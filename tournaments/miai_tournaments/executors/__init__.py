@@ -1,0 +1,1 @@
+"""Who plays the games: this process, or workers of their own."""

@@ -1,0 +1,169 @@
+"""Plays the games of a tournament, one after the other, with agents that stay warm between them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import OrderedDict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from miai.api import load_game
+from miai.clock import TimeControl
+from miai.errors import AgentUnavailableError
+from miai.match import play_game
+from miai.process import AgentProcess, ProcessLimits
+from miai.record import GameRecord, Termination
+from miai_tournaments.executors.jobs import Job, Outcome, Setup
+from miai_tournaments.store.store import GameResult
+
+CRASH_PAUSE = 0.5
+"""Seconds between the death of an agent and the report of its forfeit. Who ends a whole tree of
+processes, at shutdown say, ends the agents a moment before or after the runner: in that moment an
+agent's death must not become a result."""
+
+
+UNNAMED = ".running-"
+"""What the log folder of a running game is called, followed by the referee's process id."""
+
+
+class Table:
+    """Where games are played: the game, and the agents' processes by player.
+
+    A context manager; leaving it ends the processes.
+
+    Attributes:
+      setup: what the jobs share.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self._game = load_game(setup.game, **setup.game_parameters)
+        self._control = TimeControl(**setup.time_control)
+        self._limits = ProcessLimits(**setup.limits)
+        self._seats: OrderedDict[str, AgentProcess] = OrderedDict()
+        self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
+
+    def perform(self, job: Job) -> Outcome:
+        """Return the outcome of a job; whatever goes wrong is in it."""
+        began = time.monotonic()
+        try:
+            return self._start(job) if job.kind == "start" else self._play(job)
+        except AgentUnavailableError as error:
+            return Outcome(job_id=job.job_id, fault="unavailable", reason=str(error))
+        except Exception as error:
+            return Outcome(
+                job_id=job.job_id,
+                fault="defect",
+                reason=f"{type(error).__name__}: {error}",
+                seconds=time.monotonic() - began,
+            )
+
+    def close(self) -> None:
+        """End the agents' processes."""
+        while self._seats:
+            self._seats.popitem()[1].close()
+        if self._logs is not None:
+            with contextlib.suppress(OSError):
+                self._logs.rmdir()
+
+    def kill(self) -> None:
+        """End the agents' processes at once."""
+        while self._seats:
+            self._seats.popitem()[1].kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.kill()
+
+    def _start(self, job: Job) -> Outcome:
+        for name in job.players:
+            self._seat(name).start()
+        return Outcome(job_id=job.job_id)
+
+    def _play(self, job: Job) -> Outcome:
+        try:
+            record = play_game(
+                self._game,
+                [self._seat(name) for name in job.players],
+                seed=job.seed,
+                seeds=job.seeds,
+                time_control=self._control,
+                move_limit=self.setup.move_limit,
+                opening=job.opening,
+                tags=job.tags,
+                log_dir=self._logs,
+            )
+        finally:
+            self._keep_logs(job.job_id)
+        if record.termination is Termination.CRASH:
+            time.sleep(CRASH_PAUSE)
+        return Outcome(
+            job_id=job.job_id,
+            result=summary(record),
+            record=record.to_json_lines(),
+            seconds=record.seconds,
+        )
+
+    def _keep_logs(self, job_id: str) -> None:
+        """Give the folder that the agents logged to the game's name, if they logged anything.
+
+        Few agents do, and making a folder for each game would cost more than a short game.
+        """
+        if self._logs is None or not self._logs.is_dir() or not any(self._logs.iterdir()):
+            return
+        names = (f"{job_id}{suffix}" for suffix in ("", *(f".{n}" for n in range(2, 100))))
+        for name in names:  # earlier attempts at the game, which were void, keep their logs
+            target = self._logs.with_name(name)
+            if not target.exists():
+                self._logs.rename(target)
+                return
+
+    def _seat(self, name: str) -> AgentProcess:
+        seat = self._seats.get(name)
+        if seat is None:
+            agent, parameters = self.setup.agents[name]
+            seat = AgentProcess(
+                self.setup.game,
+                self.setup.game_parameters,
+                agent,
+                parameters,
+                name=name,
+                limits=self._limits,
+                start_timeout=self.setup.start_timeout,
+            )
+            self._seats[name] = seat
+        self._seats.move_to_end(name)
+        while len(self._seats) > self.setup.warm_agents:
+            self._seats.popitem(last=False)[1].close()
+        return seat
+
+
+def summary(record: GameRecord) -> GameResult:
+    """Return what the store keeps beside the record of a game."""
+    decided = [m.actor for m in record.moves if m.actor >= 0 and not m.opening]
+    return GameResult(
+        returns=record.returns,
+        termination=str(record.termination),
+        loser=record.loser,
+        detail=record.detail,
+        moves=sum(move.actor >= 0 for move in record.moves),
+        player_moves=tuple(decided.count(seat) for seat in range(len(record.players))),
+        seconds=tuple(player.seconds for player in record.players),
+        cpu_seconds=tuple(player.cpu_seconds for player in record.players),
+        wall_seconds=record.seconds,
+        started=record.started,
+        versions=dict(record.versions),
+    )

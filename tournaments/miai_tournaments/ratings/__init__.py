@@ -1,0 +1,1 @@
+"""Joint maximum-likelihood ratings and the bootstrap that checks them."""

@@ -1,0 +1,181 @@
+"""The pair bootstrap: what the ratings' intervals are checked against.
+
+The fit takes games for independent. The two games of a colour-swapped pair share their opening
+and their seeds, so they need not be. The bootstrap draws whole pairs instead, with replacement
+and within each two players' pairs, and fits every replicate anew; its spread holds whatever ties
+the games of a pair together (Efron and Tibshirani, An Introduction to the Bootstrap, 1993). With
+few pairs a pairing it is too narrow, since it cannot draw what never happened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.errors import ConfigError
+from miai_tournaments.ratings import newton
+from miai_tournaments.ratings.model import Counts, Floats, Integers, Posterior
+from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES, check_options, gauge
+
+PairedGame = tuple[str, str, str, float]
+"""Pair's identity, first player, second player, and the first player's score."""
+
+_MOST_REPLICATES: Final = 100_000
+_CHUNK_NUMBERS: Final = 1 << 17
+"""Most numbers of one array while a chunk of replicates is fitted: what a cache holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bootstrap:
+    """Ratings of resampled leagues.
+
+    Attributes:
+      players: names, K of them.
+      elo: ``(R, K)`` ratings of R replicates, relative to the anchor or the mean.
+      first_player_advantage: ``(R,)`` Elo; None where it was not fitted.
+      seed: what the replicates were drawn from.
+    """
+
+    players: tuple[str, ...]
+    elo: Floats
+    first_player_advantage: Floats | None
+    seed: int
+
+    @property
+    def standard_errors(self) -> Floats:
+        """``(K,)`` standard deviations over the replicates, Elo."""
+        return np.asarray(self.elo.std(axis=0, ddof=1))
+
+    def intervals(self) -> Floats:
+        """Return ``(K, 2)`` 95 % percentile intervals, Elo."""
+        return np.asarray(np.quantile(self.elo, (0.025, 0.975), axis=0).T)
+
+
+def bootstrap_ratings(
+    games: Iterable[PairedGame],
+    *,
+    replicates: int = 1000,
+    seed: int = 0,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+    first_player_advantage: bool = True,
+    players: Sequence[str] = (),
+) -> Bootstrap:
+    """Return the ratings of leagues drawn from the pairs of a league.
+
+    The result depends on the games as a set and on the seed, not on their order.
+
+    Args:
+      replicates: how many, from 2.
+      players: as for `fit_ratings`, with the options that are not named here.
+
+    Raises:
+      ConfigError: as `fit_ratings`, or `replicates` is out of range.
+    """
+    if not 2 <= replicates <= _MOST_REPLICATES:
+        raise ConfigError(
+            f"bootstrap: {replicates} replicates; give a number from 2 to {_MOST_REPLICATES}"
+        )
+    sample = _Sample(games, players)
+    check_options(sample.players, anchor, anchor_elo, prior_games)
+    k = len(sample.players)
+
+    def posterior(counts: Counts) -> Posterior:
+        return Posterior(
+            counts,
+            k,
+            prior_games=prior_games,
+            advantage=first_player_advantage,
+            draws=sample.drawn,
+        )
+
+    rng = np.random.default_rng(seed)
+    start = newton.maximise(posterior(sample.original())).parameters
+    chunk = max(1, _CHUNK_NUMBERS // max(1, sample.pattern.size, (k + 2) ** 2))
+    fits = [
+        newton.maximise(posterior(sample.draw(rng, size)), start=start).parameters
+        for size in (min(chunk, replicates - done) for done in range(0, replicates, chunk))
+    ]
+    parameters = np.concatenate(fits)
+    shift = gauge(sample.players, anchor)
+    return Bootstrap(
+        players=sample.players,
+        elo=ELO * parameters[:, :k] @ shift.T + anchor_elo,
+        first_player_advantage=ELO * parameters[:, k] if first_player_advantage else None,
+        seed=seed,
+    )
+
+
+class _Sample:
+    """The pairs of a league, ready to be drawn from.
+
+    Pairs of the same players with the same results are one *pattern*; how often each pattern is
+    drawn is multinomial, so a million games cost no more than their few patterns.
+
+    Attributes:
+      players: names.
+      drawn: whether any game was.
+      pattern: ``(E,)``: each entry is what one pattern adds to one ordered pairing.
+    """
+
+    def __init__(self, games: Iterable[PairedGame], players: Sequence[str]) -> None:
+        names = dict.fromkeys(players)
+        pairs: dict[str, list[tuple[str, str, float]]] = {}
+        for pair, first, second, score in games:
+            names[first] = names[second] = None
+            pairs.setdefault(pair, []).append((first, second, score))
+        self.players = tuple(names)
+        patterns = Counter(tuple(sorted(pair)) for pair in pairs.values())
+        strata: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        entries: list[tuple[int, int, float, bool]] = []
+        index = {name: i for i, name in enumerate(self.players)}
+        for number, (pattern, count) in enumerate(sorted(patterns.items())):
+            met = tuple(sorted({name for game in pattern for name in game[:2]}))
+            strata.setdefault(met, []).append((number, count))
+            for first, second, score in pattern:
+                cell = index[first] * len(index) + index[second]
+                entries.append((cell, number, score, score == 0.5))
+        self._strata = [np.array(stratum, dtype=np.int64) for stratum in strata.values()]
+        self._patterns = len(patterns)
+        table = np.array(sorted(entries), dtype=np.float64).reshape(-1, 4)
+        self._cell, self._start = np.unique(table[:, 0].astype(np.int64), return_index=True)
+        self.pattern: Integers = table[:, 1].astype(np.int64)
+        self._score, self._draw = table[:, 2], table[:, 3]
+        self.drawn = bool(self._draw.any())
+
+    def original(self) -> Counts:
+        """Return the counts of the league itself."""
+        times = np.zeros((1, self._patterns))
+        for number, count in (stratum.T for stratum in self._strata):
+            times[0, number] = count
+        return self._counts(times)
+
+    def draw(self, rng: np.random.Generator, replicates: int) -> Counts:
+        """Return the counts of as many leagues, each with every stratum's number of pairs."""
+        times = np.zeros((replicates, self._patterns))
+        for number, count in (stratum.T for stratum in self._strata):
+            total = count.sum()
+            times[:, number] = rng.multinomial(total, count / total, size=replicates)
+        return self._counts(times)
+
+    def _counts(self, times: Floats) -> Counts:
+        entries = times[:, self.pattern]
+        k = max(len(self.players), 1)
+        return Counts(
+            first=self._cell // k,
+            second=self._cell % k,
+            games=self._by_pairing(entries),
+            points=self._by_pairing(entries * self._score),
+            draws=self._by_pairing(entries * self._draw),
+        )
+
+    def _by_pairing(self, entries: NDArray[np.float64]) -> Floats:
+        if not self._start.size:  # no games at all
+            return np.zeros((len(entries), 0))
+        return np.asarray(np.add.reduceat(entries, self._start, axis=1))

@@ -1,0 +1,176 @@
+"""Results of a league, summed up by ordered pairing: what ratings are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miai_tournaments.ratings.model import Counts, Floats, Integers
+
+Game = tuple[str, str, float] | tuple[str, str, float, float]
+
+_MOST_GAMES: Final = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairResults:
+    """Results of a league, summed up by ordered pairing.
+
+    Attributes:
+      players: names; their order is that of every array about players.
+      first, second: ``(M,)`` indices of who moved first and second; a pairing occurs once.
+      games, points, draws: ``(M,)``: games, the first player's points (a draw is half a
+        point), and draws.
+    """
+
+    players: tuple[str, ...]
+    first: Integers
+    second: Integers
+    games: Floats
+    points: Floats
+    draws: Floats
+
+    @classmethod
+    def from_games(cls, games: Iterable[Game], *, players: Sequence[str] = ()) -> PairResults:
+        """Return the results of games ``(first, second, score)`` or with a count as fourth.
+
+        Args:
+          games: the score is the first player's: 0, 0.5 or 1.
+          players: names that come first, whether they played or not; others follow in the order
+            in which they are met.
+
+        Raises:
+          ValueError: a score is none of the three, or a count is negative or not finite.
+        """
+        counted: dict[tuple[str, str, float], float] = {}
+        for first, second, score, *count in games:
+            key = (first, second, score)
+            counted[key] = counted.get(key, 0.0) + (count[0] if count else 1.0)
+        names = dict.fromkeys(players)
+        names.update((name, None) for key in counted for name in key[:2])
+        index = {name: i for i, name in enumerate(names)}
+        rows = [(index[a], index[b], score, count) for (a, b, score), count in counted.items()]
+        table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+        return cls.from_arrays(*table.T, players=tuple(names))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        score: ArrayLike,
+        count: ArrayLike = 1.0,
+        *,
+        players: Sequence[str],
+    ) -> PairResults:
+        """Return the results of games given as arrays ``(G,)``; see `from_games`.
+
+        Args:
+          first, second: indices into `players`.
+          score: of the first player: 0, 0.5 or 1.
+          count: how many such games, a number or ``(G,)``.
+
+        Raises:
+          ValueError: as `from_games`, an index is out of range, or a name occurs twice.
+        """
+        k = len(players)
+        if len(set(players)) != k:
+            raise ValueError("two players have one name; a player is known by its name")
+        a, b = (_indices(values, k) for values in (first, second))
+        points = np.asarray(score, dtype=np.float64)
+        if not np.isin(points, (0.0, 0.5, 1.0)).all():
+            raise ValueError("a score is 0, 0.5 or 1: the first player's points in one game")
+        weight = np.broadcast_to(np.asarray(count, dtype=np.float64), points.shape)
+        if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() <= _MOST_GAMES):
+            raise ValueError(f"counts of games are finite, not negative, {_MOST_GAMES:.0e} in all")
+        cell, inverse = np.unique(a * k + b, return_inverse=True)
+        games, won, drawn = (
+            np.bincount(inverse, weights=w, minlength=cell.size).astype(np.float64)
+            for w in (weight, weight * points, weight * (points == 0.5))
+        )
+        played = games > 0
+        cell = cell[played]
+        return cls(
+            players=tuple(players),
+            first=cell // max(k, 1),
+            second=cell % max(k, 1),
+            games=games[played],
+            points=won[played],
+            draws=drawn[played],
+        )
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Return each player's games and points, ``(K,)`` each."""
+        k = len(self.players)
+        games = np.bincount(self.first, self.games, k) + np.bincount(self.second, self.games, k)
+        points = np.bincount(self.first, self.points, k)
+        points = points + np.bincount(self.second, self.games - self.points, k)
+        return games.astype(np.float64), points.astype(np.float64)
+
+    def batch(self) -> Counts:
+        """Return the results as a batch of one league."""
+        return Counts(
+            first=self.first,
+            second=self.second,
+            games=self.games[None],
+            points=self.points[None],
+            draws=self.draws[None],
+        )
+
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Return the players who are linked by games, directly or through others, largest first.
+
+        Where there are several, ratings compare within a group only.
+        """
+        met = self._matrix() > 0
+        return self._classes(_reachable(met | met.T), key=lambda group: -len(group))
+
+    def one_sided(self, strengths: Floats) -> tuple[tuple[str, ...], ...]:
+        """Return the groups that took points from each other, where `groups` are not all such.
+
+        Between two of them all points went one way, so that the likelihood alone would put them
+        infinitely far apart: the distance rests on the prior (Ford 1957). Best first by
+        `strengths` ``(K,)``; empty where nothing rests on the prior.
+        """
+        taken = self._matrix(self.points) + self._matrix(self.games - self.points).T
+        reach = _reachable(taken > 0)
+        mutual = reach & reach.T
+        if (mutual == _reachable((taken + taken.T) > 0)).all():
+            return ()
+        return self._classes(mutual, key=lambda group: -float(strengths[group].mean()))
+
+    def _matrix(self, values: Floats | None = None) -> Floats:
+        matrix = np.zeros((len(self.players), len(self.players)))
+        matrix[self.first, self.second] = self.games if values is None else values
+        return matrix
+
+    def _classes(
+        self, equivalent: NDArray[np.bool_], key: Callable[[list[int]], float]
+    ) -> tuple[tuple[str, ...], ...]:
+        members: dict[int, list[int]] = {}
+        for player, row in enumerate(equivalent):
+            members.setdefault(int(row.argmax()), []).append(player)
+        ordered = sorted(members.values(), key=key)
+        return tuple(tuple(self.players[i] for i in group) for group in ordered)
+
+
+def _reachable(adjacent: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the reflexive and transitive closure of a relation ``(K, K)``, by squaring."""
+    reach = adjacent | np.eye(len(adjacent), dtype=np.bool_)
+    for _ in range(max(len(adjacent) - 1, 1).bit_length()):
+        steps = reach.astype(np.float32)
+        reach = (steps @ steps) > 0
+    return reach
+
+
+def _indices(values: ArrayLike, players: int) -> Integers:
+    """Return indices of players, from integers or from floats that are whole."""
+    given = np.asarray(values)
+    indices = given.astype(np.int64)
+    if not ((indices == given) & (indices >= 0) & (indices < players)).all():
+        raise ValueError(f"an index of a player is not a whole number from 0 to {players - 1}")
+    return np.asarray(indices)

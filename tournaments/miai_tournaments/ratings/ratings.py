@@ -1,0 +1,249 @@
+"""Ratings of a tournament's players in Elo, with what they leave uncertain.
+
+    results = PairResults.from_games([("mcts", "random", 1.0), ("random", "mcts", 0.5)])
+    ratings = fit_ratings(results)
+    ratings.elo, ratings.standard_errors, ratings.superiority()
+
+All players, the first player's advantage and the frequency of draws are fitted jointly; see
+`ratings_model` for the likelihood and docs/ratings.md for what may be concluded. Elo differences
+are odds of winning to losing: 400 points are ten to one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from miai.errors import ConfigError, near_matches
+from miai_tournaments.ratings import newton
+from miai_tournaments.ratings.model import Floats, Posterior, outcomes
+from miai_tournaments.ratings.pair_results import Game, PairResults
+
+ELO: Final = 400 / math.log(10)
+"""Elo points in a natural logarithm of odds."""
+
+Z95: Final = 1.959963984540054
+"""Standard errors to either side of a 95 % interval."""
+
+PRIOR_GAMES: Final = 1.0
+"""Games of the default prior: a spread of 546 Elo (standard deviation) about the average."""
+
+PRIOR_RANGE: Final = (1e-3, 1e3)
+
+_LARGEST_ANCHOR: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number with its standard error and 95 % interval, in the unit of the number."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+    @classmethod
+    def normal(cls, value: float, standard_error: float) -> Estimate:
+        """Return the estimate whose interval is 1.96 standard errors to either side."""
+        margin = Z95 * standard_error
+        return cls(
+            value=value, standard_error=standard_error, low=value - margin, high=value + margin
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratings:
+    """Fitted ratings; everything is finite whatever the results were.
+
+    Attributes:
+      players: names, K of them, in the order of the arrays.
+      elo: ``(K,)`` ratings.
+      covariance: ``(K, K)`` of the ratings, Elo squared.
+      games, points: ``(K,)`` of each player.
+      anchor, anchor_elo: who is held at which rating; without anchor the mean is held at it.
+      prior_games: weight of the prior.
+      first_player_advantage: Elo that moving first is worth; None where it was not fitted.
+      draw_probability: of a game between equals (advantage balanced); None without any draw.
+      log_nu: logarithm of Davidson's draw weight; -inf without any draw.
+      groups, one_sided: see `PairResults.groups` and `PairResults.one_sided`: where ratings do not
+        compare, and where the distance rests on the prior alone.
+      log_posterior: at the fit, up to a constant.
+      iterations: Newton steps taken.
+    """
+
+    players: tuple[str, ...]
+    elo: Floats
+    covariance: Floats
+    games: Floats
+    points: Floats
+    anchor: str | None
+    anchor_elo: float
+    prior_games: float
+    first_player_advantage: Estimate | None
+    draw_probability: Estimate | None
+    log_nu: float
+    groups: tuple[tuple[str, ...], ...]
+    one_sided: tuple[tuple[str, ...], ...]
+    log_posterior: float
+    iterations: int
+
+    @property
+    def standard_errors(self) -> Floats:
+        """``(K,)`` standard errors in Elo, relative to the anchor or the mean."""
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
+
+    def estimate(self, player: str) -> Estimate:
+        """Return a player's rating. Raises `KeyError` for an unknown name."""
+        index = self._index(player)
+        return Estimate.normal(float(self.elo[index]), float(self.standard_errors[index]))
+
+    def difference(self, player: str, other: str) -> Estimate:
+        """Return the rating of `player` minus that of `other`; uses their covariance."""
+        i, j = self._index(player), self._index(other)
+        error = float(self._difference_errors()[i, j])
+        return Estimate.normal(float(self.elo[i] - self.elo[j]), error)
+
+    def superiority(self) -> Floats:
+        """Return ``(K, K)`` probabilities that the player of the row is the stronger one.
+
+        By the normal approximation of the posterior; one half on the diagonal.
+        """
+        errors = self._difference_errors()
+        gaps = self.elo[:, None] - self.elo[None, :]
+        ratio = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
+        return np.asarray(_erfc(-ratio / math.sqrt(2)) / 2, dtype=np.float64)
+
+    def expected_score(self, first: str, second: str) -> float:
+        """Return the points that `first`, moving first, is expected to take from `second`."""
+        gap = float(self.elo[self._index(first)] - self.elo[self._index(second)])
+        advantage = self.first_player_advantage
+        x = np.array((gap + (advantage.value if advantage else 0.0)) / ELO)
+        win, draw, _ = outcomes(x, np.array(self.log_nu))
+        return float(win + draw / 2)
+
+    def ranking(self) -> list[int]:
+        """Return indices of the players, best first; those without games last, ties by name."""
+        keys = [
+            (not n, -e, name) for n, e, name in zip(self.games, self.elo, self.players, strict=True)
+        ]
+        return sorted(range(len(keys)), key=keys.__getitem__)
+
+    def _difference_errors(self) -> Floats:
+        variance = np.diagonal(self.covariance)
+        squared = variance[:, None] + variance[None, :] - 2 * self.covariance
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+    def _index(self, player: str) -> int:
+        try:
+            return self.players.index(player)
+        except ValueError:
+            raise KeyError(f"no player '{player}'. {near_matches(player, self.players)}") from None
+
+
+def fit_ratings(
+    results: PairResults | Iterable[Game],
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+    first_player_advantage: bool = True,
+    players: Sequence[str] = (),
+) -> Ratings:
+    """Return the ratings at the maximum of the posterior (MAP), with their covariance.
+
+    Args:
+      results: summed up, or games for `PairResults.from_games`.
+      anchor: a player whose rating is held at `anchor_elo`; None holds the mean at it.
+      prior_games: weight of the prior, in games a player; see `ratings_model.Posterior`. It keeps
+        the ratings of perfect scores finite.
+      first_player_advantage: whether moving first is given a worth; without it that is zero.
+      players: names to rate besides those in games, for `PairResults.from_games`.
+
+    Raises:
+      ConfigError: the anchor is no player, or `anchor_elo` or `prior_games` is out of range.
+      ValueError: as `PairResults.from_games`.
+    """
+    if not isinstance(results, PairResults):
+        results = PairResults.from_games(results, players=players)
+    check_options(results.players, anchor, anchor_elo, prior_games)
+    drawn = bool(results.draws.any())
+    k = len(results.players)
+    posterior = Posterior(
+        results.batch(),
+        k,
+        prior_games=prior_games,
+        advantage=first_player_advantage,
+        draws=drawn,
+    )
+    fit = newton.maximise(posterior)
+    parameters = fit.parameters[0]
+    covariance = newton.covariance(fit.information)[0]
+    shift = gauge(results.players, anchor)
+    errors = np.sqrt(np.diagonal(covariance))
+    games, points = results.totals()
+    return Ratings(
+        players=results.players,
+        elo=ELO * (shift @ parameters[:k]) + anchor_elo,
+        covariance=ELO**2 * (shift @ covariance[:k, :k] @ shift.T),
+        games=games,
+        points=points,
+        anchor=anchor,
+        anchor_elo=anchor_elo,
+        prior_games=prior_games,
+        first_player_advantage=(
+            Estimate.normal(ELO * float(parameters[k]), ELO * float(errors[k]))
+            if first_player_advantage
+            else None
+        ),
+        draw_probability=_draws(float(parameters[-1]), float(errors[-1])) if drawn else None,
+        log_nu=float(parameters[-1]) if drawn else -math.inf,
+        groups=results.groups(),
+        one_sided=results.one_sided(parameters[:k]),
+        log_posterior=float(fit.log_posterior[0]),
+        iterations=fit.iterations,
+    )
+
+
+def check_options(
+    players: Sequence[str], anchor: str | None, anchor_elo: float, prior_games: float
+) -> None:
+    """Raise `ConfigError` where an option of a fit is out of range."""
+    if anchor is not None and anchor not in players:
+        raise ConfigError(f"anchor: no player '{anchor}'. {near_matches(anchor, players)}")
+    if not abs(anchor_elo) <= _LARGEST_ANCHOR:
+        raise ConfigError(
+            f"anchor_elo is {anchor_elo}; give a rating within {_LARGEST_ANCHOR:.0f} of zero"
+        )
+    low, high = PRIOR_RANGE
+    if not low <= prior_games <= high:
+        raise ConfigError(
+            f"prior_games is {prior_games}; give a number of games from {low:g} to {high:g}: "
+            "without a prior a perfect score has no finite rating"
+        )
+
+
+def gauge(players: Sequence[str], anchor: str | None) -> Floats:
+    """Return the matrix ``(K, K)`` that makes strengths relative to the anchor or their mean."""
+    k = len(players)
+    reference = np.zeros((k, k))
+    if anchor is None:
+        reference += 1 / max(k, 1)
+    else:
+        reference[:, players.index(anchor)] = 1.0
+    return np.asarray(np.eye(k) - reference)
+
+
+def _draws(log_nu: float, error: float) -> Estimate:
+    """Return the probability of a draw between equals, its interval by that of log nu."""
+    low, value, high = (
+        float(outcomes(np.zeros(()), np.array(log_nu + sign * Z95 * error))[1])
+        for sign in (-1.0, 0.0, 1.0)
+    )
+    return Estimate(value=value, standard_error=value * (1 - value) * error, low=low, high=high)
+
+
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])

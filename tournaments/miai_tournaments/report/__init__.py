@@ -1,0 +1,1 @@
+"""Standings, tables and crosstables of the games played."""

@@ -1,0 +1,289 @@
+"""The report of a tournament: standings and ratings as JSON, plain text or on a terminal.
+
+    with Store.read(folder) as store:
+        print(build_report(store).to_text())
+
+docs/report.md describes the JSON.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from miai.game import Json
+from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
+from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
+from miai_tournaments.report.standings import (
+    Standings,
+    Tally,
+    count_games,
+    outcome,
+)
+from miai_tournaments.store.store import GameRow, RunInfo, Store
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SCHEMA: Final = "miai.report/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Report:
+    """A tournament's report.
+
+    Attributes:
+      info: what holds for the whole run; None where only games were given.
+      standings: the games, counted.
+      ratings: of the players.
+      bootstrap: of the ratings, where it was asked for.
+      superiority: whether the matrices between players are part of the report.
+    """
+
+    info: RunInfo | None
+    standings: Standings
+    ratings: Ratings
+    bootstrap: Bootstrap | None = None
+    superiority: bool = False
+
+    def ranking(self) -> list[str]:
+        """Return the players' names, best first."""
+        return [self.ratings.players[i] for i in self.ratings.ranking()]
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the report as plain data of schema `SCHEMA`; numbers are finite or null."""
+        names = self.ranking()
+        document: dict[str, Any] = {
+            "schema": SCHEMA,
+            "tournament": _tournament(self.info, self.standings),
+            "games": _games(self.standings),
+            "model": _model(self.ratings),
+            "players": [self._player(rank, name) for rank, name in enumerate(names, start=1)],
+            "crosstable": [
+                {"player": a, "opponent": b, **_tally(self.standings.against(a, b))}
+                for a in names
+                for b in names
+                if self.standings.against(a, b).games
+            ],
+            "forfeits": [_forfeit(row) for row in self.standings.forfeits],
+            "voids": [
+                {"game_id": row.game_id, "attempts": row.void_count, "reason": row.void_reason}
+                for row in self.standings.voids
+            ],
+        }
+        if self.superiority:
+            document["matrices"] = self._matrices()
+        if self.bootstrap is not None:
+            document["bootstrap"] = self._bootstrap(self.bootstrap)
+        plain: dict[str, Json] = _plain(document)
+        return plain
+
+    def to_text(self, width: int = 80) -> str:
+        """Return the report as plain text in lines of at most `width` cells."""
+        from miai_tournaments.report.layout import to_text
+        from miai_tournaments.report.tables import report_blocks
+
+        return to_text(report_blocks(self, width), width)
+
+    def render(self, width: int = 80) -> RenderableType:
+        """Return the report for rich to print on a console of `width` cells."""
+        from miai_tournaments.report.layout import to_rich
+        from miai_tournaments.report.tables import report_blocks
+
+        return to_rich(report_blocks(self, width), width)
+
+    def _player(self, rank: int, name: str) -> dict[str, Any]:
+        standing = self.standings.players[name]
+        return {
+            "rank": rank,
+            "name": name,
+            **_estimate(self.ratings.estimate(name), "elo"),
+            **_tally(standing.total),
+            "as_first": _tally(standing.as_first),
+            "as_second": _tally(standing.as_second),
+            "seconds_per_move": standing.seconds.value,
+            "cpu_seconds_per_move": standing.cpu_seconds.value,
+            "mean_return": standing.returns.value,
+            "terminations": {
+                key: _tally(standing.endings[key]) for key in sorted(standing.endings)
+            },
+        }
+
+    def _matrices(self) -> dict[str, Any]:
+        order = self.ratings.ranking()
+        pick = [[(i, j) for j in order] for i in order]
+        superiority, covariance = self.ratings.superiority(), self.ratings.covariance
+        return {
+            "players": self.ranking(),
+            "superiority": [[float(superiority[cell]) for cell in row] for row in pick],
+            "covariance": [[float(covariance[cell]) for cell in row] for row in pick],
+        }
+
+    def _bootstrap(self, bootstrap: Bootstrap) -> dict[str, Any]:
+        intervals, errors = bootstrap.intervals(), bootstrap.standard_errors
+        return {
+            "replicates": len(bootstrap.elo),
+            "seed": bootstrap.seed,
+            "players": [
+                {
+                    "name": bootstrap.players[i],
+                    "standard_error": float(errors[i]),
+                    "low": float(intervals[i, 0]),
+                    "high": float(intervals[i, 1]),
+                }
+                for i in (bootstrap.players.index(name) for name in self.ranking())
+            ],
+        }
+
+
+def build_report(
+    source: Store | Iterable[GameRow],
+    *,
+    info: RunInfo | None = None,
+    players: Sequence[str] = (),
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+    superiority: bool = False,
+    bootstrap: int = 0,
+    bootstrap_seed: int = 0,
+) -> Report:
+    """Return the report of a tournament as it stands.
+
+    Args:
+      source: a store, or games of any status.
+      info, players: what a store would know, where games are given.
+      anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
+      superiority: whether to report the probability, for every two players, that the one is
+        stronger than the other, and the covariance of the ratings.
+      bootstrap: replicates of the pair bootstrap; 0 for none.
+      bootstrap_seed: what they are drawn from.
+
+    Raises:
+      ConfigError: the anchor is no player, or a number is out of range.
+      StoreError: the store cannot be read, or a game is not one of two players.
+    """
+    if isinstance(source, Store):
+        info, players = source.info(), [player.name for player in source.players()]
+    rows = source.games() if isinstance(source, Store) else list(source)
+    standings = count_games(rows, players=players)
+    names = tuple(standings.players)
+    ratings = fit_ratings(
+        standings.results(),
+        players=names,
+        anchor=anchor,
+        anchor_elo=anchor_elo,
+        prior_games=prior_games,
+    )
+    resampled = None
+    if bootstrap:
+        resampled = bootstrap_ratings(
+            _paired(rows),
+            players=names,
+            replicates=bootstrap,
+            seed=bootstrap_seed,
+            anchor=anchor,
+            anchor_elo=anchor_elo,
+            prior_games=prior_games,
+        )
+    return Report(
+        info=info,
+        standings=standings,
+        ratings=ratings,
+        bootstrap=resampled,
+        superiority=superiority,
+    )
+
+
+def _paired(rows: Iterable[GameRow]) -> Iterator[PairedGame]:
+    for row in rows:
+        if row.status == "done":
+            yield row.pair_id, row.players[0], row.players[1], (outcome(row) + 1) / 2
+
+
+def _tournament(info: RunInfo | None, standings: Standings) -> dict[str, Any]:
+    started = standings.started or (None, None)
+    return {
+        "name": info.name if info else None,
+        "game": info.game if info else None,
+        "game_version": info.game_version if info else None,
+        "game_parameters": info.game_parameters if info else {},
+        "time_control": info.time_control if info else {},
+        "move_limit": info.move_limit if info else None,
+        "rounds": info.rounds if info else None,
+        "seed": info.seed if info else None,
+        "created": info.created or None if info else None,
+        "first_game": started[0],
+        "last_game": started[-1],
+        "versions": standings.versions,
+    }
+
+
+def _games(standings: Standings) -> dict[str, Any]:
+    statuses = standings.statuses
+    return {
+        "scheduled": sum(statuses.values()),
+        "done": statuses.get("done", 0),
+        "running": statuses.get("running", 0),
+        "pending": statuses.get("pending", 0),
+        "void": statuses.get("void", 0),
+        "void_attempts": standings.void_attempts,
+        "mean_moves": standings.lengths.value,
+        "first_player": _tally(standings.first_player),
+    }
+
+
+def _model(ratings: Ratings) -> dict[str, Any]:
+    advantage, draws = ratings.first_player_advantage, ratings.draw_probability
+    return {
+        "name": "davidson",
+        "prior_games": ratings.prior_games,
+        "anchor": ratings.anchor,
+        "anchor_elo": ratings.anchor_elo,
+        "first_player_advantage": _estimate(advantage, "elo") if advantage else None,
+        "draw_probability": _estimate(draws, "value") if draws else None,
+        "groups": ratings.groups,
+        "one_sided": ratings.one_sided,
+    }
+
+
+def _estimate(estimate: Estimate, key: str) -> dict[str, float]:
+    return {
+        key: estimate.value,
+        "standard_error": estimate.standard_error,
+        "low": estimate.low,
+        "high": estimate.high,
+    }
+
+
+def _tally(tally: Tally) -> dict[str, Any]:
+    return {
+        "games": tally.games,
+        "wins": tally.wins,
+        "draws": tally.draws,
+        "losses": tally.losses,
+        "score": tally.score,
+    }
+
+
+def _forfeit(row: GameRow) -> dict[str, Any]:
+    loser = row.players[row.loser] if row.loser is not None else None
+    return {
+        "game_id": row.game_id,
+        "player": loser,
+        "termination": row.termination,
+        "detail": row.detail,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy for JSON: tuples as lists, numbers that are not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

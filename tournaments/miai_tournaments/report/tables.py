@@ -1,0 +1,236 @@
+"""The tables of a report: from counted games and ratings to rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from miai_tournaments.report import cells
+from miai_tournaments.report.crosstables import crosstable, superiority_table, wins_draws_losses
+from miai_tournaments.report.layout import Block, Column, Paragraph, Table, printable
+from miai_tournaments.report.standings import Tally
+from miai_tournaments.store.store import GameRow
+
+if TYPE_CHECKING:
+    from miai_tournaments.report.report import Report
+
+LINE_WIDTH = 160
+"""Most cells of a line with texts of foreign origin."""
+
+_MOST_FORFEITS = 10
+
+
+def report_blocks(report: Report, width: int) -> list[Block]:
+    """Return all of a report, for a width in cells."""
+    if not report.standings.players:
+        return [heading(report), Paragraph(("No games yet.",))]
+    blocks: list[Block] = [heading(report), ratings_table(report), remarks(report)]
+    blocks += crosstable(report, width)
+    blocks += wins_draws_losses(report, width)
+    if report.superiority:
+        blocks += superiority_table(report, width)
+    if report.standings.first_player.games:
+        blocks += [colour_table(report), endings_table(report, width)]
+    if report.standings.forfeits:
+        blocks.append(forfeits(report))
+    return blocks
+
+
+def heading(report: Report) -> Paragraph:
+    """Return what was played, how much of it is done, and with which versions."""
+    info, standings = report.info, report.standings
+    progress = _progress(report)
+    if info is None:
+        return Paragraph((progress,))
+    if info.created:
+        progress += f"; begun {cells.minute(info.created)}"
+    lines = [_game_line(info.game, info.game_version, info.game_parameters), progress]
+    if standings.versions:
+        told = (f"{name} {' and '.join(met)}" for name, met in standings.versions.items())
+        lines.append(printable(", ".join(told), LINE_WIDTH))
+    return Paragraph(tuple(lines), title=printable(info.name, LINE_WIDTH))
+
+
+def ratings_table(report: Report) -> Table:
+    """Return the players by rating, with their totals."""
+    short = _short_moves(report)
+    columns = [
+        Column("Elo", style="bold"),
+        Column("\N{PLUS-MINUS SIGN}"),
+        Column("score"),
+        Column("W", drop=1),
+        Column("D", drop=1),
+        Column("L", drop=1),
+        Column("games", drop=3),
+        Column("ms/move" if short else "s/move", drop=4),
+        Column("cpu ms" if short else "cpu s", drop=5),
+    ]
+    rows = []
+    for rank, name in cells.ranked(report):
+        standing, total = report.standings.players[name], report.standings.players[name].total
+        row = [*_rating_cells(report, name), cells.percent(total.score)]
+        row += [str(n) for n in (total.wins, total.draws, total.losses, total.games)]
+        row += [_time(mean.value, short) for mean in (standing.seconds, standing.cpu_seconds)]
+        rows.append((rank, name, row))
+    _add_returns(report, columns, rows)
+    _add_bootstrap(report, columns, rows)
+    return cells.player_table(_ratings_title(report), columns, rows)
+
+
+def remarks(report: Report) -> Paragraph:
+    """Return what holds for all games, and what the ratings do not tell."""
+    standings, ratings = report.standings, report.ratings
+    first, lines = standings.first_player, []
+    if first.games:
+        worth = ratings.first_player_advantage
+        scored = f"{cells.percent(first.score)} ({cells.wins_draws_losses(first)})"
+        elo = f" and is worth {cells.plus_minus(worth)} Elo" if worth else ""
+        lines.append(f"Moving first scored {scored}{elo}.")
+    if ratings.draw_probability:
+        draws, share = ratings.draw_probability, first.draws / first.games
+        between = " to ".join(map(cells.percent, (draws.low, draws.high)))
+        lines.append(
+            f"{cells.counted(first.draws, 'game')} drawn ({cells.percent(share)}); between equals "
+            f"{cells.percent(draws.value)} would be, 95% interval {between}."
+        )
+    if standings.lengths.value is not None:
+        lines.append(f"Mean length {standings.lengths.value:.1f} moves.")
+    if len(ratings.groups) > 1 and first.games:
+        lines.append(
+            "No games link these groups, so ratings compare within each only: "
+            f"{cells.groups(ratings.groups)}."
+        )
+    if ratings.one_sided:
+        lines.append(
+            "Between these groups all points went one way, so that their distance rests on the "
+            f"prior: {cells.groups(ratings.one_sided)}."
+        )
+    return Paragraph(tuple(lines))
+
+
+def colour_table(report: Report) -> Table:
+    """Return each player's results by who moved first."""
+    score = Column("score", drop=1)
+    rows = []
+    for rank, name in cells.ranked(report):
+        standing = report.standings.players[name]
+        row = []
+        for side in (standing.as_first, standing.as_second):
+            row += [cells.wins_draws_losses(side), cells.percent(side.score)]
+        rows.append((rank, name, row))
+    title = "By colour: W-D-L and score when moving first and second"
+    return cells.player_table(title, [Column("first"), score, Column("second"), score], rows)
+
+
+def endings_table(report: Report, width: int) -> Table:
+    """Return each player's results by termination; the rarest share a column where need be."""
+    kinds: dict[str, int] = {}
+    for standing in report.standings.players.values():
+        for kind, tally in standing.endings.items():
+            kinds[kind] = kinds.get(kind, 0) + tally.games
+    common = sorted(kinds, key=lambda kind: (-kinds[kind], kind))
+    shown = len(common)
+    while not (table := _endings(report, common[:shown], common[shown:])).fits(width) and shown:
+        shown -= 1
+    return table
+
+
+def forfeits(report: Report) -> Paragraph:
+    """Return the games that were lost by an agent's fault, the first of them named."""
+    rows = report.standings.forfeits
+    lines = [_forfeit_line(row) for row in rows[:_MOST_FORFEITS]]
+    if len(rows) > _MOST_FORFEITS:
+        lines.append(f"and {len(rows) - _MOST_FORFEITS} more; the JSON report has all of them")
+    return Paragraph(tuple(lines), title=f"Forfeits: {len(rows)}")
+
+
+def _progress(report: Report) -> str:
+    statuses, attempts = report.standings.statuses, report.standings.void_attempts
+    parts = [f"{statuses.get('done', 0)} of {sum(statuses.values())} games done"]
+    if statuses.get("running"):
+        parts.append(f"{statuses['running']} running")
+    if waiting := statuses.get("pending", 0) + statuses.get("void", 0):
+        parts.append(f"{waiting} pending")
+    if attempts:
+        parts.append(cells.counted(attempts, "void attempt"))
+    return "; ".join(parts)
+
+
+def _game_line(game: str, version: int, parameters: Mapping[str, Any]) -> str:
+    told = ", ".join(
+        f"{key} {value}" for key, value in parameters.items() if value not in (None, [], {})
+    )
+    line = f"{game} (version {version}){': ' if told else ''}{told}"
+    return printable(line, LINE_WIDTH)
+
+
+def _ratings_title(report: Report) -> str:
+    ratings = report.ratings
+    held = "mean" if ratings.anchor is None else f"{cells.player_name(ratings.anchor)} held at"
+    return f"Ratings: Elo with 95% intervals, {held} {ratings.anchor_elo:g}"
+
+
+def _rating_cells(report: Report, name: str) -> tuple[str, str]:
+    if not report.standings.players[name].total.games:
+        return cells.NONE, cells.NONE
+    estimate = report.ratings.estimate(name)
+    return cells.signed(estimate.value), f"{estimate.high - estimate.value:.0f}"
+
+
+def _short_moves(report: Report) -> bool:
+    means = (standing.seconds.value or 0.0 for standing in report.standings.players.values())
+    return max(means, default=0.0) < 0.1
+
+
+def _time(seconds: float | None, short: bool) -> str:
+    if seconds is None:
+        return cells.NONE
+    if short:
+        return f"{1000 * seconds:.2f}"
+    return f"{seconds:.3f}" if seconds < 10 else f"{seconds:.1f}"
+
+
+def _add_returns(
+    report: Report, columns: list[Column], rows: Sequence[tuple[int, str, list[str]]]
+) -> None:
+    """Add mean returns where they tell more than wins and losses."""
+    if not report.standings.stakes:
+        return
+    columns.append(Column("return", drop=2))
+    for _, name, row in rows:
+        mean = report.standings.players[name].returns.value
+        row.append(cells.NONE if mean is None else f"{mean:+.3f}")
+
+
+def _add_bootstrap(
+    report: Report, columns: list[Column], rows: Sequence[tuple[int, str, list[str]]]
+) -> None:
+    if report.bootstrap is None:
+        return
+    columns.append(Column("bootstrap"))
+    intervals = report.bootstrap.intervals()
+    for _, name, row in rows:
+        low, high = intervals[report.bootstrap.players.index(name)]
+        row.append(f"{cells.signed(low)} to {cells.signed(high)}")
+
+
+def _endings(report: Report, shown: Sequence[str], merged: Sequence[str]) -> Table:
+    headers = [printable(kind, cells.NAME_WIDTH) for kind in shown] + ["other"] * bool(merged)
+    rows = []
+    for rank, name in cells.ranked(report):
+        endings = report.standings.players[name].endings
+        tallies = [endings.get(kind, Tally()) for kind in shown]
+        if merged:
+            tallies.append(sum((endings.get(kind, Tally()) for kind in merged), Tally()))
+        rows.append((rank, name, [cells.wins_draws_losses(tally) for tally in tallies]))
+    columns = [Column(header) for header in headers]
+    return cells.player_table("How games ended, W-D-L", columns, rows)
+
+
+def _forfeit_line(row: GameRow) -> str:
+    detail = f": {row.detail}" if row.detail else ""
+    if row.loser is None:
+        return printable(f"{row.game_id}: {row.termination}{detail}", LINE_WIDTH)
+    loser, winner = (cells.player_name(row.players[i]) for i in (row.loser, 1 - row.loser))
+    lost = f"{row.game_id}: {loser} lost to {winner} by {row.termination}{detail}"
+    return printable(lost, LINE_WIDTH)

@@ -1,0 +1,1 @@
+"""How a run goes: schedule, games, verdicts, signals, the sitting from start to end."""

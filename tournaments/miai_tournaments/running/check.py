@@ -1,0 +1,73 @@
+"""``miai tournament check``: does every player start, and play?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from miai.errors import AgentUnavailableError, ConfigError, MiaiError
+from miai.match import play_game
+from miai.process import AgentProcess
+from miai.record import Termination
+from miai_tournaments.config.load import Tournament
+from miai_tournaments.store.store import PlayerRow
+
+PLIES = 4
+"""Plies of the game that a player plays against itself: two moves on each side."""
+
+_GOOD = (Termination.TERMINAL, Termination.MOVE_LIMIT, Termination.RESIGNATION)
+
+
+def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> None:
+    """Start every player and let it play two moves on each side, against itself.
+
+    Raises:
+      ConfigError: something is wrong; every player's problem is told.
+    """
+    problems = []
+    for number, player in enumerate(tournament.players):
+        began = time.monotonic()
+        problem = _problem(tournament, player)
+        if problem is None:
+            show(f"{player.name}: plays ({time.monotonic() - began:.1f} s)")
+        else:
+            problems.append(f"{tournament.source}: players[{number}] ({player.name}): {problem}")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    games = tournament.config.game_count()
+    show(f"{tournament.source}: {len(tournament.players)} players, {games} games, all is well")
+
+
+def _problem(tournament: Tournament, player: PlayerRow) -> str | None:
+    """Return what is wrong with a player; None when nothing is."""
+    section = tournament.config.limits
+    seats = [
+        AgentProcess(
+            tournament.game.info.name,
+            tournament.game_given(),
+            player.agent,
+            player.given,
+            name=player.name,
+            limits=section.limits(),
+            start_timeout=section.start_timeout,
+        )
+        for _ in range(2)
+    ]
+    try:
+        for seat in seats:
+            seat.start()
+        record = play_game(
+            tournament.game,
+            seats,
+            seed=tournament.config.tournament.seed,
+            time_control=tournament.config.time.control(),
+            move_limit=PLIES,
+        )
+    except AgentUnavailableError as error:
+        return str(error)
+    except MiaiError as error:
+        return f"the game failed: {error}"
+    finally:
+        for seat in seats:
+            seat.kill()
+    return None if record.termination in _GOOD else f"{record.termination}: {record.detail}"

@@ -1,0 +1,275 @@
+"""One sitting of a tournament: begin, extend or resume it, and play until it ends."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from miai.api import load_game
+from miai.errors import StoreError
+from miai.game import Game
+from miai_tournaments.config.compare import refuse_other_config, resolve
+from miai_tournaments.config.load import Tournament
+from miai_tournaments.config.schema import TournamentConfig
+from miai_tournaments.executors.executor import Executor, make_executor
+from miai_tournaments.executors.jobs import Setup
+from miai_tournaments.executors.table import UNNAMED
+from miai_tournaments.live.progress import Reporter, one_line
+from miai_tournaments.running.runner import Ending, Runner, start_players
+from miai_tournaments.running.schedule import round_robin
+from miai_tournaments.running.signals import Stopped, StopSignals
+from miai_tournaments.store.export import RecordFiles, record_format
+from miai_tournaments.store.folder import LOGS, RunLock, locked, refuse_foreign
+from miai_tournaments.store.store import FILE_NAME, PlayerRow, RunInfo, ScheduledGame, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How one sitting plays; none of it changes a result.
+
+    Attributes:
+      executor, workers, records: instead of those of the config's ``[run]``; None keeps them.
+      make_reporter: makes what shows the progress, from a title.
+    """
+
+    make_reporter: Callable[[str], Reporter]
+    executor: str | None = None
+    workers: int | None = None
+    records: tuple[str, ...] | None = None
+
+
+def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
+    """Begin a tournament in a folder, or extend and continue the one that is there.
+
+    Every player is started before anything is written.
+
+    Raises:
+      MiaiError: the folder holds something else, is in use or holds a run of another config; or
+        a player cannot be started.
+    """
+    refuse_foreign(folder)
+    sitting = _Sitting(tournament.config, tournament.game, tournament.players, folder, options)
+    if (folder / FILE_NAME).exists():
+        return sitting.play_on(tournament)
+    return sitting.play_anew(tournament)
+
+
+def resume(folder: Path, options: Options) -> Ending:
+    """Continue the tournament of a folder.
+
+    Raises:
+      MiaiError: there is none, it is in use, its game has changed, or a player cannot be started.
+    """
+    with Store.read(folder) as store:
+        info, players = store.info(), store.players()
+    config = _stored_config(info, folder)
+    game = load_game(config.game.name, **config.game.parameters)
+    return _Sitting(config, game, players, folder, options).play_on(None)
+
+
+class _Sitting:
+    """What a run and a resumed run have in common."""
+
+    def __init__(
+        self,
+        config: TournamentConfig,
+        game: Game,
+        players: Sequence[PlayerRow],
+        folder: Path,
+        options: Options,
+    ) -> None:
+        section = config.run
+        formats = section.records if options.records is None else options.records
+        self.config, self.game, self.players, self.folder = config, game, players, folder
+        self.files = RecordFiles(folder, [record_format(name, game.info) for name in formats])
+        self.make_reporter = options.make_reporter
+        self.executor_name = options.executor or section.executor
+        self.workers = options.workers or section.worker_count()
+        self.signals = StopSignals(section.grace)
+        self.lock: RunLock | None = None
+        self.reporter: Reporter | None = None
+
+    def play_anew(self, tournament: Tournament) -> Ending:
+        """Begin a run in a folder that holds none."""
+        with self._stoppable() as stack:
+            executor = self._start(stack, self.config.game_count())
+            self.lock = stack.enter_context(locked(self.folder))
+            store = stack.enter_context(_create(tournament, self.folder))
+            return self._play(store, executor)
+        return self._stopped()
+
+    def play_on(self, tournament: Tournament | None) -> Ending:
+        """Play what is left in the folder's store, extended to a config that allows for it."""
+        with Store.read(self.folder):
+            pass  # what is no store is refused before a lock is written beside it
+        with self._stoppable() as stack:
+            self.lock = stack.enter_context(locked(self.folder))
+            store = stack.enter_context(Store.open(self.folder))
+            _refuse_other_version(store, self.game)
+            games = []
+            if tournament is not None:
+                refuse_other_config(store, tournament)
+                games = _added(store, tournament)
+            left = len(store.unfinished()) + len(games)
+            if left == 0:
+                self.files.complete(store)
+                return Ending("complete")
+            executor = self._start(stack, left)
+            if tournament is not None and games:
+                info = replace(_info(tournament), created=store.info().created)
+                store.extend(info, tournament.players, games)
+            return self._play(store, executor)
+        return self._stopped()
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[ExitStack]:
+        """Give a stack; a signal to end at once winds it up and ends the block."""
+        with suppress(Stopped), self.signals, ExitStack() as stack:
+            yield stack
+
+    def _stopped(self) -> Ending:
+        return Ending("stopped", self.signals.asked() or "stopped")
+
+    def _start(self, stack: ExitStack, games: int) -> Executor:
+        """Return an executor that has started every player once."""
+        executor = stack.enter_context(
+            make_executor(
+                self.executor_name,
+                make_setup(self.config, self.game, self.players, self.folder),
+                workers=min(self.workers, games),
+                game_deadline=self.config.run.game_deadline,
+                on_output=self._show_output,
+            )
+        )
+        names = [player.name for player in self.players]
+        start_players(executor, names, stop_asked=self.signals.asked)
+        return executor
+
+    def _play(self, store: Store, executor: Executor) -> Ending:
+        store.release()
+        for left in (self.folder / LOGS).glob(f"{UNNAMED}*"):  # of workers that were killed
+            shutil.rmtree(left, ignore_errors=True)
+        self.files.complete(store)
+        done, counts = store.results(), store.counts()
+        reporter = self.reporter = self.make_reporter(self._title())
+        try:
+            reporter.begin(done=done, total=sum(counts.values()))
+            runner = Runner(
+                store,
+                executor,
+                reporter=reporter,
+                stop_asked=self._stop_asked,
+                files=self.files,
+            )
+            ending = runner.run()
+            self.signals.finish()
+        finally:
+            self.reporter = None
+            reporter.close()
+        return ending
+
+    def _title(self) -> str:
+        count = self.workers if self.executor_name == "processes" else 0
+        workers = f"{count} worker{'s' * (count != 1)}" if count else "serial"
+        return (
+            f"{self.config.tournament.name}: {self.game.info.name}, {len(self.players)} players, "
+            f"{self.config.tournament.rounds} rounds, {workers}"
+        )
+
+    def _stop_asked(self) -> str | None:
+        if (reason := self.signals.asked()) is not None:
+            return reason
+        asked = self.lock is not None and self.lock.stop_asked()
+        return "stopped by `miai tournament stop`" if asked else None
+
+    def _show_output(self, line: str) -> None:
+        """Show what a worker printed: a warning of a plugin, say."""
+        text = f"worker: {one_line(line)}"
+        if self.reporter is None:
+            print(text, file=sys.stderr)
+        else:
+            self.reporter.note(text)
+
+
+def make_setup(
+    config: TournamentConfig, game: Game, players: Iterable[PlayerRow], folder: Path
+) -> Setup:
+    """Return what the workers are told of a run."""
+    return Setup(
+        game=game.info.name,
+        game_parameters=game.parameters.model_dump(mode="json", exclude_unset=True),
+        agents={player.name: (player.agent, player.given) for player in players},
+        time_control=asdict(config.time.control()),
+        move_limit=config.tournament.move_limit,
+        limits=asdict(config.limits.limits()),
+        start_timeout=config.limits.start_timeout,
+        warm_agents=config.run.warm_agents,
+        logs=str((folder / LOGS).absolute()),
+    )
+
+
+def _stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
+    try:
+        return TournamentConfig.model_validate(info.resolved["config"])
+    except (KeyError, ValidationError) as error:
+        raise StoreError(
+            f"{folder / FILE_NAME}: its config is not understood by this version of miai; use the "
+            f"version that began the run ({error})"
+        ) from error
+
+
+def _create(tournament: Tournament, folder: Path) -> Store:
+    info = replace(_info(tournament), created=datetime.now(UTC).isoformat(timespec="seconds"))
+    return Store.create(folder, info, tournament.players, _schedule(tournament))
+
+
+def _schedule(tournament: Tournament) -> Iterator[ScheduledGame]:
+    section = tournament.config.tournament
+    return round_robin(
+        tournament.players,
+        rounds=section.rounds,
+        seed=section.seed,
+        openings=tournament.openings,
+    )
+
+
+def _added(store: Store, tournament: Tournament) -> list[ScheduledGame]:
+    """Return the games of the tournament that the store does not have."""
+    known = {row.game_id for row in store.games()}
+    if len(known) == tournament.config.game_count():
+        return []
+    return [game for game in _schedule(tournament) if game.game_id not in known]
+
+
+def _info(tournament: Tournament) -> RunInfo:
+    config, section = tournament.config, tournament.config.tournament
+    return RunInfo(
+        name=section.name,
+        seed=section.seed,
+        rounds=section.rounds,
+        game=tournament.game.info.name,
+        game_version=tournament.game.info.version,
+        game_parameters=tournament.game_parameters(),
+        time_control=asdict(config.time.control()),
+        move_limit=section.move_limit,
+        resolved={"config": config.model_dump(mode="json"), "results": resolve(tournament)},
+        config_text=tournament.text,
+        config_path=tournament.source,
+    )
+
+
+def _refuse_other_version(store: Store, game: Game) -> None:
+    info = store.info()
+    if info.game != game.info.name or info.game_version != game.info.version:
+        raise StoreError(
+            f"{store.folder}: was begun with {info.game} version {info.game_version}, installed "
+            f"is {game.info.name} version {game.info.version}: their results do not belong in one "
+            "table; finish with the old version or begin a new run"
+        )

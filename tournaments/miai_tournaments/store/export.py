@@ -1,0 +1,66 @@
+"""Records as files: one for each finished game, in any format that a plugin brings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from miai.errors import StoreError
+from miai.game import GameInfo
+from miai.plugins.loader import registry
+from miai.record import GameRecord, RecordFormat
+from miai_tournaments.store.store import Store
+
+
+def record_format(name: str, info: GameInfo) -> RecordFormat:
+    """Return the record format of that name for a game. Raises `UnknownComponentError`."""
+    component = registry().get("record-format", name, game=info.name)
+    built: RecordFormat = component.build(values={})
+    return built
+
+
+class RecordFiles:
+    """Writes records to ``records/`` in a tournament's folder.
+
+    The store stays the source of truth: files that are missing are written again by `complete`.
+    """
+
+    def __init__(self, folder: Path, formats: Iterable[RecordFormat]) -> None:
+        self.folder = folder / "records"
+        self.formats = tuple(formats)
+
+    def write(self, game_id: str, record: str) -> None:
+        """Write one record, as JSON lines, in every format. Raises `StoreError`."""
+        if not self.formats:
+            return
+        parsed = GameRecord.from_json_lines(record)
+        for format_ in self.formats:
+            write_whole(self._path(game_id, format_), format_.write(parsed))
+
+    def complete(self, store: Store) -> None:
+        """Write the files of finished games that are missing. Raises `StoreError`."""
+        if not self.formats:
+            return
+        for row in store.results():
+            paths = [self._path(row.game_id, format_) for format_ in self.formats]
+            if not all(path.exists() for path in paths):
+                self.write(row.game_id, store.record(row.game_id))
+
+    def _path(self, game_id: str, format_: RecordFormat) -> Path:
+        return self.folder / f"{game_id}{format_.suffix}"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that it is there wholly or not at all.
+
+    Raises:
+      StoreError: it cannot be written.
+    """
+    draft = path.with_name(path.name + ".new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, path)  # noqa: PTH105 - as short
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,165 @@
+"""A tournament's folder: who runs it, and how it is asked to stop.
+
+Layout::
+
+    runs/NAME/
+      tournament.sqlite   the store, the source of truth
+      lock                held by the runner as long as it lives; names its process
+      stop                asks the runner that it names to end
+      logs/GAME/          what agents logged
+      records/            records as files, where the config asks for them
+      report.txt, report.json
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from miai.errors import StoreError
+from miai_tournaments.store.database import draft_names
+from miai_tournaments.store.store import FILE_NAME
+
+_ATTEMPTS = 4
+_PAUSE = 0.05
+_STOP_SECONDS = 0.25
+
+LOCK = "lock"
+STOP = "stop"
+LOGS = "logs"
+OWN = frozenset({*draft_names(FILE_NAME), LOCK, STOP, LOGS, "records"})
+"""What a run may leave in a folder before there is a store."""
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise `StoreError` when a folder holds other things and no store: nothing goes there."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise StoreError(f"{folder}: is a file; choose another folder with --out")
+        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be read: {error.strerror}") from error
+    if FILE_NAME not in names and names - OWN:
+        raise StoreError(
+            f"{folder}: holds other files ('{min(names - OWN)}') and no tournament; choose another "
+            "folder with --out"
+        )
+
+
+class RunLock:
+    """The right to run a tournament, held until the process ends, however it ends.
+
+    Attributes:
+      folder: the tournament's folder.
+      token: names this holder.
+    """
+
+    def __init__(self, folder: Path, descriptor: int) -> None:
+        self.folder = folder
+        self.token = secrets.token_hex(8)
+        self._looked = 0.0
+        self._asked = False
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self.token}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+
+    def stop_asked(self) -> bool:
+        """Return whether somebody asked this holder to stop, as of a moment ago."""
+        if time.monotonic() - self._looked >= _STOP_SECONDS:
+            self._looked = time.monotonic()
+            with contextlib.suppress(OSError, ValueError):
+                self._asked = (self.folder / STOP).read_text(encoding="utf-8") == self.token
+        return self._asked
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[RunLock]:
+    """Hold the lock of a folder, which is made if need be.
+
+    Raises:
+      StoreError: another process holds it, or the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
+    try:
+        _lock(descriptor, folder)
+        yield RunLock(folder, descriptor)
+        with contextlib.suppress(OSError):
+            (folder / STOP).unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    """Take the lock; a few times, since `runner_of` holds it for a moment."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if attempt < _ATTEMPTS - 1:
+                time.sleep(_PAUSE)
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot be locked: {error.strerror}") from error
+    raise StoreError(
+        f"{folder}: is being run by {_described(_holder(folder))}; watch it with `miai "
+        f"tournament status {folder}`, end it with `miai tournament stop {folder}`"
+    )
+
+
+def runner_of(folder: Path) -> str | None:
+    """Return who runs the tournament of a folder, in words; None when nobody does."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _described(_holder(folder))
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def ask_to_stop(folder: Path) -> str | None:
+    """Ask the runner of a folder to finish its games and end; return who that is.
+
+    Returns None when nobody runs it; then nothing is written.
+
+    Raises:
+      StoreError: the folder cannot be written.
+    """
+    runner = runner_of(folder)
+    if runner is None:
+        return None
+    try:
+        (folder / STOP).write_text(_holder(folder).get("token", ""), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
+    return runner
+
+
+def _holder(folder: Path) -> dict[str, str]:
+    try:
+        values = json.loads((folder / LOCK).read_bytes())
+        return {str(key): str(value) for key, value in values.items()}
+    except (OSError, ValueError, AttributeError):  # between taking the lock and writing the name
+        return {}
+
+
+def _described(holder: dict[str, str]) -> str:
+    if "pid" not in holder:
+        return "another process"
+    return f"process {holder['pid']} on {holder.get('host', 'this machine')}"

@@ -1,0 +1,296 @@
+"""The store of a tournament: an SQLite file with one row for each scheduled game.
+
+It is the source of truth. A row is written when the game is scheduled, with its identity, seed
+and opening; its result and its record are committed in one transaction. To resume is to read the
+rows that are not done. Only the runner writes; any process may read at the same time (WAL).
+
+Commits are not flushed to the disk one by one (``synchronous=NORMAL``): the death of a process
+loses nothing, a power failure at worst the last games, which are then played again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from miai.errors import StoreError
+from miai_tournaments.store import database
+from miai_tournaments.store.rows import (
+    GameResult,
+    GameRow,
+    PlayerRow,
+    RunInfo,
+    ScheduledGame,
+    Status,
+)
+
+__all__ = [
+    "FILE_NAME",
+    "GameResult",
+    "GameRow",
+    "PlayerRow",
+    "RunInfo",
+    "ScheduledGame",
+    "Status",
+    "Store",
+]
+
+FILE_NAME = "tournament.sqlite"
+
+SCHEMA = """
+CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE players (
+    name TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    given TEXT NOT NULL,
+    parameters TEXT NOT NULL
+);
+CREATE TABLE games (
+    game_id TEXT PRIMARY KEY,
+    pair_id TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    players TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    opening TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'done', 'void')),
+    returns TEXT NOT NULL DEFAULT '[]',
+    termination TEXT NOT NULL DEFAULT '',
+    loser INTEGER,
+    detail TEXT NOT NULL DEFAULT '',
+    moves INTEGER NOT NULL DEFAULT 0,
+    player_moves TEXT NOT NULL DEFAULT '[]',
+    seconds TEXT NOT NULL DEFAULT '[]',
+    cpu_seconds TEXT NOT NULL DEFAULT '[]',
+    wall_seconds REAL NOT NULL DEFAULT 0,
+    started TEXT NOT NULL DEFAULT '',
+    versions TEXT NOT NULL DEFAULT '{}',
+    void_count INTEGER NOT NULL DEFAULT 0,
+    void_reason TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX games_by_status ON games (status, round, pair_id, game_id);
+CREATE TABLE records (
+    game_id TEXT PRIMARY KEY REFERENCES games (game_id),
+    record TEXT NOT NULL
+);
+"""
+
+_SCHEDULED = ("game_id", "pair_id", "round", "players", "seed", "opening")
+_RESULT = tuple(GameResult.__dataclass_fields__)
+_COLUMNS = (*_SCHEDULED, "status", *_RESULT, "void_count", "void_reason")
+_TUPLES = {"players", "opening", "returns", "player_moves", "seconds", "cpu_seconds"}
+
+
+class Store:
+    """A tournament's store, made by `create`, `open` or `read`; a context manager.
+
+    Attributes:
+      folder: the tournament's folder.
+      path: the SQLite file in it.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.folder = path.parent
+        self._connection = connection
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        info: RunInfo,
+        players: Iterable[PlayerRow],
+        games: Iterable[ScheduledGame],
+    ) -> Store:
+        """Return the store of a new run, in a folder that is made if need be.
+
+        The file appears under its name when it is complete: a process that dies on the way leaves
+        nothing that looks like a store.
+
+        Raises:
+          StoreError: the folder cannot be written or holds a store already.
+        """
+        path = folder / FILE_NAME
+        with database.created(path, SCHEMA) as connection:
+            store = cls(path, connection)
+            store.extend(info, players, games)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Store:
+        """Return the store of a folder for reading and writing.
+
+        Raises:
+          StoreError: there is none, or it is corrupt, foreign or of another schema.
+        """
+        path = folder / FILE_NAME
+        return cls(path, database.connect(path, database.WRITE))
+
+    @classmethod
+    def read(cls, folder: Path) -> Store:
+        """Return the store of a folder for reading only. Raises as `open`."""
+        path = folder / FILE_NAME
+        return cls(path, database.connect(path, database.READ))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def info(self) -> RunInfo:
+        """Return what holds for the whole run."""
+        with self._explained():
+            rows = self._connection.execute("SELECT key, value FROM run")
+            return RunInfo(**{key: json.loads(value) for key, value in rows})
+
+    def players(self) -> list[PlayerRow]:
+        """Return the players in the order in which they were entered."""
+        query = "SELECT name, agent, given, parameters FROM players ORDER BY rowid"
+        with self._explained():
+            return [
+                PlayerRow(
+                    name=name,
+                    agent=agent,
+                    given=json.loads(given),
+                    parameters=json.loads(parameters),
+                )
+                for name, agent, given, parameters in self._connection.execute(query)
+            ]
+
+    def games(self) -> list[GameRow]:
+        """Return every scheduled game, by round and pair."""
+        return self._rows("")
+
+    def results(self) -> list[GameRow]:
+        """Return the games that are done, by round and pair."""
+        return self._rows("WHERE status = 'done'")
+
+    def unfinished(self) -> list[GameRow]:
+        """Return the games that are not done, by round and pair."""
+        return self._rows("WHERE status != 'done'")
+
+    def voided(self) -> list[GameRow]:
+        """Return the games of which an attempt was void, by round and pair."""
+        return self._rows("WHERE void_count > 0")
+
+    def counts(self) -> dict[Status, int]:
+        """Return the number of games of each status."""
+        counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
+        with self._explained():
+            counts.update(
+                self._connection.execute("SELECT status, count(*) FROM games GROUP BY status")
+            )
+        return counts
+
+    def record(self, game_id: str) -> str:
+        """Return the record of a finished game, as JSON lines. Raises `StoreError` without one."""
+        query = "SELECT record FROM records WHERE game_id = ?"
+        with self._explained():
+            row = self._connection.execute(query, (game_id,)).fetchone()
+        if row is None:
+            raise StoreError(f"{self.path}: no finished game '{game_id}'")
+        return str(row[0])
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def extend(
+        self, info: RunInfo, players: Iterable[PlayerRow], games: Iterable[ScheduledGame]
+    ) -> None:
+        """Add players and games, and replace what is told of the run. Present rows stay as is."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO run VALUES (?, ?)",
+                [(key, _json(getattr(info, key))) for key in RunInfo.__dataclass_fields__],
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO players VALUES (?, ?, ?, ?)",
+                [(p.name, p.agent, _json(p.given), _json(p.parameters)) for p in players],
+            )
+            connection.executemany(
+                f"INSERT OR IGNORE INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
+                "VALUES (?, ?, ?, ?, ?, ?, 'pending')",
+                [[_cell(getattr(game, name)) for name in _SCHEDULED] for game in games],
+            )
+
+    def mark_running(self, game_ids: Sequence[str]) -> None:
+        """Note that games were handed to a worker."""
+        self._set_status("running", "game_id = ?", [(game_id,) for game_id in game_ids])
+
+    def release(self) -> None:
+        """Note that no game is running: what was becomes pending again."""
+        self._set_status("pending", "status = 'running'", [()])
+
+    def finish(self, games: Iterable[tuple[str, GameResult, str]]) -> None:
+        """Commit results and records, ``(game_id, result, record)`` each, in one transaction."""
+        columns = ", ".join(f"{name} = ?" for name in _RESULT)
+        with self._transaction() as connection:
+            for game_id, result, record in games:
+                values = [_cell(getattr(result, name)) for name in _RESULT]
+                connection.execute(
+                    f"UPDATE games SET status = 'done', {columns} "  # noqa: S608 - own names
+                    "WHERE game_id = ? AND status != 'done'",
+                    (*values, game_id),
+                )
+                connection.execute("INSERT INTO records VALUES (?, ?)", (game_id, record))
+
+    def void(self, game_id: str, reason: str) -> None:
+        """Note that the last attempt at a game was void."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE games SET status = 'void', void_count = void_count + 1, void_reason = ? "
+                "WHERE game_id = ? AND status != 'done'",
+                (reason, game_id),
+            )
+
+    def _set_status(self, status: Status, where: str, arguments: Sequence[Sequence[str]]) -> None:
+        with self._transaction() as connection:
+            connection.executemany(
+                f"UPDATE games SET status = '{status}' WHERE {where} AND status != 'done'",  # noqa: S608 - own words
+                arguments,
+            )
+
+    def _rows(self, where: str) -> list[GameRow]:
+        query = f"SELECT {', '.join(_COLUMNS)} FROM games {where} ORDER BY round, pair_id, game_id"  # noqa: S608 - own words
+        with self._explained():
+            return [_game_row(row) for row in self._connection.execute(query)]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._explained(), database.transaction(self._connection) as connection:
+            yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what SQLite or a malformed row raises into a `StoreError`."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise database.explained(self.path, error) from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise StoreError(f"{self.path}: a row is malformed: {error}") from error
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def _cell(value: Any) -> Any:
+    return _json(value) if isinstance(value, (tuple, Mapping)) else value
+
+
+def _game_row(row: Sequence[Any]) -> GameRow:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    for name in _TUPLES:
+        values[name] = tuple(json.loads(values[name]))
+    values["versions"] = json.loads(values["versions"])
+    return GameRow(**values)
