@@ -37,10 +37,27 @@ def test_the_first_commands_are_the_two_of_make() -> None:
 
 
 def test_make_demo_runs_the_quickstart() -> None:
-    """Only what make would do is looked at here; CI runs `make demo` itself."""
     done = run("make --dry-run demo", ROOT)
     assert done.returncode == 0, done.stderr
     assert "miai tournament run configs/quickstart.toml" in done.stdout
+
+
+def test_its_table_is_the_one_that_the_demo_prints(tmp_path: Path) -> None:
+    """All but the times, which differ by machine; games by simulations are the same anywhere."""
+    done = run(f"miai tournament run {ROOT}/configs/quickstart.toml --out run", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (shown,) = re.findall(r"```\n(Ratings: .*?)\n```", README, re.DOTALL)
+    begin = done.stdout.rindex("Ratings: ")
+    printed = done.stdout[begin:].split("\n\n")[0]
+    assert without_times(printed) == without_times(shown)
+
+
+def without_times(table: str) -> list[str]:
+    """Return the lines of a ratings table without the two columns on the right."""
+    title, header, rule, *rows = table.strip().splitlines()
+    assert header.split()[-3:] == ["ms/move", "cpu", "ms"], header
+    assert len(rule) == len(header), rule
+    return [title, *(" ".join(row.split()[:-2]) for row in rows)]
 
 
 def test_every_command_runs(tmp_path: Path) -> None:

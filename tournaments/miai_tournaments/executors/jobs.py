@@ -55,7 +55,7 @@ class Job:
 
     Attributes:
       job_id: the game's id, or what names the work.
-      kind: ``game``: play it; ``start``: start the agents of the players, no more.
+      kind: ``game``: play it; ``start``: have the agents of the players begin a game, no more.
       players: names in seat order.
       seed: of the game.
       seeds: of the players.

@@ -12,7 +12,7 @@ from typing import Self
 
 from miai.api import load_game
 from miai.clock import TimeControl
-from miai.errors import AgentUnavailableError
+from miai.errors import AgentError, AgentUnavailableError
 from miai.match import play_game
 from miai.process import AgentProcess, ProcessLimits
 from miai.record import GameRecord, Termination
@@ -89,8 +89,12 @@ class Table:
             self.kill()
 
     def _start(self, job: Job) -> Outcome:
+        """Have agents begin a game that is not played: an engine that dies at once shows it here."""
         for name in job.players:
-            self._seat(name).start()
+            try:
+                self._seat(name).new_game(job.seed, player=0, log=None)
+            except AgentError as error:
+                raise AgentUnavailableError(str(error)) from None
         return Outcome(job_id=job.job_id)
 
     def _play(self, job: Job) -> Outcome:
