@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TextIO
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.errors import AgentUnavailableError, GameError
-from miai.game import Game, State
+from miai.errors import AgentUnavailableError, GameError, IllegalActionError
+from miai.game import Game
 from miai.plugins.parameters import Parameters
 from miai.render import Renderer, action_text, renderer_for
 
 HELP = """\
-Type a move in the game's notation, or one of:
+Type a move in the game's notation, such as {example}, or one of:
   moves      show the legal moves
   board      show the board again
   resign     give the game up
   quit       leave without finishing
   help       show this"""
+
+_MOST_LISTED = 12
+"""Legal moves up to this number are listed after a wrong one; of more, a few are."""
+
+_EXAMPLES = 3
 
 
 class HumanAgent(Agent):
@@ -45,6 +51,8 @@ class HumanAgent(Agent):
         self.write = write or sys.stdout
         self._renderer: Renderer = renderer_for(game)
         self._notation = game.new_initial_state()
+        self._lines_below = 0  # written since the board was shown
+        self._greeted = False
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game. Refuses to play without a person.
@@ -57,17 +65,21 @@ class HumanAgent(Agent):
                 "agent 'human' needs a terminal: use `miai play`, not a tournament"
             )
         super().new_game(seed, player=player, log=log)
+        self._greeted = False
 
     def act(self, clock: ClockReading) -> Decision:
         """Show the position and return what the person chooses."""
         try:
             return self._choose(clock)
         except KeyboardInterrupt:
-            self._say("\nThe game was left unfinished.")
-            raise
+            self._say("")
+            raise KeyboardInterrupt("the game was left unfinished") from None
 
     def _choose(self, clock: ClockReading) -> Decision:
-        self._say(self._renderer.render(self.view))
+        self._show_board()
+        if not self._greeted:
+            self._greeted = True
+            self._say(f"Type a move, such as {self._examples(1)}, or 'help'.")
         name = self.game.info.player_names[self.view.player]
         left = "" if clock.limit is None else f" ({clock.limit:.0f} s left)"
         while True:
@@ -77,7 +89,7 @@ class HumanAgent(Agent):
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Show the end of the game."""
-        self._say(self._renderer.render(self.view))
+        self._show_board()
         mine = returns[self.view.player]
         verdict = "a draw" if len(set(returns)) == 1 else "you win" if mine > 0 else "you lose"
         self._say(f"The game is over: {verdict}.")
@@ -85,13 +97,11 @@ class HumanAgent(Agent):
     def _answer(self, text: str) -> Decision | None:
         command = text.strip().lower()
         if command in ("", "help", "?"):
-            self._say(HELP)
+            self._say(HELP.format(example=self._examples(1)))
         elif command == "board":
-            self._say(self._renderer.render(self.view))
+            self._show_board()
         elif command == "moves":
-            position = self._position()
-            legal = [action_text(position, action) for action in self.view.legal_actions]
-            self._say(" ".join(legal))
+            self._say(" ".join(self._legal_moves()))
         elif command in ("quit", "exit"):
             raise KeyboardInterrupt
         elif command == "resign":
@@ -104,28 +114,60 @@ class HumanAgent(Agent):
         try:
             return Decision(self._parse(text))
         except GameError as error:
-            self._say(f"{error}\nType 'help' for what can be typed.")
+            self._explain(error)
             return None
+
+    def _explain(self, error: GameError) -> None:
+        """Say what was wrong with a move and what would be right, the board still in sight."""
+        told = str(error)
+        if isinstance(error, IllegalActionError):
+            told = told.removesuffix(f"\n{error.position}")
+        self._say(f"{told}\n{self._advice()}")
+        board = self._renderer.render(self.view)
+        if self._lines_below + board.count("\n") + 2 > shutil.get_terminal_size().lines:
+            self._show_board()
+
+    def _advice(self) -> str:
+        moves = self._legal_moves()
+        if len(moves) <= _MOST_LISTED:
+            return f"Legal moves: {' '.join(moves)}. 'help' shows what else can be typed."
+        return (
+            f"Legal are {self._examples(_EXAMPLES)} and {len(moves) - _EXAMPLES} more: 'moves' "
+            "shows all, 'help' what else can be typed."
+        )
+
+    def _examples(self, number: int) -> str:
+        """Return legal moves from the middle of them all, where boards have their middle."""
+        moves = self._legal_moves()
+        start = max(0, (len(moves) - number) // 2)
+        return ", ".join(moves[start : start + number])
+
+    def _legal_moves(self) -> list[str]:
+        position = self.view.state if self.game.info.perfect_information else self._notation
+        return [action_text(position, action) for action in self.view.legal_actions]
 
     def _parse(self, text: str) -> int:
         if self.game.info.perfect_information:
-            return self.view.state.string_to_action(text)
+            return self.view.state.string_to_action(text.strip())
         wanted = text.strip().lower()
         for action in self.view.legal_actions:
             if wanted in (action_text(self._notation, action).lower(), str(action)):
                 return action
         raise GameError(f"no legal move is written '{text.strip()[:40]}'")
 
-    def _position(self) -> State:
-        return self.view.state if self.game.info.perfect_information else self._notation
-
     def _ask(self, prompt: str) -> str:
         self.write.write(prompt)
         self.write.flush()
         line = self.read.readline()
+        self._lines_below += 1
         if not line:
             raise KeyboardInterrupt
         return line
 
     def _say(self, text: str) -> None:
         print(text, file=self.write, flush=True)
+        self._lines_below += text.count("\n") + 1
+
+    def _show_board(self) -> None:
+        self._say(self._renderer.render(self.view))
+        self._lines_below = 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 
 from miai import __version__
 from miai.errors import PluginError
@@ -23,16 +25,19 @@ def component_version(kind: str, name: str, *, game: str | None = None) -> str:
 def versions_of(game: str, agents: Iterable[str]) -> dict[str, str]:
     """Return the versions of python, miai, numpy and the distributions of a game's components.
 
+    What a component's distribution requires is told too: a compiled search plays by its version of
+    numba as much as by its own.
+
     Args:
       game: name of the game.
       agents: names of the agents. A name that nothing is registered under adds nothing.
     """
     versions = dict(_base_versions())
-    components = [("game", game), *(("agent", agent) for agent in agents)]
+    components = [("game", game), *(("agent", agent) for agent in sorted(agents))]
     for kind, name in components:
         status = _plugin_of(kind, name, game)
         if status is not None and status.distribution:
-            versions[status.distribution] = status.version
+            versions |= {status.distribution: status.version, **_required(status.distribution)}
     return versions
 
 
@@ -43,6 +48,18 @@ def _base_versions() -> dict[str, str]:
         versions["numpy"] = version("numpy")
     except PackageNotFoundError:  # a numpy without metadata, as some embedders ship it
         versions["numpy"] = ""
+    return versions
+
+
+@lru_cache(maxsize=1024)
+def _required(distribution: str) -> Mapping[str, str]:
+    """Return the versions of what a distribution requires, extras and what is missing left out."""
+    versions = {}
+    for requirement in requires(distribution) or ():
+        name = re.match(r"[\w.-]+", requirement)
+        if name is not None and "extra ==" not in requirement:
+            with suppress(PackageNotFoundError):  # required on other systems only
+                versions[name[0]] = version(name[0])
     return versions
 
 

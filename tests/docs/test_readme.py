@@ -48,7 +48,7 @@ def test_its_table_is_the_one_that_the_demo_prints(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (shown,) = re.findall(r"```\n(Ratings: .*?)\n```", README, re.DOTALL)
     begin = done.stdout.rindex("Ratings: ")
-    printed = done.stdout[begin:].split("\n\n")[0]
+    printed = done.stdout[begin:].split("\nReport: ")[0]
     assert without_times(printed) == without_times(shown)
 
 

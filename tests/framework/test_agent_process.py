@@ -365,6 +365,17 @@ def test_versions_of_the_agent_are_told(make_seat: MakeSeat) -> None:
         assert seat.version == miai.__version__
 
 
+def test_a_file_of_the_working_directory_shadows_no_library(
+    make_seat: MakeSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("numpy", "miai", "miai_unruly"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('this is no library')\n")
+    monkeypatch.chdir(tmp_path)
+    for agent in ("mcts", "unruly"):
+        record = play_against(make_seat(agent), seed=1)
+        assert record.termination is Termination.TERMINAL, record.detail
+
+
 # -- nothing is left over -------------------------------------------------------------------------
 
 

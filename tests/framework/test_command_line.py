@@ -30,7 +30,7 @@ def miai(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['miai', '--help']\n"
-        "from miai.cli.main import build_app\n"
+        "from miai.cli.app import build_app\n"
         "try: build_app()()\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'numba', 'pydantic', 'rich', 'sgfmill', 'sqlite3', 'torch'}\n"
@@ -82,12 +82,34 @@ def test_kinds_are_listed() -> None:
         (("play", "go", "--set", "bord_size=9"), "Did you mean 'board_size'?"),
         (("play", "go", "--set", "nonsense"), "write name=value"),
         (("play", "go", "--blakc", "mcts"), "unknown option '--blakc'"),
+        (("play", "go", "--blakc.simulations", "5"), "Did you mean '--black'?"),
+        (("play", "go", "--sed", "3"), "Did you mean '--seed'"),
+        (("play", "go", "--quite"), "Did you mean '--quiet'"),
+        (("play", "go", "--black", "--white", "mcts"), "option '--black' needs a value"),
+        (("play", "go", "human", "mcts"), "miai play go --black human --white mcts"),
+        (("play", "tic_tac_toe", "x=human"), "miai play tic_tac_toe --x human --o mcts"),
+        (("play", "phantom_tic_tac_toe", "x"), "--x human --o random"),
+        (
+            ("play", "go", "--white.command", "nothing"),
+            "Write: --white gtp --white.command nothing",
+        ),
+        (("play", "go", "--white.comand", "nothing"), "see `miai list agents --game go`"),
+        (
+            ("play", "go", "--white", "gtp", "--white.command", "nothing"),
+            "--white gtp --white.command nothing: the engine 'nothing' was not found: install it",
+        ),
+        (
+            ("play", "go", "--black", "mcts", "--black.simulatoins", "5"),
+            "--black.simulatoins: unknown parameter. Did you mean 'simulations'?",
+        ),
+        (("play", "go", "--black", "random", "--black.depth", "5"), "takes no parameters"),
         (("play", "go", "--black"), "option '--black' needs a value"),
         (("play", "go", "--black", "mtcs"), "Did you mean 'mcts'?"),
         (("play", "go", "--black", "mcts", "--black.simulations", "0"), "simulations"),
         (("play", "go", "--record", "game.xyz"), "--record game.xyz"),
         (("play", "go", "--record", "no/such/folder/game.sgf"), "create it first"),
         (("play", "phantom_tic_tac_toe", "--x", "mcts"), "hides information"),
+        (("play", "phantom_tic_tac_toe", "--x", "mcts"), "is played by 'human', 'random'"),
     ],
 )
 def test_a_mistake_gets_one_message_and_status_2(words: tuple[str, ...], message: str) -> None:
@@ -96,6 +118,93 @@ def test_a_mistake_gets_one_message_and_status_2(words: tuple[str, ...], message
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") <= 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("paly",), "Did you mean 'play'?"),
+        (("tournament", "rn"), "Did you mean 'run'?"),
+        (("list", "--jsn"), "--json"),
+        (("play",), "Missing argument 'GAME'"),
+    ],
+)
+def test_wrong_usage_is_explained_with_status_2(words: tuple[str, ...], message: str) -> None:
+    done = miai(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("Usage: miai ")
+
+
+def test_the_version_is_told() -> None:
+    done = miai("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"miai \d+\.\d+\.\d+\n", done.stdout)
+
+
+@pytest.mark.parametrize(
+    "kind", ["agents", "searches", "evaluators", "games", "go.dead-stones", "opening-reader"]
+)
+def test_a_listing_loads_no_compiler(kind: str) -> None:
+    code = (
+        f"import sys; sys.argv = ['miai', 'list', {kind!r}]\n"
+        "from miai.cli.app import build_app\n"
+        "try: build_app()()\n"
+        "except SystemExit: pass\n"
+        "assert not {'numba', 'sgfmill', 'torch'} & set(sys.modules), sorted(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "[go]" in done.stdout or "[miai]" in done.stdout
+
+
+# -- Ctrl-C before a command has prepared for it --------------------------------------------------
+
+INTERRUPT = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+
+
+def assert_interrupted(status: int | None, output: str) -> None:
+    assert status == 130
+    assert output == "miai: interrupted\n"
+
+
+def test_ctrl_c_while_the_command_line_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text(INTERRUPT)
+    done = miai("list", PYTHONPATH=str(tmp_path))
+    assert_interrupted(done.returncode, done.stderr)
+
+
+def slow_plugin(folder: Path, **modules: str) -> str:
+    """Return an import path with an installed plugin ``slow`` made of some modules."""
+    for name, source in modules.items():
+        (folder / f"{name}.py").write_text(source)
+    metadata = folder / "slow_plugin-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-plugin\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[miai]\nslow = slow_plugin\n")
+    return str(folder)
+
+
+def test_ctrl_c_while_plugins_are_imported(tmp_path: Path) -> None:
+    done = miai("list", PYTHONPATH=slow_plugin(tmp_path, slow_plugin=INTERRUPT))
+    assert_interrupted(done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("words", [("play", "slow"), ("tournament", "check", "slow.toml")])
+def test_ctrl_c_while_a_game_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    path = slow_plugin(
+        tmp_path,
+        slow_game=INTERRUPT,
+        slow_plugin="from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
+        "    registry.add('game', 'slow', 'slow_game:Slow', summary='Takes long to import')\n",
+    )
+    monkeypatch.chdir(tmp_path)
+    players = "".join(f'[[players]]\nname = "{n}"\nagent = "random"\n' for n in "ab")
+    Path("slow.toml").write_text(f'[tournament]\nname = "x"\n[game]\nname = "slow"\n{players}')
+    done = miai(*words, PYTHONPATH=path)
+    assert_interrupted(done.returncode, done.stderr)
 
 
 def test_plugins_are_listed_and_checked() -> None:

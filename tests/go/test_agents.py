@@ -14,6 +14,8 @@ import pytest
 import miai
 from miai.clock import Clock, TimeControl
 from miai.errors import GameError, ParameterError
+from miai.match import play_game
+from miai.process import AgentProcess
 from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
 from miai_go.agents import FastRandomAgent, fills_eye
@@ -358,6 +360,58 @@ print(time.perf_counter() - began)
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
     )
     assert float(done.stdout) < 1.0, "compilation takes seconds"
+
+
+@pytest.mark.parametrize("name", ["random", "fast-random", "mcts"])
+def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> None:
+    """Kernels are loaded in `new_game`, so a first move takes no longer than any other."""
+    game = go(board_size=9)
+    warm_up(game)  # leaves the cache on disk
+    given = {"simulations": 50} if name == "mcts" else {}
+    # The margin is for a loaded machine; a compilation takes longer than clock and margin.
+    control = TimeControl(kind="per-move", seconds=0.3, margin=1.5)
+    with (
+        AgentProcess("go", {"board_size": 9}, name, given, name="black") as black,
+        AgentProcess("go", {"board_size": 9}, name, given, name="white") as white,
+    ):
+        record = play_game(game, [black, white], seed=1, time_control=control, move_limit=6)
+    assert record.termination == "move-limit", record.detail
+    assert len(record.moves) == 6
+
+
+@pytest.mark.parametrize("name", ["random", "fast-random", "mcts"])
+@pytest.mark.parametrize("rules", ["tromp-taylor", "japanese"])
+def test_after_new_game_no_kernel_is_loaded_or_compiled(name: str, rules: str) -> None:
+    """Counts compiled versions before the first move of a new process and after the last."""
+    dead_stones = "none" if rules == "tromp-taylor" else "agreement"
+    program = f"""
+import sys, miai
+from miai.clock import Clock, TimeControl
+
+def loaded():
+    modules = [m for n, m in sys.modules.items() if n.startswith("miai_go.kernels.")]
+    parts = {{f for m in modules for f in vars(m).values() if hasattr(f, "overloads")}}
+    return {{(f.__name__, str(s)) for f in parts for s in f.overloads}}
+
+game = miai.load_game("go", board_size=4, rules={rules!r}, dead_stones={dead_stones!r})
+given = {{"simulations": 20}} if {name!r} == "mcts" else {{}}
+agents = [miai.make_agent({name!r}, game, **given) for _ in range(2)]
+for player, agent in enumerate(agents):
+    agent.new_game(3, player=player)
+before = loaded()
+assert before
+state = game.new_initial_state()
+clock = Clock(TimeControl()).reading()
+while not state.is_terminal():
+    for player, agent in enumerate(agents):
+        agent.observe(state.observation(player))
+    state.apply_action(agents[state.current_player()].act(clock).action)
+print(sorted(loaded() - before))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 # -- rollouts -------------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """The board against sgfmill's and against rules written as plainly as possible."""
 
 import random
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill.boards import Board as SgfmillBoard
 
-from miai_go import kernels
 from miai_go.board import (
     BLACK,
     EMPTY,
@@ -474,29 +471,3 @@ def test_a_copy_is_independent() -> None:
     twin.play(BLACK, 3)
     assert board.hash == 0
     assert board.stones().sum() == 0
-
-
-def test_compiled_code_is_kept_by_its_sources_where_files_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sources = tmp_path / "kernels"
-    sources.mkdir()
-    (sources / "a.py").write_text("ONE = 1")
-    monkeypatch.setattr(kernels, "_FOLDER", sources)
-    monkeypatch.setattr(kernels._NUMBA_CONFIG, "CACHE_DIR", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    monkeypatch.setattr("sys.platform", "linux")
-    first = kernels._find_cache()
-    assert first is not None
-    assert first.parent == sources / "__pycache__"
-    (sources / "a.py").write_text("ONE = 2")
-    edited = kernels._find_cache()
-    assert edited is not None
-    assert edited != first
-    shutil.rmtree(sources / "__pycache__")
-    (sources / "__pycache__").write_text("a file, so nothing can be written under it")
-    assert kernels._find_cache() == tmp_path / "user" / "miai" / edited.name
-    (tmp_path / "user" / "miai" / edited.name).rmdir()
-    (tmp_path / "user" / "miai").rmdir()
-    (tmp_path / "user" / "miai").write_text("another")
-    assert kernels._find_cache() is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from miai import TimeControl, load_game, make_agent
+from miai import TimeControl, load_game, make_agent, programs
 from miai.errors import AgentUnavailableError
 from miai.match import play, play_game
 from miai.process import AgentProcess
@@ -21,7 +21,6 @@ from miai.testing import check_agent
 from miai_go.board import BLACK, WHITE
 from miai_go.coordinates import parse_vertex, vertex
 from miai_go.game import GoGame
-from miai_go.gtp import locate
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
@@ -224,7 +223,7 @@ def test_a_game_under_a_clock_in_a_process_of_its_own(tmp_path: Path) -> None:
 def test_gnu_go_is_found_where_debian_puts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     here = find_engine("gnugo")
     monkeypatch.setenv("PATH", "/no/such/folder")
-    monkeypatch.setattr(locate, "MORE_FOLDERS", ("/no/such/games", str(here.parent)))
+    monkeypatch.setattr(programs, "MORE_FOLDERS", ("/no/such/games", str(here.parent)))
     assert find_engine("gnugo") == here
 
 

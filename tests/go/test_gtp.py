@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miai import TimeControl, load_game, make_agent
+from miai import TimeControl, load_game, make_agent, programs
 from miai.clock import Clock, ClockReading
 from miai.errors import (
     AgentCrashedError,
@@ -265,7 +265,7 @@ def test_an_engine_is_found_off_the_path(tmp_path: Path, monkeypatch: pytest.Mon
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.setattr(locate, "MORE_FOLDERS", (str(program.parent),))
+    monkeypatch.setattr(programs, "MORE_FOLDERS", (str(program.parent),))
     assert locate.find_engine("gnugo") == program
     assert locate.find_engine(str(program)) == program
 
@@ -284,10 +284,10 @@ def test_a_missing_engine_is_named_with_its_package_and_where_it_was_looked_for(
     program: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(locate, "MORE_FOLDERS", ("/no/such/games",))
+    monkeypatch.setattr(programs, "MORE_FOLDERS", ("/no/such/games",))
     with pytest.raises(AgentUnavailableError) as caught:
         make_agent("gtp", load_game("go"), command=f"{program} --mode gtp")
-    for part in (f"'{program}'", package, str(tmp_path), "/no/such/games"):
+    for part in (f"'{program}'", package, "on PATH", "/no/such/games"):
         assert part in str(caught.value)
 
 

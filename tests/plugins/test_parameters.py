@@ -27,9 +27,12 @@ class Example(miai.Parameters):
     ("values", "message"),
     [
         ({"simulatoins": 5}, "players[2].simulatoins: unknown parameter. Did you mean 'simulat"),
-        ({"simulations": 0}, "players[2].simulations: Input should be greater than or equal to 1"),
-        ({"simulations": "many"}, "players[2].simulations: Input should be a valid integer"),
-        ({"mode": "uctt"}, "players[2].mode: Input should be 'uct' or 'puct', got 'uctt'"),
+        ({"simulations": 0}, "players[2].simulations: is at least 1, got 0"),
+        ({"simulations": "many"}, "players[2].simulations: is a whole number, got 'many'"),
+        (
+            {"mode": "uctt"},
+            "players[2].mode: 'uctt' is unknown. Did you mean 'uct' or",
+        ),
         ({"seconds": float("nan")}, "players[2].seconds: "),
         ({"inner": {"widht": 4}}, "players[2].inner.widht: unknown parameter. Did you mean 'wid"),
     ],

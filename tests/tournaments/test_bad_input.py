@@ -35,7 +35,7 @@ def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "absent.toml"), "absent.toml: cannot be read: No such file or directory"),
+        (("run", "absent.toml"), "absent.toml: does not exist."),
         (("run", "x.toml", "--set", "ronuds=3"), "--set ronuds: unknown key."),
         (("run", "x.toml", "--executor", "proceses"), "Did you mean 'processes'?"),
         (("run", "x.toml", "--records", "sgff"), "no record-format is called 'sgff'"),
@@ -101,7 +101,7 @@ def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> Non
     assert "Broken plugins may have brought it: 'shaky'" in done.stderr
     config.write_text(config_text(player("ann"), player("bob", "late")))
     done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)
-    assert "agent 'bob': " in done.stderr
+    assert f"{config}: players[1] (bob): " in done.stderr
     assert "agent 'late' of plugin 'late': a_module_that_is_nowhere" in done.stderr
     assert done.stderr.count("'shaky'") == 1
     assert not (tmp_path / "out").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ MISTAKES = {
     "bad name": (config_text(*RANDOMS, tournament={"name": "../up"}), "tournament.name: "),
     "unknown game": (
         config_text(*RANDOMS, game={"name": "tick_tac_toe"}),
-        "game: no game is called 'tick_tac_toe'. Did you mean 'tic_tac_toe'",
+        "game.name: no game is called 'tick_tac_toe'. Did you mean 'tic_tac_toe'",
     ),
     "unknown game parameter": (
         config_text(*RANDOMS, game={"name": "go", "bord_size": 9}),
@@ -85,7 +86,6 @@ MISTAKES = {
         config_text(*RANDOMS, time={"kind": "byo-yomi"}),
         "needs periods and period_seconds",
     ),
-    "unknown time control": (config_text(*RANDOMS, time={"kind": "fisher"}), "time.kind: "),
     "unknown format": (
         config_text(*RANDOMS, run={"records": ["jsonll"]}),
         "run.records[0]: no record-format is called 'jsonll'",
@@ -98,9 +98,25 @@ MISTAKES = {
         config_text(*RANDOMS, openings={"file": "absent.txt"}),
         "absent.txt: cannot be read",
     ),
+    "a name that is none": (
+        config_text(player("ann b"), player("bob")),
+        "players[0].name: 'ann b' is no name",
+    ),
+    "a misspelt clock": (
+        config_text(*RANDOMS, time={"kind": "fisher"}),
+        "time.kind: 'fisher' is unknown. Did you mean 'fischer'?",
+    ),
+    "more random moves than the game has": (
+        config_text(*RANDOMS, openings={"random_plies": 50}),
+        "openings.random_plies: 50 random moves end tic_tac_toe",
+    ),
+    "a device for openings": (
+        config_text(*RANDOMS, openings={"file": "/dev/null"}),
+        "openings.file: /dev/null: is no file",
+    ),
     "unknown reader": (
         config_text(*RANDOMS, openings={"file": "absent.txt", "reader": "pgn"}),
-        "openings: no opening-reader is called 'pgn'",
+        "openings.file: no opening-reader is called 'pgn'",
     ),
 }
 
@@ -150,9 +166,18 @@ def test_a_syntax_error_names_the_line(tmp_path: Path) -> None:
         load(tmp_path, "[tournament]\nname = 'x'\nrounds = = 3\n")
 
 
-@pytest.mark.parametrize("path", ["absent.toml", "."])
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, path: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+@pytest.mark.parametrize(
+    ("path", "cause"),
+    [
+        ("quikstart.toml", "does not exist. Did you mean 'quickstart.toml'?"),
+        (".", "is no file; name a config"),
+        ("pipe", "is no file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, path: str, cause: str) -> None:
+    (tmp_path / "quickstart.toml").touch()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match=re.escape(f"{tmp_path / path}: {cause}")):
         load_tournament(tmp_path / path)
 
 
@@ -220,3 +245,19 @@ def test_an_illegal_opening_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("nonsense\n")
     with pytest.raises(ConfigError, match=r"lines\.txt:1: move 1 'nonsense'"):
         load(tmp_path, config_text(*RANDOMS, openings={"file": "lines.txt"}))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("rounds=x", "--set tournament.rounds: is a whole number, got 'x'"),
+        ("players[bob].agent=mtcs", "--set players[1].agent: no agent is called 'mtcs'"),
+        ("gmae.name=go", "--set gmae.name: there is no table 'gmae'. Did you mean 'game'?"),
+    ],
+)
+def test_what_was_set_wrongly_is_blamed_on_the_option(
+    tmp_path: Path, setting: str, message: str
+) -> None:
+    (tmp_path / "x.toml").write_text(config_text(player("ann"), player("bob")))
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_tournament(tmp_path / "x.toml", [setting])

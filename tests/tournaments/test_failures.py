@@ -108,7 +108,7 @@ def test_an_agent_that_cannot_start_is_told_before_anything_is_written(
     (tmp_path / "x.toml").write_text(config_text(player("ann"), lost, player("bob")))
     for words in (("--executor", "serial"), ("--workers", 2)):
         told = refused("run", tmp_path / "x.toml", "--out", tmp_path / "out", *words, env=mischief)
-        assert "agent 'lost': the engine 'mischief' is missing; install it" in told
+        assert "x.toml: players[1] (lost): the engine 'mischief' is missing; install it" in told
         assert not (tmp_path / "out").exists()
 
 

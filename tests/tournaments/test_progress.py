@@ -72,6 +72,35 @@ def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
+def test_the_reason_of_void_games_and_of_the_halt_is_told_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reporter = PlainReporter()
+    reporter.voided(GAME, "the worker died.")
+    reporter.voided(GAME, "the worker died.")
+    reporter.ending("game ann~bob~0001a was void twice in a row: the worker died.", 1)
+    reporter.ending("two games in a row were void, the last one: the worker died.", 0)
+    assert capsys.readouterr().out.splitlines() == [
+        "void: ann~bob~0001a: the worker died.",
+        "void: ann~bob~0001a: the same again",
+        "game ann~bob~0001a was void twice in a row, as told; finishing 1 running game",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("stopped by SIGINT", "stopped by SIGINT; ending"),
+        ("the disk is full.", "the disk is full; ending"),
+    ],
+)
+def test_punctuation_is_not_doubled(
+    capsys: pytest.CaptureFixture[str], reason: str, line: str
+) -> None:
+    PlainReporter().ending(reason, 0)
+    assert capsys.readouterr().out == f"{line}\n"
+
+
 def test_the_live_view_fits_into_80_columns() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, height=40, force_terminal=True, highlight=False)
@@ -117,7 +146,10 @@ def test_a_terminal_gets_the_live_view_and_the_table_stays(tmp_path: Path) -> No
         encoding="utf-8",
         timeout=60,
     )
+    child.expect("starting 2 players ...")
+    child.expect("2 players, 5 rounds")
     child.expect("Ctrl-C stops")
+    child.expect("Ratings: ")
     child.expect("Report: ")
     child.expect(pexpect.EOF)
     child.close()

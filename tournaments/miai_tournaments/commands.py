@@ -61,8 +61,6 @@ def run(
     options = _options(workers, executor, records)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
-    games, players = tournament.config.game_count(), len(tournament.players)
-    print(f"{tournament.source}: {players} players, {games} games, kept in {folder}", flush=True)
     _conclude(sitting.run(tournament, folder, options), folder)
 
 

@@ -1,20 +1,13 @@
-"""The command ``miai``.
+"""The entry point of the command ``miai``: its exit status, and what is told of a failure.
 
-Commands import what they need inside their functions, so that ``miai --help`` answers at once.
+It imports next to nothing itself, so that Ctrl-C is told in a line from the start, whatever is
+being imported.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from typing import NoReturn
-
-import typer
-
-from miai import __version__
-from miai.errors import MiaiError
-from miai.plugins.loader import PluginWarning, plugin_host
 
 USER_ERROR = 2
 """Exit status for whatever the user can mend."""
@@ -25,64 +18,42 @@ INTERRUPTED = 130
 
 def main() -> NoReturn:
     """Run the command line; a `MiaiError` becomes one message and exit status 2."""
-    _show_plugin_warnings_as_lines()
     try:
-        build_app()()
+        status = _run()
+    except KeyboardInterrupt as interruption:
+        _ignore_interrupts()
+        print(f"miai: {str(interruption) or 'interrupted'}", file=sys.stderr)
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def _run() -> int:
+    from miai.cli.app import run
+    from miai.errors import MiaiError
+
+    try:
+        run()
     except MiaiError as error:
         print(f"miai: {error}", file=sys.stderr)
-        sys.exit(USER_ERROR)
-    except KeyboardInterrupt:
-        print("miai: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        return USER_ERROR
     except BrokenPipeError:
-        # The reader of our output went away (`miai list agent | head`): not an error. Standard
-        # output is replaced so that the interpreter does not complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    sys.exit(0)
+        _drop_output()
+    return 0
 
 
-def build_app() -> typer.Typer:
-    """Return the command line with the commands of all plugins."""
-    app = typer.Typer(
-        name="miai",
-        help="Games, agents, searches and tournaments from plugins.",
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(_options)
-    from miai.cli import listing, playing
+def _ignore_interrupts() -> None:
+    """Let a second Ctrl-C not disturb the ending."""
+    import signal
 
-    listing.add_commands(app)
-    playing.add_commands(app)
-    host = plugin_host()
-    host.add_commands(app)
-    return app
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _options(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-) -> None:
-    if version:
-        print(f"miai {__version__}")
-        raise typer.Exit
+def _drop_output() -> None:
+    """Write no more: the reader of our output went away (`miai list agent | head`), no error."""
+    import os
 
-
-def _show_plugin_warnings_as_lines() -> None:
-    default = warnings.showwarning
-
-    def show(
-        message: Warning | str, category: type[Warning], *place: object, **more: object
-    ) -> None:
-        if issubclass(category, PluginWarning):
-            print(f"miai: warning: {message}", file=sys.stderr)
-        else:
-            default(message, category, *place, **more)  # type: ignore[arg-type]  # passed through
-
-    warnings.showwarning = show
-    warnings.simplefilter("always", PluginWarning)
+    # Else the interpreter would complain when it flushes standard output at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

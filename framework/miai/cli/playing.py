@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from miai.agent import Agent
     from miai.game import Game, State
     from miai.record import GameRecord, MoveRecord
 
@@ -41,55 +39,21 @@ def play(
     parameters follow a dot: `--white.simulations 5000`. A player that is not named is `human`.
     """
     from miai.api import load_game
+    from miai.cli.players import parse_players
     from miai.cli.values import parse_assignment
     from miai.match import play as play_game
 
     game = load_game(game_name, **dict(parse_assignment(text) for text in settings or []))
-    players = _players(game, context.args)
+    known = [option for parameter in context.command.params for option in parameter.opts]
+    players = parse_players(game, context.args, known=known)
     writer = _writer(game, record) if record else None
-    agents = [_agent(name, game, values) for name, values in players]
-    human = any(name == "human" for name, _ in players)
+    agents = [player.make_agent(game) for player in players]
+    human = any(player.agent == "human" for player in players)
     show = None if quiet or human else _show_move
     result = play_game(game, agents, seed=seed, on_move=show)
     print(_result(game, result))
     if writer:
         writer(result)
-
-
-def _players(game: Game, arguments: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    """Return (agent, parameters) of each player from ``--black mcts --black.simulations 100``."""
-    from miai.cli.values import parse_value
-    from miai.errors import ConfigError, near_matches
-
-    names = game.info.player_names
-    agents: dict[str, str] = dict.fromkeys(names, "human")
-    values: dict[str, dict[str, Any]] = {name: {} for name in names}
-    words = [w for word in arguments for w in _split_option(word)]
-    if len(words) % 2:
-        raise ConfigError(f"option '{words[-1]}' needs a value")
-    for option, text in zip(words[::2], words[1::2], strict=True):
-        player, _, parameter = option.removeprefix("--").partition(".")
-        if not option.startswith("--") or player not in names:
-            raise ConfigError(
-                f"unknown option '{option}'; {game.info.name} is played by "
-                f"{' and '.join(names)}. {near_matches(player, names)}"
-            )
-        if parameter:
-            values[player][parameter.replace("-", "_")] = parse_value(text)
-        else:
-            agents[player] = text
-    return [(agents[name], values[name]) for name in names]
-
-
-def _split_option(word: str) -> list[str]:
-    option, equals, value = word.partition("=")
-    return [option, value] if word.startswith("--") and equals else [word]
-
-
-def _agent(name: str, game: Game, values: Mapping[str, Any]) -> Agent:
-    from miai.api import make_agent
-
-    return make_agent(name, game, **values)
 
 
 def _writer(game: Game, file: str) -> Any:

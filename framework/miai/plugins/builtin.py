@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the agents, searches and evaluators that serve any game."""
+    """Add the agents, searches, evaluators, beliefs and formats that serve any game."""
     registry.add(
         "agent",
         "random",
@@ -51,6 +51,13 @@ def miai_register(registry: Registry) -> None:
         "zero",
         "miai.search.evaluators:ZeroEvaluator",
         summary="Everyone is worth the same, every action as likely",
+    )
+    registry.add(
+        "belief",
+        "enumerated",
+        "miai.beliefs:enumerated_belief",
+        parameters="miai.beliefs:EnumeratedBeliefParameters",
+        summary="Every world a player holds possible, one by one; for small games",
     )
     registry.add(
         "record-format",

@@ -10,6 +10,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticUndefined
 
 from miai.errors import ParameterError, near_matches
+from miai.plugins.wording import wording
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -65,8 +66,7 @@ def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> st
         return f"{path}: unknown parameter. {near_matches(name, known)}".rstrip()
     if detail["type"] == "missing":
         return f"{path}: is required"
-    message = detail["msg"].removeprefix("Value error, ")
-    return f"{path}: {message}, got {detail['input']!r}"
+    return f"{path}: {wording(detail)}"
 
 
 def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:

@@ -33,8 +33,9 @@ def spawn(
     in_main = threading.current_thread() is threading.main_thread()
     parent = os.getpid() if in_main else 0
     numbers = [str(number) for number in (requests, answers, lifeline, parent)]
+    # -P: a file of the working directory called numpy.py, say, is not what numpy means.
     return subprocess.Popen(
-        [sys.executable, "-u", "-m", "miai.process.host", *numbers],
+        [sys.executable, "-P", "-u", "-m", "miai.process.host", *numbers],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

@@ -24,8 +24,8 @@ class SearchAgent(Agent):
     def __init__(self, game: Game, search: Search) -> None:
         if not game.info.perfect_information:
             raise AgentUnavailableError(
-                f"{game.info.name} hides information, which this search cannot handle; "
-                "see `miai list search` for those that can"
+                f"{game.info.name} hides information, which this search cannot handle: it is "
+                "played by 'human', 'random' and agents that plugins bring for it"
             )
         super().__init__(game)
         self.search = search

@@ -15,7 +15,7 @@ from miai_go.state import GoState
 class FastRandomAgent(Agent):
     """Plays uniformly over its legal moves that fill no own eye, and passes when none is left.
 
-    Where dead stones are settled by agreement it goes by playouts; see `settle`.
+    Where dead stones are settled by agreement it goes by the game's judge; see `settle`.
     """
 
     def act(self, clock: ClockReading) -> Decision:
@@ -65,18 +65,20 @@ def fills_eye(stones: Sequence[int], point: int, own: int) -> bool:
     return hostile + (len(diagonals) < 4) < 2
 
 
-def settle(state: GoState) -> int:
-    """Return an action of the agreement on dead stones, by the game's own judge of them.
+def settle(state: GoState, dead: tuple[int, ...] | None = None) -> int:
+    """Return an action of the agreement on dead stones.
 
-    The proposer marks what the judge holds dead. The other accepts a proposal that is no worse for
-    it than the judge's view, and resumes play otherwise.
+    The proposer marks what it holds dead. The other accepts a proposal that is no worse for it
+    than its own view, and resumes play otherwise.
+
+    Args:
+      dead: points of what the player to move holds dead, whole chains; None for what the game's
+        own judge does.
     """
-    dead = state.game.judge.dead_points(state)
+    held = state.game.judge.dead_points(state) if dead is None else dead
     pass_action = state.game.pass_action
     if state.phase == Phase.PROPOSE:
-        held = set(dead)
         return next((a for a in state.legal_actions() if a in held), pass_action)
-    proposed = state.score_with_dead(state.dead).margin
-    judged = state.score_with_dead(dead).margin
-    gain = proposed - judged if state.current_player() == BLACK else judged - proposed
-    return pass_action if gain >= 0 else state.game.resume_action
+    gain = state.score_with_dead(state.dead).margin - state.score_with_dead(held).margin
+    worse = gain < 0 if state.current_player() == BLACK else gain > 0
+    return state.game.resume_action if worse else pass_action

@@ -138,7 +138,7 @@ class Board:
         if point == self.size * self.size:
             self.words[rules.KO] = 0
             return 0
-        return rules.play(self.words, point, color + 1)
+        return int(rules.play(self.words, point, color + 1))
 
     def is_legal(self, color: int, point: int, *, suicide: bool = False) -> bool:
         """Say whether a move is legal under simple ko; a pass always is.
@@ -242,7 +242,7 @@ class Board:
     def _area(self) -> tuple[NDArray[np.int8], int]:
         points = self.size * self.size
         owner = np.empty(points, np.int8)
-        return owner, rules.area_score(self.words, owner, np.empty(points, np.int32))
+        return owner, rules.area(self.words, owner, np.empty(points, np.int32))
 
     def _chain(self, point: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         room = np.empty((2, self.size * self.size), np.int16)
@@ -275,18 +275,3 @@ class Board:
 @cache
 def _empty_words(size: int) -> NDArray[np.uint32]:
     return rules.empty_board(size)
-
-
-@cache
-def load_rules() -> None:
-    """Load the kernels of the rules, or compile them, once in a process.
-
-    A game's first state calls this, before any clock runs.
-    """
-    board = Board(3)
-    points = board.legal_points(BLACK)
-    board.without_repeats(BLACK, points, np.zeros(1, np.uint64), KoRule.POSITIONAL)
-    board.is_legal(BLACK, 4)
-    board.hash_after(BLACK, 4)
-    board.play(BLACK, 4)
-    board.owners()

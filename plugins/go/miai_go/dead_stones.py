@@ -12,13 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import MiaiError
-from miai.plugins.parameters import Parameters, parameter
+from miai.plugins.parameters import Parameters
 from miai_go.board import BLACK, EMPTY, WHITE, WHITE_STONE, Board
+from miai_go.component_parameters import PlayoutJudgeParameters
 from miai_go.playout import Playouts
 
 if TYPE_CHECKING:
     from miai_go.game import GoGame
     from miai_go.state import GoState
+
+__all__ = [
+    "DeadStoneJudge",
+    "NoDeadStones",
+    "PlayoutJudge",
+    "PlayoutJudgeParameters",
+    "RefereeError",
+    "settled_margin",
+]
 
 
 class RefereeError(MiaiError):
@@ -47,20 +57,6 @@ class NoDeadStones:
     def dead_points(self, state: GoState) -> tuple[int, ...]:
         """Return no points."""
         return ()
-
-
-class PlayoutJudgeParameters(Parameters):
-    """How many playouts are asked, and how sure they must be."""
-
-    playouts: int = parameter(
-        1000, ge=2, le=100_000, help="Random games from the position, half with each to move"
-    )
-    threshold: float = parameter(
-        0.55,
-        ge=0.5,
-        lt=1.0,
-        help="A chain is dead when the opponent owns its points in more than this share of them",
-    )
 
 
 class PlayoutJudge:

@@ -8,17 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.game import State
-from miai.plugins.parameters import Parameters, parameter
+from miai_go.component_parameters import GoRolloutParameters
 from miai_go.game import GoGame
+from miai_go.loading import load_playouts
 from miai_go.phases import Phase
 from miai_go.playout import Playouts
 from miai_go.state import GoState
 
-
-class GoRolloutParameters(Parameters):
-    """How many playouts one evaluation takes."""
-
-    rollouts: int = parameter(1, ge=1, le=1_000_000, help="Playouts for each state")
+__all__ = ["GoRolloutParameters", "GoRollouts"]
 
 
 class GoRollouts:
@@ -34,7 +31,8 @@ class GoRollouts:
         self._playouts = Playouts(game.size, 0)
 
     def seed(self, seed: int) -> None:
-        """Seed the playouts."""
+        """Seed the playouts, and compile them where that has not been done."""
+        load_playouts()
         self._playouts = Playouts(self.game.size, seed)
 
     def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from miai.errors import GameError, InvalidStateError, ParameterError
 from miai.game import Game, GameInfo
-from miai_go.board import BLACK, WHITE, Board, BoardError, KoRule, load_rules
+from miai_go.board import BLACK, WHITE, Board, BoardError, KoRule
 from miai_go.coordinates import star_points, vertex
+from miai_go.loading import load_playouts, load_rules
 from miai_go.parameters import GoParameters, default_max_moves
 from miai_go.phases import Phase, Start
 from miai_go.planes import PLANES
@@ -88,6 +89,8 @@ class GoGame(Game):
     def new_initial_state(self) -> GoState:
         """Return the starting position, handicap stones and set-up included."""
         load_rules()
+        if self.rules.dead_stones in ("playouts", "agreement"):
+            load_playouts()  # the judge's
         return GoState(self, self.start, self._start_board.copy())
 
     def new_state(self, start: Start) -> GoState:

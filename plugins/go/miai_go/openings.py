@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from miai.plugins.parameters import Parameters, parameter
+from miai_go.component_parameters import SgfOpeningParameters
 from miai_go.game import GoGame
 from miai_go.sgf import SgfError, SgfGame, SgfLine, read_file
 
-
-class SgfOpeningParameters(Parameters):
-    """Which lines of an SGF file are openings, and how long they are."""
-
-    variations: bool = parameter(
-        False, help="Whether every variation is an opening, or the main line of each game only"
-    )
-    plies: int | None = parameter(
-        None, ge=1, unit="plies", help="Most moves taken of each; default: all"
-    )
+__all__ = ["SgfOpeningParameters", "SgfOpenings"]
 
 
 class SgfOpenings:
@@ -52,6 +43,12 @@ class SgfOpenings:
         if state.is_terminal():
             raise SgfError(
                 "the opening ends the game; leave something to play, or set plies",
+                source=game.source,
+                place=line.place,
+            )
+        if not state.history():
+            raise SgfError(
+                "holds no moves, so it is no opening; leave the file out for games from the start",
                 source=game.source,
                 place=line.place,
             )

@@ -37,7 +37,7 @@ def _add_players(registry: Registry) -> None:
         "agent",
         "gtp",
         "miai_go.gtp.agent:GtpAgent",
-        parameters="miai_go.gtp.agent:GtpParameters",
+        parameters="miai_go.gtp.parameters:GtpParameters",
         summary="Any external engine that speaks the Go Text Protocol",
         game="go",
     )
@@ -45,7 +45,7 @@ def _add_players(registry: Registry) -> None:
         "search",
         "mcts",
         "miai_go.search:GoMcts",
-        parameters="miai_go.search:GoMctsParameters",
+        parameters="miai_go.component_parameters:GoMctsParameters",
         summary="Compiled Monte Carlo tree search: UCT with optional RAVE, light playouts",
         game="go",
     )
@@ -53,7 +53,7 @@ def _add_players(registry: Registry) -> None:
         "evaluator",
         "random-rollout",
         "miai_go.evaluator:GoRollouts",
-        parameters="miai_go.evaluator:GoRolloutParameters",
+        parameters="miai_go.component_parameters:GoRolloutParameters",
         summary="Mean result of compiled light playouts",
         game="go",
     )
@@ -75,7 +75,7 @@ def _add_judges(registry: Registry) -> None:
         "go.dead-stones",
         "playouts",
         "miai_go.dead_stones:PlayoutJudge",
-        parameters="miai_go.dead_stones:PlayoutJudgeParameters",
+        parameters="miai_go.component_parameters:PlayoutJudgeParameters",
         summary="A chain is dead when most random games lose it",
     )
     registry.add(
@@ -99,7 +99,7 @@ def _add_files(registry: Registry) -> None:
         "opening-reader",
         "sgf",
         "miai_go.openings:SgfOpenings",
-        parameters="miai_go.openings:SgfOpeningParameters",
+        parameters="miai_go.component_parameters:SgfOpeningParameters",
         summary="Openings from SGF: main lines, or every variation",
         game="go",
     )

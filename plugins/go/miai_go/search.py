@@ -3,99 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
 
 from miai.errors import GameError
 from miai.game import State
-from miai.plugins.parameters import Parameters, parameter
 from miai.search.protocol import SearchResult
 from miai_go.agents import settle
 from miai_go.board import BLACK, KoRule
+from miai_go.component_parameters import GoMctsParameters
 from miai_go.dead_stones import settled_margin
 from miai_go.game import GoGame
+from miai_go.loading import load_search
 from miai_go.parameters import GoParameters
 from miai_go.phases import Phase, Start
 from miai_go.rules import Rules
 from miai_go.state import GoState
 from miai_go.tree import Tree
 
+__all__ = ["GoMcts", "GoMctsParameters", "warm_up"]
+
 _CLOSE: Final = 0.05
 """Under territory scoring, a pass so close to the best move in value is as good."""
 _TRIED: Final = 10
 """Visits after which the value of a pass is believed."""
-
-
-# Measured on 9x9 at 1000 simulations, 30 games each: RAVE against none 30 to 0; beside RAVE an
-# exploration of 0 to 0.2 against 0.5 at least 25 to 5; without RAVE 0.5 against 0.2 21 to 9.
-_UCT_ALONE: Final = 0.5
-_UCT_BESIDE_RAVE: Final = 0.1
-
-
-class GoMctsParameters(Parameters):
-    """Parameters of `GoMcts`."""
-
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
-    )
-    exploration: float | None = parameter(
-        None,
-        ge=0,
-        unit="half the range of utilities",
-        help=f"Weight of exploration (UCT); default: {_UCT_ALONE}, beside RAVE {_UCT_BESIDE_RAVE}",
-    )
-    rave: float = parameter(
-        1000.0,
-        ge=0,
-        unit="visits",
-        help="Visits at which a move's own value and its all-moves-as-first value weigh the same; "
-        "0 switches RAVE off",
-    )
-    fpu: float = parameter(
-        10.0,
-        unit="utility",
-        help="Value of a move that neither the tree nor RAVE knows; 10: tried before any twice",
-    )
-    expand_after: int = parameter(
-        1, ge=0, unit="visits", help="Visits after which a node gets children"
-    )
-    max_nodes: int = parameter(
-        1_000_000,
-        ge=1000,
-        le=100_000_000,
-        unit="nodes",
-        help="Most nodes kept, 32 bytes each, twice with reuse; a full tree grows no more",
-    )
-    reuse: bool = parameter(True, help="Keep the tree from move to move")
-    resign_below: float | None = parameter(
-        None,
-        ge=-1,
-        le=1,
-        unit="utility",
-        help="Resign when the position is worth less: -0.9 is a chance of 5 %; none: never",
-    )
-    pass_when_winning: bool = parameter(
-        True, help="Answer a pass by a pass when the board, counted now, is won"
-    )
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
-        return self
-
-    @property
-    def exploration_used(self) -> float:
-        """The weight of exploration, the default settled."""
-        if self.exploration is not None:
-            return self.exploration
-        return _UCT_BESIDE_RAVE if self.rave else _UCT_ALONE
 
 
 class GoMcts:
@@ -275,6 +208,7 @@ def warm_up(game: GoGame) -> None:
     """
     if game.rules in _warm:
         return
+    load_search()
     values = asdict(game.rules)
     if values["dead_stones"] != "none":
         values["dead_stones"] = "agreement"  # which asks the judge by playouts

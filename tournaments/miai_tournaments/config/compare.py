@@ -37,7 +37,7 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
     """
     old, new = store.info().resolved["results"], resolve(tournament)
     lines = [
-        f"  {path}: {_show(before)} -> {_show(after)}"
+        f"  {path}: {_change(before, after)}"
         for path, before, after in differences(old, new)
         if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
     ]
@@ -77,6 +77,13 @@ def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) 
     fields = registry().get(kind, component, game=new["game"]["name"]).load_parameters()
     default = fields.model_fields[name].get_default() if name in fields.model_fields else _ABSENT
     return bool(default == after)
+
+
+def _change(before: Any, after: Any) -> str:
+    """Return what became of a value."""
+    if after == _ABSENT:
+        return "was removed"
+    return f"{_show(before)} -> {_show(after)}"
 
 
 def _show(value: Any) -> str:

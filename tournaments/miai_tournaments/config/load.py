@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from miai.errors import ConfigError, MiaiError, ParameterError
+from miai.errors import ConfigError, MiaiError, ParameterError, near_matches
 from miai.game import Game
 from miai.plugins.loader import registry
 from miai.plugins.parameters import explain
@@ -73,8 +73,20 @@ def load_tournament(path: Path, assignments: Iterable[str] = ()) -> Tournament:
         raise ConfigError(f"{path}: is not TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None
-    apply_overrides(raw, assignments)
-    return check_tournament(raw, source=str(path), folder=path.parent, text=text)
+    changed = apply_overrides(raw, assignments)
+    try:
+        return check_tournament(raw, source=str(path), folder=path.parent, text=text)
+    except ConfigError as error:
+        told = [_blamed(line, f"{path}: ", changed) for line in str(error).splitlines()]
+        raise ConfigError("\n".join(told)) from error.__cause__
+
+
+def _blamed(line: str, source: str, changed: Iterable[str]) -> str:
+    """Return a line of a message, about ``--set`` where the value at fault was set there."""
+    for path in changed:
+        if line.startswith(f"{source}{path}: "):
+            return f"--set {line.removeprefix(source)}"
+    return line
 
 
 def check_tournament(raw: Mapping[str, Any], *, source: str, folder: Path, text: str) -> Tournament:
@@ -145,23 +157,42 @@ class _Problems:
 
 def _read(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: is no file; name a config, configs/quickstart.toml say")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
         return path.read_bytes().decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{path}: {_why_unread(path, error)}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
+
+
+def _why_unread(path: Path, error: OSError) -> str:
+    if not isinstance(error, FileNotFoundError):
+        return f"cannot be read: {error.strerror}"
+    folder = path.parent
+    names = [p.name for p in folder.glob("*.toml")] if folder.is_dir() else []
+    known = near_matches(path.name, names) or f"There is no config in {folder}."
+    return f"does not exist. {known}"
 
 
 def _validate(raw: Mapping[str, Any], problems: _Problems) -> TournamentConfig | None:
     try:
         return TournamentConfig.model_validate(raw)
     except ValidationError as error:
-        for detail in error.errors():
+        details = error.errors()
+        for detail in details:
+            if detail["type"] == "too_short" and _of_entries(details, detail["loc"]):
+                continue  # those that are wrong were not counted
             line = explain(detail, TournamentConfig, "")
             problems.add("", line.replace("unknown parameter", "unknown key"))
         return None
+
+
+def _of_entries(details: Iterable[Mapping[str, Any]], path: tuple[Any, ...]) -> bool:
+    """Return whether something is wrong below a path."""
+    return any(len(d["loc"]) > len(path) and d["loc"][: len(path)] == path for d in details)
 
 
 def _game(raw: Mapping[str, Any], problems: _Problems) -> Game | None:
@@ -169,7 +200,7 @@ def _game(raw: Mapping[str, Any], problems: _Problems) -> Game | None:
     table = raw.get("game")
     if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
         return None  # the models have told why
-    with problems.at("game"):
+    with problems.at("game.name"):
         component = registry().get("game", name)
         filled = component.fill(parameters_of(table, {"name"}), where="game")
         game = component.load_factory()(filled)
@@ -241,6 +272,6 @@ def _check_sections(
     for number, name in enumerate(config.run.records):
         with problems.at(f"run.records[{number}]"):
             record_format(name, game.info)
-    with problems.at("openings"):
+    with problems.at("openings.file" if config.openings.file else "openings.random_plies"):
         return read_openings(config.openings, game, folder)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from miai.errors import UnknownComponentError
+from miai.errors import ConfigError, UnknownComponentError
 from miai.game import Game
 from miai.openings import OpeningReader, random_opening
 from miai.plugins.loader import registry
@@ -55,11 +55,22 @@ def read_openings(section: OpeningsSection, game: Game, folder: Path) -> Opening
       MiaiError: no such reader, or what the reader says of the file.
     """
     if section.file is None:
+        _refuse_too_many(section.random_plies, game)
         return Openings(game, section.random_plies)
     path = folder / section.file
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{path}: is no file; name one with an opening a line")
     reader = _reader(section, path, game)
     lines = tuple(tuple(line) for line in reader.read(path))
     return Openings(game, lines=lines)
+
+
+def _refuse_too_many(plies: int, game: Game) -> None:
+    """Refuse random openings that would be the whole game."""
+    if plies and len(random_opening(game, plies=plies, seed=0)) < plies:
+        raise ConfigError(
+            f"{plies} random moves end {game.info.name} before anybody plays; take fewer"
+        )
 
 
 def _reader(section: OpeningsSection, path: Path, game: Game) -> OpeningReader:

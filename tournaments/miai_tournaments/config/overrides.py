@@ -13,8 +13,8 @@ from miai_tournaments.config.schema import RunSection, TournamentConfig, Tournam
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
 
 
-def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> None:
-    """Set what ``path=value`` says in the parsed config.
+def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> list[str]:
+    """Set what ``path=value`` says in the parsed config; return the paths, spelt out.
 
     ``rounds=20`` means ``tournament.rounds``, and ``workers=1`` means ``run.workers``. Players
     are found by number or by name: ``players[0].simulations``, ``players[mcts-100].simulations``.
@@ -22,18 +22,30 @@ def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> None:
     Raises:
       ConfigError: no assignment, or a path that leads nowhere.
     """
+    changed = []
     for assignment in assignments:
         path, value = parse_assignment(assignment)
         where = f"--set {path}"
         *steps, last = _steps(path, where)
+        if steps and steps[0] not in TournamentConfig.model_fields:
+            known = near_matches(steps[0], TournamentConfig.model_fields)
+            raise ConfigError(f"{where}: there is no table '{steps[0]}'. {known}")
         target: Any = raw
+        full = ""
         for step in steps:
-            target = _descend(target, step, where)
+            below = _descend(target, step, where)
+            if isinstance(target, list):
+                full += f"[{next(n for n, item in enumerate(target) if item is below)}]"
+            else:
+                full += f".{step}" if full else step
+            target = below
         if isinstance(target, list):
             raise ConfigError(f"{where}: a list has no key '{last}'; write players[0].{last}")
         if not isinstance(target, dict):
             raise ConfigError(f"{where}: '{last}' is below a value, which has no keys")
         target[last] = value
+        changed.append(f"{full}.{last}" if full else last)
+    return changed
 
 
 def _steps(path: str, where: str) -> list[str]:

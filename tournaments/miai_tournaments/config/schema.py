@@ -10,9 +10,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from miai.clock import ControlKind, TimeControl
+from miai.plugins.wording import NAME_PATTERN
 from miai.process.limits import ProcessLimits
 
-NAME = r"^[\w.+-]+$"
+NAME = NAME_PATTERN
 """Names are letters, digits and ``_ . + -``: they become parts of file names."""
 
 MAX_GAMES = 1_000_000

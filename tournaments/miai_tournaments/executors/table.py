@@ -89,7 +89,7 @@ class Table:
             self.kill()
 
     def _start(self, job: Job) -> Outcome:
-        """Have agents begin a game that is not played: an engine that dies at once shows it here."""
+        """Have agents begin a game that is not played: an engine that dies at once shows it."""
         for name in job.players:
             try:
                 self._seat(name).new_game(job.seed, player=0, log=None)

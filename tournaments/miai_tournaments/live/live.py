@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from miai_tournaments.live.progress import describe, one_line, waiting_for
+from miai_tournaments.live.progress import Voids, describe
 from miai_tournaments.report.crosstables import crosstable
 from miai_tournaments.report.layout import to_rich
 from miai_tournaments.report.report import build_report
@@ -57,6 +57,7 @@ class LiveReporter:
         self._began = time.monotonic()
         self._running: Sequence[str] = ()
         self._ending = ""
+        self._voids = Voids()
 
     def begin(self, *, done: Sequence[GameRow], total: int) -> None:
         """Count what was done before and show the view."""
@@ -75,15 +76,15 @@ class LiveReporter:
 
     def voided(self, game: ScheduledGame, reason: str) -> None:
         """Tell why a game was void, above the view."""
-        self.note(f"void: {game.game_id}: {one_line(reason)}")
+        self.note(self._voids.line(game, reason))
 
     def note(self, text: str) -> None:
         """Show a line above the view."""
         self._console.print(Text(text))
 
     def ending(self, reason: str, running: int) -> None:
-        """Show that the run is ending."""
-        self._ending = f"{one_line(reason)}; {waiting_for(running)}"
+        """Show that the run is ending, and why: for the first reason that there was."""
+        self._ending = self._ending or self._voids.ending(reason, running)
         self._show()
 
     def tick(self, running: Sequence[str]) -> None:

@@ -67,6 +67,8 @@ class PlainReporter:
     def __init__(self) -> None:
         self._done = 0
         self._total = 0
+        self._voids = Voids()
+        self._ending = False
 
     def begin(self, *, done: Sequence[GameRow], total: int) -> None:
         """Note where the count begins."""
@@ -80,21 +82,41 @@ class PlainReporter:
 
     def voided(self, game: ScheduledGame, reason: str) -> None:
         """Print why a game was void."""
-        self.note(f"void: {game.game_id}: {one_line(reason)}")
+        self.note(self._voids.line(game, reason))
 
     def note(self, text: str) -> None:
         """Print a line."""
         print(text, flush=True)
 
     def ending(self, reason: str, running: int) -> None:
-        """Print that the run is ending."""
-        self.note(f"{one_line(reason)}; {waiting_for(running)}")
+        """Print that the run is ending, and why: for the first reason that there was."""
+        if not self._ending:
+            self._ending = True
+            self.note(self._voids.ending(reason, running))
 
     def tick(self, running: Sequence[str]) -> None:
         """Show nothing."""
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class Voids:
+    """Words for void games and for what they end, in which no reason is told twice in a row."""
+
+    def __init__(self) -> None:
+        self._told = ""
+
+    def line(self, game: ScheduledGame, reason: str) -> str:
+        """Return a line that tells of a void game."""
+        again, self._told = reason == self._told, reason
+        return f"void: {game.game_id}: {'the same again' if again else one_line(reason)}"
+
+    def ending(self, reason: str, running: int) -> str:
+        """Return a line that tells why a run is ending; see `Reporter.ending`."""
+        cause = f": {self._told}"
+        short = f"{reason.removesuffix(cause)}, as told" if reason.endswith(cause) else reason
+        return f"{one_line(short).rstrip(' .;:')}; {waiting_for(running)}"
 
 
 def waiting_for(running: int) -> str:

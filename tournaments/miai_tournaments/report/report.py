@@ -83,16 +83,16 @@ class Report:
     def to_text(self, width: int = 80) -> str:
         """Return the report as plain text in lines of at most `width` cells."""
         from miai_tournaments.report.layout import to_text
-        from miai_tournaments.report.tables import report_blocks
+        from miai_tournaments.report.tables import file_blocks
 
-        return to_text(report_blocks(self, width), width)
+        return to_text(file_blocks(self, width), width)
 
     def render(self, width: int = 80) -> RenderableType:
-        """Return the report for rich to print on a console of `width` cells."""
+        """Return the report for rich to print on a console of `width` cells, the ratings last."""
         from miai_tournaments.report.layout import to_rich
-        from miai_tournaments.report.tables import report_blocks
+        from miai_tournaments.report.tables import screen_blocks
 
-        return to_rich(report_blocks(self, width), width)
+        return to_rich(screen_blocks(self, width), width)
 
     def _player(self, rank: int, name: str) -> dict[str, Any]:
         standing = self.standings.players[name]

@@ -20,12 +20,26 @@ LINE_WIDTH = 160
 _MOST_FORFEITS = 10
 
 
-def report_blocks(report: Report, width: int) -> list[Block]:
-    """Return all of a report, for a width in cells."""
+def file_blocks(report: Report, width: int) -> list[Block]:
+    """Return all of a report for a width in cells, in the order of a file: the ratings first."""
     if not report.standings.players:
-        return [heading(report), Paragraph(("No games yet.",))]
-    blocks: list[Block] = [heading(report), ratings_table(report), remarks(report)]
-    blocks += crosstable(report, width)
+        return _empty(report)
+    return [heading(report), ratings_table(report), remarks(report), *_details(report, width)]
+
+
+def screen_blocks(report: Report, width: int) -> list[Block]:
+    """Return all of a report in the order of a terminal: the ratings last, where they stay."""
+    if not report.standings.players:
+        return _empty(report)
+    return [heading(report), *_details(report, width), remarks(report), ratings_table(report)]
+
+
+def _empty(report: Report) -> list[Block]:
+    return [heading(report), Paragraph(("No games yet.",))]
+
+
+def _details(report: Report, width: int) -> list[Block]:
+    blocks = crosstable(report, width)
     blocks += wins_draws_losses(report, width)
     if report.superiority:
         blocks += superiority_table(report, width)

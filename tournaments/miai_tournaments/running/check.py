@@ -31,7 +31,8 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
         if problem is None:
             show(f"{player.name}: plays ({time.monotonic() - began:.1f} s)")
         else:
-            problems.append(f"{tournament.source}: players[{number}] ({player.name}): {problem}")
+            said = problem.removeprefix(f"agent '{player.name}': ")
+            problems.append(f"{tournament.source}: players[{number}] ({player.name}): {said}")
     if problems:
         raise ConfigError("\n".join(problems))
     games = tournament.config.game_count()

@@ -7,7 +7,7 @@ done, when it is told to stop, or when games are void twice in a row.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,15 +42,18 @@ class Ending:
 
 
 def start_players(
-    executor: Executor, names: Sequence[str], *, stop_asked: Callable[[], str | None]
+    executor: Executor, places: Mapping[str, str], *, stop_asked: Callable[[], str | None]
 ) -> None:
     """Start the agent of every player, so that none is found missing when games are played.
+
+    Args:
+      places: where each player, by name, was asked for, for the message.
 
     Raises:
       AgentUnavailableError: some cannot be started, each told on a line of its own.
       Stopped: the run was told to end meanwhile.
     """
-    waiting = deque(Job(job_id=name, kind="start", players=(name,)) for name in names)
+    waiting = deque(Job(job_id=name, kind="start", players=(name,)) for name in places)
     begun: set[str] = set()
     problems: list[str] = []
     while waiting or begun:
@@ -60,7 +63,10 @@ def start_players(
             executor.submit(job)
         for outcome in executor.wait(POLL_SECONDS):
             begun.discard(outcome.job_id)
-            problems += [outcome.reason] if outcome.fault else []
+            if outcome.fault:
+                name = outcome.job_id
+                said = outcome.reason.removeprefix(f"agent '{name}': ")
+                problems.append(f"{places[name]}: {said}")
         if (reason := stop_asked()) is not None:
             raise Stopped(reason)
     if problems:

@@ -13,8 +13,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from miai.api import load_game
-from miai.errors import StoreError
-from miai.game import Game
+from miai.errors import ConfigError, StoreError, UnknownComponentError
+from miai.game import Game, GameInfo
+from miai.record import RecordFormat
 from miai_tournaments.config.compare import refuse_other_config, resolve
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.schema import TournamentConfig
@@ -22,6 +23,7 @@ from miai_tournaments.executors.executor import Executor, make_executor
 from miai_tournaments.executors.jobs import Setup
 from miai_tournaments.executors.table import UNNAMED
 from miai_tournaments.live.progress import Reporter, one_line
+from miai_tournaments.report.cells import counted
 from miai_tournaments.running.runner import Ending, Runner, start_players
 from miai_tournaments.running.schedule import round_robin
 from miai_tournaments.running.signals import Stopped, StopSignals
@@ -74,6 +76,14 @@ def resume(folder: Path, options: Options) -> Ending:
     return _Sitting(config, game, players, folder, options).play_on(None)
 
 
+def _format(name: str, info: GameInfo) -> RecordFormat:
+    """Return a record format; those of a config were looked at before, so it is an option's."""
+    try:
+        return record_format(name, info)
+    except UnknownComponentError as error:
+        raise ConfigError(f"--records {name}: {error}") from None
+
+
 class _Sitting:
     """What a run and a resumed run have in common."""
 
@@ -88,7 +98,7 @@ class _Sitting:
         section = config.run
         formats = section.records if options.records is None else options.records
         self.config, self.game, self.players, self.folder = config, game, players, folder
-        self.files = RecordFiles(folder, [record_format(name, game.info) for name in formats])
+        self.files = RecordFiles(folder, [_format(name, game.info) for name in formats])
         self.make_reporter = options.make_reporter
         self.executor_name = options.executor or section.executor
         self.workers = options.workers or section.worker_count()
@@ -99,7 +109,7 @@ class _Sitting:
     def play_anew(self, tournament: Tournament) -> Ending:
         """Begin a run in a folder that holds none."""
         with self._stoppable() as stack:
-            executor = self._start(stack, self.config.game_count())
+            executor = self._start(stack, self.config.game_count(), tournament.source)
             self.lock = stack.enter_context(locked(self.folder))
             store = stack.enter_context(_create(tournament, self.folder))
             return self._play(store, executor)
@@ -121,7 +131,8 @@ class _Sitting:
             if left == 0:
                 self.files.complete(store)
                 return Ending("complete")
-            executor = self._start(stack, left)
+            source = str(self.folder) if tournament is None else tournament.source
+            executor = self._start(stack, left, source)
             if tournament is not None and games:
                 info = replace(_info(tournament), created=store.info().created)
                 store.extend(info, tournament.players, games)
@@ -137,8 +148,8 @@ class _Sitting:
     def _stopped(self) -> Ending:
         return Ending("stopped", self.signals.asked() or "stopped")
 
-    def _start(self, stack: ExitStack, games: int) -> Executor:
-        """Return an executor that has started every player once."""
+    def _start(self, stack: ExitStack, games: int, source: str) -> Executor:
+        """Return an executor that has started every player once; `source` named the players."""
         executor = stack.enter_context(
             make_executor(
                 self.executor_name,
@@ -149,7 +160,9 @@ class _Sitting:
             )
         )
         names = [player.name for player in self.players]
-        start_players(executor, names, stop_asked=self.signals.asked)
+        places = {name: f"{source}: players[{n}] ({name})" for n, name in enumerate(names)}
+        print(f"starting {counted(len(names), 'player')} ...", flush=True)
+        start_players(executor, places, stop_asked=self.signals.asked)
         return executor
 
     def _play(self, store: Store, executor: Executor) -> Ending:
@@ -158,6 +171,8 @@ class _Sitting:
             shutil.rmtree(left, ignore_errors=True)
         self.files.complete(store)
         done, counts = store.results(), store.counts()
+        games = counted(sum(counts.values()), "game")
+        print(f"{self._title()}; {games}, kept in {self.folder}", flush=True)
         reporter = self.reporter = self.make_reporter(self._title())
         try:
             reporter.begin(done=done, total=sum(counts.values()))
@@ -180,7 +195,7 @@ class _Sitting:
         workers = f"{count} worker{'s' * (count != 1)}" if count else "serial"
         return (
             f"{self.config.tournament.name}: {self.game.info.name}, {len(self.players)} players, "
-            f"{self.config.tournament.rounds} rounds, {workers}"
+            f"{counted(self.config.tournament.rounds, 'round')}, {workers}"
         )
 
     def _stop_asked(self) -> str | None:

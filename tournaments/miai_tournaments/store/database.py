@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from miai.errors import StoreError
+from miai.errors import StoreError, near_matches
 
 APPLICATION_ID: Final = 0x6D696169
 """``miai`` in ASCII, in the file's header."""
@@ -89,15 +89,34 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
+def _why_missing(path: Path) -> str:
+    """Return why there is no store at a path, and what to name instead."""
+    folder = path.parent
+    if path.is_dir():
+        return f"{path}: is a folder, where a tournament's store should be; choose another folder"
+    if folder.is_file():
+        return f"{folder}: is a file; name the folder of a tournament, runs/NAME say"
+    if folder.is_dir():
+        return (
+            f"{folder}: holds no tournament ({path.name} is missing); begin one with "
+            f"`miai tournament run CONFIG --out {folder}`"
+        )
+    above = folder.parent
+    runs = [p.parent.name for p in above.glob(f"*/{path.name}")] if above.is_dir() else []
+    near = near_matches(folder.name, runs)
+    return (
+        f"{folder}: does not exist. {near}".rstrip()
+        + f" Begin one with `miai tournament run CONFIG --out {folder}`."
+    )
+
+
 def check_header(path: Path) -> None:
     """Raise `StoreError` unless the file's first bytes are those of a store of this schema."""
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
-    except FileNotFoundError:
-        raise StoreError(
-            f"{path}: does not exist; begin with `miai tournament run CONFIG --out {path.parent}`"
-        ) from None
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise StoreError(_why_missing(path)) from None
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
@@ -105,8 +124,8 @@ def check_header(path: Path) -> None:
     _, version, application = _HEADER.unpack(header)
     if application != APPLICATION_ID:
         raise StoreError(
-            f"{path}: is a database of another program (application id {application:#x}); it was "
-            "left untouched, choose another folder"
+            f"{path}: is a database of another program; it was left untouched, choose another "
+            "folder"
         )
     if version != SCHEMA_VERSION:
         age = "a newer" if version > SCHEMA_VERSION else "an older"

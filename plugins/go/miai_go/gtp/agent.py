@@ -16,6 +16,7 @@ from miai.errors import (
     InvalidActionError,
 )
 from miai.game import Game, Observation
+from miai_go.agents import settle
 from miai_go.coordinates import parse_vertex
 from miai_go.game import GoGame
 from miai_go.gtp import timing
@@ -30,7 +31,7 @@ from miai_go.gtp.setup import (
     launch,
     play_move,
 )
-from miai_go.gtp.status import dead_stones, settle
+from miai_go.gtp.status import dead_stones, whole_chains
 from miai_go.state import GoState, Phase
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ class GtpAgent(Agent):
             seconds = until - time.monotonic()
             dead = dead_stones(client, self._go.size, seconds) if listed else frozenset()
             self._dead = dead
-        return Decision(settle(self._state, dead))
+        return Decision(settle(self._state, whole_chains(self._state, dead)))
 
     def _seconds(self, until: float) -> float:
         return min(self._parameters.command_timeout, until - time.monotonic())

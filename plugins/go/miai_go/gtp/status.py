@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from miai.errors import AgentError, AgentProtocolError, InvalidActionError
-from miai_go.board import BLACK, BLACK_STONE, WHITE_STONE
+from miai_go.board import BLACK_STONE, WHITE_STONE
 from miai_go.coordinates import parse_vertex, vertex
 from miai_go.dead_stones import RefereeError
 from miai_go.gtp.client import GtpClient
@@ -16,7 +16,6 @@ from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.locate import find_engine
 from miai_go.gtp.parameters import EngineParameters
 from miai_go.gtp.setup import COLORS, clear_board, launch
-from miai_go.state import Phase
 
 if TYPE_CHECKING:
     from miai_go.game import GoGame
@@ -46,21 +45,6 @@ def whole_chains(state: GoState, points: Set[int]) -> tuple[int, ...]:
         if stones[point] and point not in found:
             found.update(state.board.group_at(point).tolist())
     return tuple(sorted(found))
-
-
-def settle(state: GoState, dead: Set[int]) -> int:
-    """Return an action of the agreement on dead stones for who holds the stones on `dead` dead.
-
-    The proposer marks them. The other accepts a proposal that is no worse for it than its own
-    view, and resumes play otherwise.
-    """
-    chains = whole_chains(state, dead)
-    pass_action = state.game.pass_action
-    if state.phase == Phase.PROPOSE:
-        return next((a for a in state.legal_actions() if a in chains), pass_action)
-    gain = state.score_with_dead(state.dead).margin - state.score_with_dead(chains).margin
-    worse = gain < 0 if state.current_player() == BLACK else gain > 0
-    return state.game.resume_action if worse else pass_action
 
 
 class GtpJudge:

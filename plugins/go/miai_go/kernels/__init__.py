@@ -4,15 +4,12 @@
 tree search. The classes that own the arrays are in `miai_go.board`, `miai_go.playout` and
 `miai_go.tree`.
 
-Machine code is kept on disk between processes. Numba checks only the file of the function it
-loads, not the files of the functions that one calls, so the cache folder's name holds a digest of
-every kernel source: any edit starts an empty folder, and stale code cannot run.
+Machine code is kept on disk between processes; see `cache`. What a compilation costs is mostly the
+number of Python expressions in it, for each combination of argument types anew, little LLVM: so a
+point is an `int64` wherever it is passed, and a part is called from many places rather than
+written out.
 """
 
-import hashlib
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,53 +18,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numba.core.config
 
+from miai_go.kernels.cache import find_cache
+
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-_FOLDER = Path(__file__).parent
 _NUMBA_CONFIG: Any = numba.core.config  # its settings are made at run time
 
-
-def _source_digest() -> str:
-    """Return 16 hexadecimal digits that change with any kernel source or numba's version."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(_FOLDER.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _user_cache() -> Path:
-    """Return the folder where the platform wants a user's caches."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
-def _usable(folder: Path) -> bool:
-    """Create `folder` and say whether a file can be written there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
-
-
-def _find_cache() -> Path | None:
-    """Return the cache folder of these sources, or None where nothing can be written.
-
-    The first usable one of: `NUMBA_CACHE_DIR` where it is set, `__pycache__` beside the sources,
-    the user's cache folder (for installations that only an administrator may write).
-    """
-    name = f"miai-go-{_source_digest()}"
-    if _NUMBA_CONFIG.CACHE_DIR:
-        candidates = [Path(_NUMBA_CONFIG.CACHE_DIR)]
-    else:
-        candidates = [_FOLDER / "__pycache__", _user_cache() / "miai"]
-    return next((c / name for c in candidates if _usable(c / name)), None)
-
-
-CACHE_FOLDER = _find_cache()
+CACHE_FOLDER = find_cache(Path(__file__).parent, _NUMBA_CONFIG.CACHE_DIR)
 
 
 @contextmanager
@@ -105,6 +63,11 @@ _NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 def part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Declare a function that only kernels call; it is compiled into each of them."""
     return cast(Callable[_Parameters, _Result], _compiled(function, **_NO_ENTRY))
+
+
+def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Declare a short part that stands for its lines wherever it is called; compiled with them."""
+    return cast(Callable[_Parameters, _Result], _compiled(function, inline="always"))
 
 
 def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

@@ -12,7 +12,7 @@ when the processor has mispredicted the judgement. On 9x9 either is worth a tent
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.kernels import kernel, part
+from miai_go.kernels import kernel, part, spelt_out
 from miai_go.kernels.rules import (
     AROUND,
     BORDER,
@@ -184,7 +184,7 @@ def own_finished(b: Words, owner: NDArray[np.int8]) -> int:
     return total
 
 
-@part
+@spelt_out
 def playout_score(
     b: Words,
     c: Int,

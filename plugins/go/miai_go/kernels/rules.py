@@ -362,13 +362,13 @@ def set_hash(b: Words, key: np.uint64) -> None:
 
 
 @kernel
-def play(b: Words, action: Int, c: Int) -> int:
+def play(b: Words, action: Int, c: Int) -> Int:
     """Play a legal move, hash included; return the number of stones removed."""
     p = point_of(b, action)
     set_hash(b, get_hash(b) ^ move_key(b, p, c))
     b[CHAIN_INFO] = UNREAD
     b[CHAIN_INFO + BORDER] = UNREAD
-    return int(put(b, p, c))
+    return put(b, p, c)
 
 
 @kernel
@@ -391,7 +391,7 @@ def legal_points(b: Words, c: Int, suicide: bool, ko: bool, out: NDArray[np.int1
     if not ko:
         b[KO] = 0
     count = 0
-    p = point_of(b, 0)
+    p = point_of(b, np.int64(0))
     action = 0
     for _row in range(size):
         for _column in range(size):
@@ -416,7 +416,7 @@ def drop_repeats(
     kept = 0
     before = get_hash(b) ^ mark
     for i in range(count):
-        key = before ^ move_key(b, point_of(b, points[i]), c)
+        key = before ^ move_key(b, point_of(b, np.int64(points[i])), c)
         repeated = False
         for h in range(len(history)):
             repeated |= history[h] == key
@@ -434,7 +434,7 @@ def set_up(b: Words, stones: NDArray[np.int8]) -> int:
     """
     key = np.uint64(0)
     for action in range(len(stones)):
-        c = stones[action]
+        c = np.int64(stones[action])
         if c != 0:
             p = point_of(b, action)
             key ^= zobrist(b, p, c)
@@ -479,16 +479,16 @@ def chain_at(b: Words, action: Int, stones: NDArray[np.int16], free: NDArray[np.
             return count * LIBERTY + found
 
 
-@part
+@kernel
 def area(  # noqa: C901  kernels read from top to bottom
     b: Words, owner: NDArray[np.int8], stack: NDArray[np.int32]
 ) -> int:
-    """Fill `owner` (1 black, -1 white, 0 neither; row by row) and return its sum.
+    """Fill `owner` (1 black, -1 white, 0 neither; row by row) and return black minus white points.
 
     A region of empty points belongs to a colour if it touches no stone of the other (Tromp-Taylor,
     Logical Rules of Go, 9). `stack` needs room for the whole board.
     """
-    size = b[SIZE]
+    size = np.int64(b[SIZE])
     stride = b[STRIDE]
     total = 0
     unseen = 2
@@ -521,9 +521,3 @@ def area(  # noqa: C901  kernels read from top to bottom
     for action in range(size * size):
         total += owner[action]
     return total
-
-
-@kernel
-def area_score(b: Words, owner: NDArray[np.int8], stack: NDArray[np.int32]) -> int:
-    """Return black points minus white points; see `area`."""
-    return area(b, owner, stack)

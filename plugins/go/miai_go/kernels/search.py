@@ -135,16 +135,18 @@ def select(
     count = np.int64(nodes[COUNT, node])
     spread = np.float32(weights[EXPLORATION] * math.sqrt(math.log(nodes[VISITS, node] + 1)))
     fpu = np.float32(weights[FPU])
-    rave = np.float32(max(weights[RAVE], 1e-9))  # never 0 / 0
+    rave = np.float32(weights[RAVE] if weights[RAVE] > 1e-9 else 1e-9)  # never 0 / 0
     one = np.float32(1)
     for i in range(first, first + count):
         visits = np.float32(nodes[VISITS, i])
         played = np.float32(nodes[AMAF_VISITS, i])
-        inverse = one / max(visits, one)
-        beta = min(played, one) * np.float32(math.sqrt(rave / (np.float32(3) * visits + rave)))
+        inverse = one / (visits if visits > one else one)
+        beta = (played if played < one else one) * np.float32(
+            math.sqrt(rave / (np.float32(3) * visits + rave))
+        )
         value = (one - beta) * np.float32(nodes[REWARD, i]) * inverse
-        value += beta * np.float32(nodes[AMAF_REWARD, i]) / max(played, one)
-        value += spread * min(visits, one) * np.float32(math.sqrt(inverse))
+        value += beta * np.float32(nodes[AMAF_REWARD, i]) / (played if played > one else one)
+        value += spread * (visits if visits < one else one) * np.float32(math.sqrt(inverse))
         bound = value if visits + beta > 0 else fpu
         scores[i - first] = bound + _SETTLED * np.float32(nodes[STATUS, i])
     best = 0

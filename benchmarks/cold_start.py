@@ -1,0 +1,108 @@
+"""Seconds from the start of a process to its first move in Go, with an empty cache and a full one.
+
+A process plays one move on 9x9 and ends. `first_move_seconds_cold` is what the first one after an
+installation takes, compilation included; `first_move_seconds_warm` is what later ones take, which
+load the compiled code. Wall time; both for every agent. Each cold run has an empty
+`NUMBA_CACHE_DIR` of its own, and the warm runs use the last one.
+
+    python benchmarks/cold_start.py
+    python benchmarks/cold_start.py --json --repetitions 5
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numba
+
+AGENTS: dict[str, dict[str, int]] = {"mcts": {"simulations": 50}, "fast-random": {}}
+PROGRAM = """
+import json, sys
+import miai
+from miai.clock import Clock, TimeControl
+game = miai.load_game("go", board_size=9)
+agent = miai.make_agent(sys.argv[1], game, seed=1, **json.loads(sys.argv[2]))
+agent.new_game(1, player=0)
+agent.observe(game.new_initial_state().observation(0))
+agent.act(Clock(TimeControl()).reading())
+"""
+
+
+def processor() -> str:
+    """Return the processor's name where the system tells it."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def first_move(agent: str, cache: Path) -> float:
+    """Return the seconds that a process takes to start, play one move and end."""
+    command = [sys.executable, "-c", PROGRAM, agent, json.dumps(AGENTS[agent])]
+    started = time.perf_counter()
+    subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, check=True)
+    return time.perf_counter() - started
+
+
+def measure(agent: str, repetitions: int) -> tuple[list[float], list[float]]:
+    """Return the seconds of the cold runs and of the warm ones."""
+    with tempfile.TemporaryDirectory() as folder:
+        caches = [Path(folder) / str(number) for number in range(repetitions)]
+        cold = [first_move(agent, cache) for cache in caches]
+        warm = [first_move(agent, caches[-1]) for _ in range(repetitions)]
+    return cold, warm
+
+
+def benchmark(repetitions: int) -> dict[str, Any]:
+    """Measure every agent `repetitions` times cold and as often warm."""
+    seconds = {agent: measure(agent, repetitions) for agent in AGENTS}
+    report: dict[str, Any] = {
+        "benchmark": "cold_start",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{processor()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "repetitions": repetitions,
+    }
+    for number, state in enumerate(("cold", "warm")):
+        runs = {agent: both[number] for agent, both in seconds.items()}
+        report[f"first_move_seconds_{state}"] = {a: round(median(r), 2) for a, r in runs.items()}
+        report[f"interval_{state}"] = {
+            a: [round(v, 2) for v in (median(r), min(r), max(r))] for a, r in runs.items()
+        }
+    return report
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--repetitions", type=int, default=3, help="runs of a kind (3)")
+    arguments = parser.parse_args()
+    report = benchmark(arguments.repetitions)
+    if arguments.json:
+        print(json.dumps(report))
+        return
+    print(f"{report['machine']}; Python {report['python']}, numba {report['numba']}")
+    for agent in AGENTS:
+        for state in ("cold", "warm"):
+            middle, low, high = report[f"interval_{state}"][agent]
+            print(
+                f"{agent}, {state}: first move after {middle} s "
+                f"(median of {arguments.repetitions}, {low} to {high})"
+            )
+
+
+if __name__ == "__main__":
+    main()

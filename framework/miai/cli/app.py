@@ -1,0 +1,100 @@
+"""The command line itself: the framework's commands and those of all plugins.
+
+Commands import what they need inside their functions, so that ``miai --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from miai import __version__
+from miai.cli import listing, playing
+from miai.plugins.loader import PluginWarning, plugin_host
+
+
+def run() -> None:
+    """Run the command that the process's arguments name.
+
+    Raises:
+      KeyboardInterrupt: it was interrupted; typer would end the process in a way of its own.
+      SystemExit: the command ends with a status of its own, or was called in a wrong way.
+      MiaiError: what went wrong can be mended.
+    """
+    try:
+        build_app()(prog_name="miai")
+    except _Interruption as interruption:
+        raise interruption.cause from None
+
+
+def build_app() -> typer.Typer:
+    """Return the command line with the commands of all plugins."""
+    _show_plugin_warnings_as_lines()
+    app = typer.Typer(
+        name="miai",
+        cls=_Commands,
+        help="Games, agents, searches and tournaments from plugins.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    listing.add_commands(app)
+    playing.add_commands(app)
+    plugin_host().add_commands(app)
+    return app
+
+
+class _Interruption(BaseException):
+    """Carries a `KeyboardInterrupt` past typer."""
+
+    def __init__(self, cause: KeyboardInterrupt) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a `KeyboardInterrupt` goes on as it is."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interruption:
+            raise _Interruption(interruption) from None
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"miai {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        help="Print the version and exit.",
+        is_eager=True,
+        callback=_print_version,
+    ),
+) -> None:
+    """Take what may stand before a command; nothing of it is left to do here."""
+
+
+def _show_plugin_warnings_as_lines() -> None:
+    default = warnings.showwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], *place: object, **more: object
+    ) -> None:
+        if issubclass(category, PluginWarning):
+            print(f"miai: warning: {message}", file=sys.stderr)
+        else:
+            default(message, category, *place, **more)  # type: ignore[arg-type]  # passed through
+
+    warnings.showwarning = show
+    warnings.simplefilter("always", PluginWarning)

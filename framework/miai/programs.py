@@ -1,0 +1,63 @@
+"""Finding the programs that agents run, also in folders that are often not on PATH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from miai.errors import AgentUnavailableError
+
+MORE_FOLDERS: Final = (
+    "/usr/games",
+    "/usr/local/games",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+    "/opt/local/bin",
+    "/snap/bin",
+    "~/.local/bin",
+    "~/bin",
+)
+"""Where programs are looked for after PATH. Debian installs games and engines in ``/usr/games``."""
+
+
+def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
+    """Return the path of an engine's program.
+
+    Args:
+      program: a name to be looked for on PATH and in `MORE_FOLDERS`, or a path, relative to the
+        working directory or to the home directory (``~``).
+      advice: how known engines are installed, by the name of the program.
+
+    Raises:
+      AgentUnavailableError: it is not there or may not be run; the message says how it is
+        installed, where that is known, and where it was looked for.
+    """
+    if os.sep in program:
+        path = Path(program).expanduser()
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+        why = (
+            "is a folder" if path.is_dir() else "may not be run" if path.exists() else "is missing"
+        )
+        raise AgentUnavailableError(_explain(program, f"{path} {why}", advice))
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders += [str(Path(folder).expanduser()) for folder in MORE_FOLDERS]
+    found = shutil.which(program, path=os.pathsep.join(filter(None, folders)))
+    if found is None:
+        where = f"looked on PATH and in {', '.join(MORE_FOLDERS)}"
+        raise AgentUnavailableError(_explain(program, where, advice))
+    return Path(found)
+
+
+def installing(program: str, advice: Mapping[str, str]) -> str:
+    """Return how a known program is installed, as the end of a message; else an empty text."""
+    known = advice.get(Path(program).name)
+    return f" ({known})" if known else ""
+
+
+def _explain(program: str, where: str, advice: Mapping[str, str]) -> str:
+    how = installing(program, advice) or ": install it, or give its whole path in `command`"
+    return f"the engine '{program}' was not found{how}; {where}"

@@ -1,0 +1,145 @@
+"""Where compiled kernels are kept, for how long, and who compiles when many start at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from miai_go.kernels.cache import compiling, find_cache
+
+DAY = 24 * 3600
+
+WAITER = """
+import sys
+from pathlib import Path
+from miai_go.kernels.cache import compiling
+folder = Path(sys.argv[1])
+print("waiting", flush=True)
+with compiling(folder, "rules"):
+    with (folder / "order").open("a") as file:
+        file.write("second ")
+    print("inside", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def start_waiter(folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITER, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    return process
+
+
+def test_the_folder_follows_the_sources_and_what_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "kernels"
+    sources.mkdir()
+    (sources / "a.py").write_text("ONE = 1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.setattr("sys.platform", "linux")
+    configured = find_cache(sources, str(tmp_path / "numba"))
+    assert configured is not None
+    assert configured.parent == tmp_path / "numba"
+    first = find_cache(sources, "")
+    assert first == sources / "__pycache__" / configured.name
+    (sources / "a.py").write_text("ONE = 2")
+    edited = find_cache(sources, "")
+    assert edited is not None
+    assert edited != first
+    shutil.rmtree(sources / "__pycache__")
+    (sources / "__pycache__").write_text("a file, so nothing can be written under it")
+    assert find_cache(sources, "") == tmp_path / "user" / "miai" / edited.name
+    (tmp_path / "user" / "miai" / edited.name).rmdir()
+    (tmp_path / "user" / "miai").rmdir()
+    (tmp_path / "user" / "miai").write_text("another")
+    assert find_cache(sources, "") is None
+
+
+def test_a_new_folder_clears_away_those_unused_for_a_month(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    ages = {
+        "miai-go-0123456789abcdef": 31,
+        "miai-go-fedcba9876543210": 29,
+        "miai-go-notes": 100,
+        "other-0123456789abcdef": 100,
+    }
+    for name, days in ages.items():
+        (cache / name / "code").mkdir(parents=True)
+        (cache / name / "code" / "play.nbc").write_text("code")
+        then = time.time() - days * DAY
+        os.utime(cache / name, (then, then))
+    used = find_cache(tmp_path, str(cache))
+    assert used is not None
+    assert {f.name for f in cache.iterdir()} == {*list(ages)[1:], used.name}
+    assert (cache / "miai-go-fedcba9876543210" / "code" / "play.nbc").exists()
+
+
+def test_use_keeps_a_folder_young(tmp_path: Path) -> None:
+    used = find_cache(tmp_path, str(tmp_path / "cache"))
+    assert used is not None
+    then = time.time() - 100 * DAY
+    os.utime(used, (then, then))
+    assert find_cache(tmp_path, str(tmp_path / "cache")) == used
+    assert used.stat().st_mtime > time.time() - DAY
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no fcntl, so no lock")
+def test_the_second_process_waits_until_the_first_has_compiled(tmp_path: Path) -> None:
+    with compiling(tmp_path, "rules"):
+        second = start_waiter(tmp_path)
+        time.sleep(0.3)  # without a lock it would write first
+        with (tmp_path / "order").open("a") as file:
+            file.write("first ")
+    second.communicate("done\n", timeout=60)
+    assert second.returncode == 0
+    assert (tmp_path / "order").read_text() == "first second "
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no fcntl, so no lock")
+def test_a_process_that_dies_while_it_compiles_stops_nobody(tmp_path: Path) -> None:
+    first = start_waiter(tmp_path)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "inside\n"
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=60)
+    assert not (tmp_path / "rules.ready").exists()
+    began = time.monotonic()
+    with compiling(tmp_path, "rules"):
+        pass
+    assert time.monotonic() - began < 20, "a wait for a lock ends after 30 s"
+    assert (tmp_path / "rules.ready").exists()
+
+
+def test_what_is_compiled_already_needs_no_lock(tmp_path: Path) -> None:
+    with compiling(tmp_path, "rules"):
+        pass
+    (tmp_path / "rules.lock").unlink()
+    with compiling(tmp_path, "rules"):
+        pass
+    assert not (tmp_path / "rules.lock").exists()
+
+
+def test_a_failure_marks_nothing_as_compiled(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), compiling(tmp_path, "rules"):
+        raise KeyError
+    assert not (tmp_path / "rules.ready").exists()
+
+
+def test_where_nothing_can_be_written_it_goes_on_without_a_lock(tmp_path: Path) -> None:
+    for folder in (None, tmp_path / "missing"):
+        with compiling(folder, "rules"):
+            pass
+    assert list(tmp_path.iterdir()) == []
