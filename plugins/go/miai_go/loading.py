@@ -1,7 +1,7 @@
 """Loading kernels, or compiling them, before a clock runs.
 
 Each function does its work once in a process. After an installation that takes some seconds, later
-a fraction of one, which reads the cache on disk; see `miai_go.kernels.cache`.
+a fraction of one, which reads the cache on disk; see `miai.kernels.cache`.
 """
 
 from functools import cache
@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 
 from miai_go.board import BLACK, Board, KoRule
-from miai_go.kernels import CACHE_FOLDER
-from miai_go.kernels.cache import compiling
+from miai_go.kernels import FAMILY
 from miai_go.playout import Playouts
 from miai_go.tree import Tree
 
@@ -21,7 +20,7 @@ _CENTRE = 4
 @cache
 def load_rules() -> None:
     """Load what the moves of a game call."""
-    with compiling(CACHE_FOLDER, "rules"):
+    with FAMILY.compiling("rules"):
         board = Board(_SIZE)
         points = board.legal_points(BLACK)
         board.without_repeats(BLACK, points, np.zeros(1, np.uint64), KoRule.POSITIONAL)
@@ -36,7 +35,7 @@ def load_rules() -> None:
 def load_playouts() -> None:
     """Load playouts, and what else judging dead stones by them calls."""
     load_rules()
-    with compiling(CACHE_FOLDER, "playouts"):
+    with FAMILY.compiling("playouts"):
         board = Board(_SIZE)
         board.play(BLACK, _CENTRE)
         board.group_at(_CENTRE)
@@ -48,7 +47,7 @@ def load_playouts() -> None:
 def load_search() -> None:
     """Load the tree search, and the rules that it needs between moves."""
     load_rules()
-    with compiling(CACHE_FOLDER, "search"):
+    with FAMILY.compiling("search"):
         tree = Tree(_SIZE, seed=0, max_nodes=1000)
         tree.run(20)
         tree.advance(tree.best())

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from miai_go.kernels.cache import compiling, find_cache
+from miai.kernels.cache import compiling, find_cache
 
 DAY = 24 * 3600
 
 WAITER = """
 import sys
 from pathlib import Path
-from miai_go.kernels.cache import compiling
+from miai.kernels.cache import compiling
 folder = Path(sys.argv[1])
 print("waiting", flush=True)
 with compiling(folder, "rules"):
@@ -50,22 +50,22 @@ def test_the_folder_follows_the_sources_and_what_can_be_written(
     (sources / "a.py").write_text("ONE = 1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     monkeypatch.setattr("sys.platform", "linux")
-    configured = find_cache(sources, str(tmp_path / "numba"))
+    configured = find_cache("miai-go", sources, str(tmp_path / "numba"))
     assert configured is not None
     assert configured.parent == tmp_path / "numba"
-    first = find_cache(sources, "")
+    first = find_cache("miai-go", sources, "")
     assert first == sources / "__pycache__" / configured.name
     (sources / "a.py").write_text("ONE = 2")
-    edited = find_cache(sources, "")
+    edited = find_cache("miai-go", sources, "")
     assert edited is not None
     assert edited != first
     shutil.rmtree(sources / "__pycache__")
     (sources / "__pycache__").write_text("a file, so nothing can be written under it")
-    assert find_cache(sources, "") == tmp_path / "user" / "miai" / edited.name
+    assert find_cache("miai-go", sources, "") == tmp_path / "user" / "miai" / edited.name
     (tmp_path / "user" / "miai" / edited.name).rmdir()
     (tmp_path / "user" / "miai").rmdir()
     (tmp_path / "user" / "miai").write_text("another")
-    assert find_cache(sources, "") is None
+    assert find_cache("miai-go", sources, "") is None
 
 
 def test_a_new_folder_clears_away_those_unused_for_a_month(tmp_path: Path) -> None:
@@ -81,18 +81,18 @@ def test_a_new_folder_clears_away_those_unused_for_a_month(tmp_path: Path) -> No
         (cache / name / "code" / "play.nbc").write_text("code")
         then = time.time() - days * DAY
         os.utime(cache / name, (then, then))
-    used = find_cache(tmp_path, str(cache))
+    used = find_cache("miai-go", tmp_path, str(cache))
     assert used is not None
     assert {f.name for f in cache.iterdir()} == {*list(ages)[1:], used.name}
     assert (cache / "miai-go-fedcba9876543210" / "code" / "play.nbc").exists()
 
 
 def test_use_keeps_a_folder_young(tmp_path: Path) -> None:
-    used = find_cache(tmp_path, str(tmp_path / "cache"))
+    used = find_cache("miai-go", tmp_path, str(tmp_path / "cache"))
     assert used is not None
     then = time.time() - 100 * DAY
     os.utime(used, (then, then))
-    assert find_cache(tmp_path, str(tmp_path / "cache")) == used
+    assert find_cache("miai-go", tmp_path, str(tmp_path / "cache")) == used
     assert used.stat().st_mtime > time.time() - DAY
 
 

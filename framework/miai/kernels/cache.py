@@ -23,21 +23,23 @@ import numba
 if sys.platform != "win32":  # there, processes that start at once compile side by side
     import fcntl
 
-_NAME: Final = re.compile(r"miai-go-[0-9a-f]{16}")
+_NAME: Final = re.compile(r"miai-[a-z]+-[0-9a-f]{16}")
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0
 _PATIENCE_SECONDS: Final = 30.0
 """How long to wait for another process's compilation; one that hangs must not stop the others."""
 _LOOK_SECONDS: Final = 0.05
 
 
-def find_cache(sources: Path, configured: str) -> Path | None:
+def find_cache(name: str, sources: Path, configured: str) -> Path | None:
     """Return the cache folder of the sources in a folder, or None where nothing can be written.
+
+    Its own name begins with `name`, the distribution's: ``miai-go``.
 
     The first usable one of: the folder `configured` for numba, where it is not empty;
     `__pycache__` beside the sources; the user's cache folder (for installations that only an
     administrator may write).
     """
-    name = f"miai-go-{_source_digest(sources)}"
+    name = f"{name}-{_source_digest(sources)}"
     if configured:
         candidates = [Path(configured)]
     else:
@@ -90,9 +92,9 @@ def _wait_for(descriptor: int) -> None:
 
 
 def _source_digest(sources: Path) -> str:
-    """Return 16 hexadecimal digits that change with any kernel source or numba's version."""
+    """Return 16 hexadecimal digits that change with a kernel, this package or numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(sources.glob("*.py")):
+    for source in (*sorted(Path(__file__).parent.glob("*.py")), *sorted(sources.glob("*.py"))):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
 
