@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
+
+
+# A shell's background jobs ignore SIGINT, and hand that on to all that they start; these tests
+# send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
