@@ -8,12 +8,13 @@ serves any game.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from miai.errors import ConfigError, GameError
 from miai.game import Game, Player, State
+from miai.paths import absence
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Largest opening file that is read."""
@@ -65,14 +66,44 @@ class MovesReader:
 
 def read_text(path: Path) -> str:
     """Return the text of an opening file. Raises `ConfigError` when it cannot be read."""
+    check_file(path)
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: larger than {MAX_FILE_BYTES} bytes; split the file")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text: {error}") from error
+
+
+def check_file(path: Path) -> None:
+    """Check that a path is a file of openings' size: to read a pipe would take for ever.
+
+    Raises:
+      ConfigError: nothing is there, or it is a folder, a pipe, a device or larger than
+        `MAX_FILE_BYTES`.
+    """
+    try:
+        if not path.exists():
+            folder = path.parent
+            beside = [p.name for p in folder.glob(f"*{path.suffix}")] if folder.is_dir() else []
+            raise ConfigError(f"{path}: {absence(path, beside)}")
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "a pipe or a device"
+            raise ConfigError(f"{path}: is {what}; name a file of openings")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes; split the file")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def player_plies(game: Game, actions: Iterable[int]) -> int:
+    """Return how many of the actions from the initial state are players', not chance's."""
+    state = game.new_initial_state()
+    plies = 0
+    for action in actions:
+        plies += not state.is_chance_node()
+        state.apply_action(action)
+    return plies
 
 
 def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:

@@ -47,7 +47,7 @@ def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
     folders += [str(Path(folder).expanduser()) for folder in MORE_FOLDERS]
     found = shutil.which(program, path=os.pathsep.join(filter(None, folders)))
     if found is None:
-        where = f"looked on PATH and in {', '.join(MORE_FOLDERS)}"
+        where = f"looked on PATH and in {len(MORE_FOLDERS)} usual folders"
         raise AgentUnavailableError(_explain(program, where, advice))
     return Path(found)
 

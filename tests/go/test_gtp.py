@@ -287,7 +287,7 @@ def test_a_missing_engine_is_named_with_its_package_and_where_it_was_looked_for(
     monkeypatch.setattr(programs, "MORE_FOLDERS", ("/no/such/games",))
     with pytest.raises(AgentUnavailableError) as caught:
         make_agent("gtp", load_game("go"), command=f"{program} --mode gtp")
-    for part in (f"'{program}'", package, "on PATH", "/no/such/games"):
+    for part in (f"'{program}'", package, "on PATH and in 1 usual folder"):
         assert part in str(caught.value)
 
 

@@ -10,6 +10,7 @@ import pytest
 import miai
 from miai.errors import ParameterError
 from miai.plugins.parameters import build_parameters, describe_parameters
+from miai.plugins.wording import NAME_PATTERN
 
 
 class Inner(miai.Parameters):
@@ -21,19 +22,33 @@ class Example(miai.Parameters):
     mode: Literal["uct", "puct"] = miai.parameter("uct", help="Selection")
     seconds: float | None = miai.parameter(None, help="Time", unit="seconds", gt=0)
     inner: Inner = miai.parameter(Inner(), help="Nested")
+    verbose: bool = miai.parameter(False, help="Whether to say more")
+    moves: tuple[str, ...] = miai.parameter(("a1",), help="List", min_length=1, max_length=2)
+    label: str = miai.parameter("x", help="Name", min_length=1, max_length=4, pattern=NAME_PATTERN)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"simulatoins": 5}, "players[2].simulatoins: unknown parameter. Did you mean 'simulat"),
-        ({"simulations": 0}, "players[2].simulations: is at least 1, got 0"),
-        ({"simulations": "many"}, "players[2].simulations: is a whole number, got 'many'"),
+        ({"simulations": 0}, "players[2].simulations: 0 is too small; at least 1"),
+        ({"simulations": "many"}, "players[2].simulations: expected a whole number, got 'many'"),
         (
             {"mode": "uctt"},
-            "players[2].mode: 'uctt' is unknown. Did you mean 'uct' or",
+            "players[2].mode: 'uctt' is not one of uct, puct; did you mean 'uct' or",
         ),
-        ({"seconds": float("nan")}, "players[2].seconds: "),
+        ({"seconds": float("nan")}, "players[2].seconds: expected a finite number, got nan"),
+        ({"seconds": 0.0}, "players[2].seconds: 0 is too small; more than 0"),
+        ({"simulations": 2 * 10**9}, "2000000000 is too large; at most 1000000000"),
+        ({"verbose": "perhaps"}, "players[2].verbose: expected true or false, got 'perhaps'"),
+        ({"inner": True}, "players[2].inner: expected a table of keys and values, got true"),
+        ({"moves": 3}, "players[2].moves: expected a list in brackets, got 3"),
+        ({"moves": ["a1", 3]}, "players[2].moves[1]: expected a text in quotes"),
+        ({"moves": []}, "players[2].moves: has too few entries: 0; at least 1"),
+        ({"moves": ["a"] * 3}, "players[2].moves: has too many entries; at most 2"),
+        ({"label": "x" * 5}, "players[2].label: a text of 5 characters is too long; at most 4"),
+        ({"label": ""}, "players[2].label: a text of 0 characters is too short; at least 1"),
+        ({"label": "a b"}, "players[2].label: 'a b' is no name: letters, digits and _ . + - are"),
         ({"inner": {"widht": 4}}, "players[2].inner.widht: unknown parameter. Did you mean 'wid"),
     ],
 )
@@ -42,6 +57,18 @@ def test_a_wrong_value_is_told_with_path_cause_and_remedy(
 ) -> None:
     with pytest.raises(ParameterError, match=re.escape(message)):
         build_parameters(Example, values, where="players[2]")
+
+
+def test_a_component_without_parameters_says_so() -> None:
+    with pytest.raises(ParameterError, match=r"speed: unknown parameter\. There are none\."):
+        build_parameters(miai.Parameters, {"speed": 1})
+
+
+def test_what_a_model_finds_wrong_is_told_without_the_whole_of_its_values() -> None:
+    game = miai.load_game("tic_tac_toe")
+    with pytest.raises(ParameterError) as caught:
+        miai.make_agent("mcts", game, simulations=0)
+    assert str(caught.value).endswith(": simulations = 0 needs a budget in seconds")
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:

@@ -25,9 +25,10 @@ def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> 
         first, *rest = told.splitlines()
         assert first.startswith("miai: x.toml: tournament.ronuds: unknown key. Did you mean")
         assert [line.split(": ")[1] for line in rest] == [
-            "players[0].agent",
-            "players[1].simulatoins",
+            "players[0] (ann)",
+            "players[1] (bob)",
         ]
+        assert [line.split(": ")[2] for line in rest] == ["agent", "simulatoins"]
         assert all("Did you mean" in line for line in rest)
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
 
@@ -36,11 +37,20 @@ def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> 
     ("words", "message"),
     [
         (("run", "absent.toml"), "absent.toml: does not exist."),
+        (("run", "xx.toml"), "xx.toml: does not exist. Did you mean 'x.toml'?"),
+        (("check", "nowhere/x.toml"), "there is no folder nowhere. Name a config file"),
+        (("check", "."), ".: is a folder; name a config file"),
+        (("check", "x.toml", "--set", "rounds=0"), "--set tournament.rounds: 0 is too small"),
         (("run", "x.toml", "--set", "ronuds=3"), "--set ronuds: unknown key."),
         (("run", "x.toml", "--executor", "proceses"), "Did you mean 'processes'?"),
         (("run", "x.toml", "--records", "sgff"), "no record-format is called 'sgff'"),
         (("run", "x.toml", "--out", "x.toml"), "x.toml: is a file"),
         (("run", "x.toml", "--out", "."), "holds other files"),
+        *[
+            ((word, "x.toml"), "x.toml: is a file; name the folder of a tournament")
+            for word in ("resume", "report", "status", "stop")
+        ],
+        (("status", "."), ".: holds no tournament"),
         (("resume", "absent"), "miai tournament run CONFIG --out absent"),
         (("status", "absent"), "does not exist"),
         (("stop", "absent"), "does not exist"),
@@ -53,6 +63,32 @@ def test_a_wrong_command_is_told_and_nothing_is_written(
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
     assert message in refused(*words, cwd=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
+
+
+def test_a_tournament_is_found_by_a_name_near_its_own(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], tournament={"rounds": 1}))
+    tournament("run", "x.toml", "--executor", "serial", cwd=tmp_path)
+    for word, told in (
+        (("status", "runs/tset"), "does not exist. Did you mean 'runs/test'?"),
+        (("status", "run/test"), "there is no folder run. Did you mean 'runs/test'?"),
+        (("report", "test"), "test: does not exist. Did you mean 'runs/test'?"),
+        (("stop", "runs"), "runs: holds tournaments, name one of them: runs/test"),
+        (("run", "runs/test"), "is a tournament's folder; go on with it by `miai tournament resum"),
+    ):
+        assert told in refused(*word, cwd=tmp_path)
+
+
+def test_what_a_run_may_not_change_is_told_by_player(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
+    tournament("run", "x.toml", "--executor", "serial", cwd=tmp_path)
+    path.write_text(config_text(player("dan"), player("bob", "mcts", simulations=3), RANDOMS[0]))
+    first, *rest = refused("run", "x.toml", cwd=tmp_path).splitlines()
+    assert first.startswith("miai: x.toml: differs from the config that runs/test was begun with")
+    assert "  players (cid): was removed" in rest
+    assert "  players[1] (bob): agent: 'random' -> 'mcts'" in rest
+    assert "  players[1] (bob): simulations: was added: 3" in rest
+    assert not any("dan" in line or "ann" in line for line in rest)
 
 
 def _foreign(path: Path) -> None:
@@ -97,7 +133,7 @@ def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> Non
     config.write_text(config_text(player("ann"), player("cid", "absent")))
     done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)
     assert "miai: warning: plugin 'shaky'" in done.stderr
-    assert f"{config}: players[1].agent: no agent is called 'absent'" in done.stderr
+    assert f"{config}: players[1] (cid): agent: no agent is called 'absent'" in done.stderr
     assert "Broken plugins may have brought it: 'shaky'" in done.stderr
     config.write_text(config_text(player("ann"), player("bob", "late")))
     done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)

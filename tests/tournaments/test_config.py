@@ -44,6 +44,7 @@ def test_parameters_may_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
     assert t.players[1].given == {"simulations": 7}
 
 
+GO = {"name": "go", "board_size": 5}
 MISTAKES = {
     "unknown table": (
         config_text(*RANDOMS, tiem={"kind": "none"}),
@@ -53,9 +54,15 @@ MISTAKES = {
         config_text(*RANDOMS, tournament={"ruonds": 3}),
         "tournament.ruonds: unknown key. Did you mean 'rounds'?",
     ),
-    "out of range": (config_text(*RANDOMS, tournament={"rounds": 0}), "tournament.rounds: "),
+    "out of range": (
+        config_text(*RANDOMS, tournament={"rounds": 0}),
+        "tournament.rounds: 0 is too small; at least 1",
+    ),
     "huge": (config_text(*RANDOMS, tournament={"rounds": 900_000}), "at most 1000000"),
-    "wrong type": (config_text(*RANDOMS, run={"workers": "many"}), "run.workers: "),
+    "wrong type": (
+        config_text(*RANDOMS, run={"workers": "many"}),
+        "run.workers: expected a whole number, got 'many'",
+    ),
     "bad name": (config_text(*RANDOMS, tournament={"name": "../up"}), "tournament.name: "),
     "unknown game": (
         config_text(*RANDOMS, game={"name": "tick_tac_toe"}),
@@ -67,24 +74,27 @@ MISTAKES = {
     ),
     "unknown agent": (
         config_text(player("ann"), player("deep", "mtcs")),
-        "players[1].agent: no agent is called 'mtcs' for tic_tac_toe. Did you mean 'mcts'?",
+        "players[1] (deep): agent: no agent is called 'mtcs' for tic_tac_toe. Did you mean 'mcts'?",
     ),
     "unknown agent parameter": (
         config_text(player("ann"), player("deep", "mcts", simulatoins=5)),
-        "players[1].simulatoins: unknown parameter. Did you mean 'simulations'?",
+        "players[1] (deep): simulatoins: unknown parameter. Did you mean 'simulations'?",
     ),
     "agent parameter out of range": (
         config_text(player("ann"), player("deep", "mcts", simulations=-5)),
-        "players[1].simulations: ",
+        "players[1] (deep): simulations: -5 is too small; at least 0",
     ),
-    "missing agent": (config_text(player("ann"), {"name": "bob"}), "players[1].agent: is required"),
-    "one player": (config_text(player("ann")), "players: "),
-    "same name": (config_text(player("ann"), player("Ann")), "players[1].name: "),
-    "player's name": (config_text(player("ann"), player("b/ob")), "players[1].name: "),
+    "missing agent": (
+        config_text(player("ann"), {"name": "bob"}),
+        "players[1] (bob): agent: is required",
+    ),
+    "one player": (config_text(player("ann")), "players: has too few entries: 1"),
+    "same name": (config_text(player("ann"), player("Ann")), "players[1] (Ann): name: "),
+    "player's name": (config_text(player("ann"), player("b/ob")), "players[1]: name: "),
     "person": (config_text(player("ann"), player("me", "human")), "miai play"),
     "contradictory time": (
         config_text(*RANDOMS, time={"kind": "byo-yomi"}),
-        "needs periods and period_seconds",
+        "time: kind 'byo-yomi' needs periods and period_seconds",
     ),
     "unknown format": (
         config_text(*RANDOMS, run={"records": ["jsonll"]}),
@@ -96,27 +106,67 @@ MISTAKES = {
     ),
     "no openings": (
         config_text(*RANDOMS, openings={"file": "absent.txt"}),
-        "absent.txt: cannot be read",
+        "openings.file: {folder}/absent.txt: does not exist.",
     ),
     "a name that is none": (
         config_text(player("ann b"), player("bob")),
-        "players[0].name: 'ann b' is no name",
+        "players[0]: name: 'ann b' is no name",
     ),
     "a misspelt clock": (
         config_text(*RANDOMS, time={"kind": "fisher"}),
-        "time.kind: 'fisher' is unknown. Did you mean 'fischer'?",
+        "absolute, fischer, byo-yomi; did you mean 'fischer'?",
     ),
     "more random moves than the game has": (
         config_text(*RANDOMS, openings={"random_plies": 50}),
-        "openings.random_plies: 50 random moves end tic_tac_toe",
+        "openings.random_plies: 50 random moves leave nothing to play: tic_tac_toe lasts 9 plies",
     ),
     "a device for openings": (
         config_text(*RANDOMS, openings={"file": "/dev/null"}),
-        "openings.file: /dev/null: is no file",
+        "openings.file: /dev/null: is a pipe or a device",
+    ),
+    "a game's parameters that contradict each other": (
+        config_text(*RANDOMS, game={"name": "go", "board_size": 5, "handicap": 9}),
+        "game: a 5x5 board has no fixed handicap",
+    ),
+    "a parameter where there are none": (
+        config_text(*RANDOMS, game={"name": "tic_tac_toe", "size": 3}),
+        "game.size: unknown parameter. There are none.",
+    ),
+    "a table that should be a list": (
+        config_text(players=player("ann")),
+        "write [[players]], in double brackets",
+    ),
+    "random moves up to the move limit": (
+        config_text(*RANDOMS, tournament={"move_limit": 4}, openings={"random_plies": 4}),
+        "openings.random_plies: 4 random moves leave nothing to play: tournament.move_limit",
+    ),
+    "random moves that are a whole game with chance": (
+        config_text(*RANDOMS, game={"name": "kuhn_poker"}, openings={"random_plies": 3}),
+        "openings.random_plies: 3 random moves leave nothing to play: kuhn_poker lasts 3 plies",
+    ),
+    "a pipe for openings": (
+        config_text(*RANDOMS, openings={"file": "pipe.txt"}),
+        "openings.file: {folder}/pipe.txt: is a pipe or a device; name a file of openings",
+    ),
+    "another game's openings": (
+        config_text(*RANDOMS, openings={"file": "empty.sgf"}),
+        "openings.file: no opening-reader is called 'sgf' for tic_tac_toe",
+    ),
+    "openings without moves": (
+        config_text(*RANDOMS, game=GO, openings={"file": "empty.sgf"}),
+        "openings.file: {folder}/empty.sgf: node 1: holds no moves",
+    ),
+    "a misspelt file of openings": (
+        config_text(*RANDOMS, game=GO, openings={"file": "emty.sgf"}),
+        "emty.sgf: does not exist. Did you mean '{folder}/empty.sgf'?",
+    ),
+    "an opening up to the move limit": (
+        config_text(*RANDOMS, game=GO, tournament={"move_limit": 2}, openings={"file": "two.sgf"}),
+        "two.sgf: holds an opening of 2 plies, but tournament.move_limit stops games after 2",
     ),
     "unknown reader": (
         config_text(*RANDOMS, openings={"file": "absent.txt", "reader": "pgn"}),
-        "openings.file: no opening-reader is called 'pgn'",
+        "openings.reader: no opening-reader is called 'pgn'",
     ),
 }
 
@@ -124,6 +174,10 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_told_with_file_path_and_remedy(tmp_path: Path, mistake: str) -> None:
     text, message = MISTAKES[mistake]
+    message = message.replace("{folder}", str(tmp_path))
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "empty.sgf").write_text("(;GM[1]FF[4]SZ[5])")
+    (tmp_path / "two.sgf").write_text("(;GM[1]FF[4]SZ[5];B[aa];W[bb])")
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
         load(tmp_path, text)
     for line in str(caught.value).splitlines():
@@ -140,10 +194,52 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
     told = str(caught.value)
-    for path in ("tournament.rounds", "players[0].agent", "players[1].simulations"):
-        assert f": {path}: " in told
+    for path in ("tournament.rounds", "time", "players[0] (ann): agent", "players[1] (bob): simu"):
+        assert f": {path}" in told
     fixed = load(tmp_path, config_text(*RANDOMS, time={"kind": "absolute", "seconds": 5}))
     assert fixed.config.time.control().seconds == 5
+
+
+@pytest.mark.parametrize(
+    ("game", "of_game"),
+    [
+        ({"name": "goo"}, ["game.name: no game is called 'goo'. Did you mean 'go'?"]),
+        (
+            {"name": "go", "rules": "chines", "bord_size": 9},
+            [
+                "game.rules: 'chines' is not one of tromp-taylor, chinese, japanese, aga; did you "
+                "mean 'chinese'?",
+                "game.bord_size: unknown parameter. Did you mean 'board_size'?",
+            ],
+        ),
+    ],
+)
+def test_a_wrong_game_hides_no_other_mistake(
+    tmp_path: Path, game: dict[str, object], of_game: list[str]
+) -> None:
+    text = config_text(
+        player("ann", "mtcs"),
+        player("b ob", "mcts"),
+        game=game,
+        tournament={"rounds": 0},
+        time={"kind": "fisher"},
+        openings={"file": "absent.txt"},
+        run={"workers": 0, "records": ["jsonll"]},
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+    lines = [line.removeprefix(f"{tmp_path}/x.toml: ") for line in str(caught.value).splitlines()]
+    rest = [line for line in lines if line not in of_game]
+    assert [line for line in lines if line in of_game] == of_game
+    assert [line.split(": ")[0] for line in rest] == [
+        "tournament.rounds",
+        "time.kind",
+        "openings.file",
+        "run.workers",
+        "run.records[0]",
+        "players[0] (ann)",
+        "players[1]",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -169,14 +265,16 @@ def test_a_syntax_error_names_the_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "cause"),
     [
-        ("quikstart.toml", "does not exist. Did you mean 'quickstart.toml'?"),
-        (".", "is no file; name a config"),
-        ("pipe", "is no file"),
+        ("quikstart.toml", "does not exist. Did you mean '{folder}/quickstart.toml'?"),
+        ("other.toml", "does not exist. Known: quickstart.toml."),
+        (".", "is a folder; name a config"),
+        ("pipe", "is a pipe or a device; name a config"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, path: str, cause: str) -> None:
     (tmp_path / "quickstart.toml").touch()
     os.mkfifo(tmp_path / "pipe")
+    cause = cause.replace("{folder}", str(tmp_path))
     with pytest.raises(ConfigError, match=re.escape(f"{tmp_path / path}: {cause}")):
         load_tournament(tmp_path / path)
 
@@ -191,6 +289,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, path: str, cause: s
         ("players[1].name=rob", "players.1.name", "rob"),
         ("players[bob].agent=mcts", "players.1.agent", "mcts"),
         ("players.bob.agent=mcts", "players.1.agent", "mcts"),
+        ('run.records=["jsonl"]', "run.records.0", "jsonl"),
     ],
 )
 def test_settings_override_the_file(tmp_path: Path, setting: str, path: str, value: object) -> None:
@@ -247,10 +346,26 @@ def test_an_illegal_opening_is_told_with_its_line(tmp_path: Path) -> None:
         load(tmp_path, config_text(*RANDOMS, openings={"file": "lines.txt"}))
 
 
+def test_all_wrong_settings_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, config_text(*RANDOMS), "ronuds=3", "rounds=3", "a.b.c=3", "nothing")
+    lines = str(caught.value).splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        "--set ronuds",
+        "--set a.b.c",
+        "--set nothing",
+    ]
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("rounds=x", "--set tournament.rounds: is a whole number, got 'x'"),
+        ("rounds=x", "--set tournament.rounds: expected a whole number, got 'x'"),
+        ("players[1].name=a b", "--set players[1].name: 'a b' is no name"),
+        ("players[0].parameters.speed=1", "--set players[0].speed: unknown parameter"),
+        ('records=["jsonll"]', "--set run.records[0]: no record-format is called 'jsonll'"),
+        ("time.kind=fischer", "needs seconds or an increment (with --set time.kind)"),
+        ("run.records[0]=jsonl", "--set run.records[0]: the config has no list here"),
         ("players[bob].agent=mtcs", "--set players[1].agent: no agent is called 'mtcs'"),
         ("gmae.name=go", "--set gmae.name: there is no table 'gmae'. Did you mean 'game'?"),
     ],
@@ -258,6 +373,5 @@ def test_an_illegal_opening_is_told_with_its_line(tmp_path: Path) -> None:
 def test_what_was_set_wrongly_is_blamed_on_the_option(
     tmp_path: Path, setting: str, message: str
 ) -> None:
-    (tmp_path / "x.toml").write_text(config_text(player("ann"), player("bob")))
     with pytest.raises(ConfigError, match=re.escape(message)):
-        load_tournament(tmp_path / "x.toml", [setting])
+        load(tmp_path, config_text(player("ann"), player("bob")), setting)

@@ -110,14 +110,14 @@ def test_another_config_is_refused_with_the_differences(config: Path, whole: Pat
     for line in (
         "  tournament.rounds: 3 -> 2",
         "  tournament.seed: 3 -> 8",
-        "  players[deep].simulations: 20 -> 30",
+        "  players[2] (deep): simulations: 20 -> 30",
         "  time.move_deadline: None -> 9.0",
     ):
         assert line in told.splitlines()
     assert "--out" in told
     without = config.parent / "without.toml"
     without.write_text(config_text(*PLAYERS[1:], tournament={"rounds": 3}, **OPENINGS))
-    assert "players[ann]: " in refused("run", without, "--out", whole)
+    assert "players (ann): was removed" in refused("run", without, "--out", whole)
     assert games_of(whole) == before
 
 

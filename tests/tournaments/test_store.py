@@ -172,7 +172,19 @@ def _truncated(path: Path) -> None:
     os.truncate(path, 4096)
 
 
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "folder": (_folder, "is a folder, where a tournament's store should be"),
+    "pipe": (_pipe, "is a pipe or a device"),
     "text": (_text, "is no SQLite file"),
     "empty": (_empty, "is no SQLite file"),
     "other program": (_other_program, "another program"),
@@ -191,11 +203,11 @@ def test_what_is_no_sound_store_is_refused_and_left_alone(
     spoil, message = UNUSABLE[kind]
     path = folder / FILE_NAME
     spoil(path)
-    before = path.read_bytes()
+    before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(StoreError, match=message) as caught:
         use(folder)
     assert str(path) in str(caught.value)
-    assert path.read_bytes() == before
+    assert (path.read_bytes() if path.is_file() else b"") == before
 
 
 def test_no_store_is_told_with_what_to_do(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> st
     if detail["type"] == "extra_forbidden":
         name = str(detail["loc"][-1])
         known = _fields_at(model, detail["loc"][:-1])
-        return f"{path}: unknown parameter. {near_matches(name, known)}".rstrip()
+        return f"{path}: unknown parameter. {near_matches(name, known) or 'There are none.'}"
     if detail["type"] == "missing":
         return f"{path}: is required"
     return f"{path}: {wording(detail)}"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from miai.errors import near_matches
 
 Detail = Mapping[str, Any]
@@ -21,17 +23,17 @@ _KINDS = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "string_type": 'a text in quotes, "like this"',
-    "list_type": "a list, [1, 2]",
-    "tuple_type": "a list, [1, 2]",
+    "list_type": "a list in brackets",
+    "tuple_type": "a list in brackets",
     "dict_type": "a table of keys and values",
     "model_type": "a table of keys and values",
     "model_attributes_type": "a table of keys and values",
 }
 _BOUNDS = {
-    "greater_than_equal": ("ge", "at least {}"),
-    "greater_than": ("gt", "more than {}"),
-    "less_than_equal": ("le", "at most {}"),
-    "less_than": ("lt", "less than {}"),
+    "greater_than_equal": ("ge", "is too small; at least {}"),
+    "greater_than": ("gt", "is too small; more than {}"),
+    "less_than_equal": ("le", "is too large; at most {}"),
+    "less_than": ("lt", "is too large; less than {}"),
 }
 NAME_PATTERN = r"^[\w.+-]+$"
 """The pattern of names that become parts of file names."""
@@ -41,24 +43,25 @@ def wording(detail: Detail) -> str:
     """Return what is wrong with a value and what it could be."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind in _KINDS:
-        return f"is {_KINDS[kind]}, got {_shown(value)}"
+        return f"expected {_KINDS[kind]}, got {_shown(value)}"
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
-        return f"is {words.format(context[key])}, got {_shown(value)}"
+        return f"{_shown(value)} {words.format(_shown(context[key]))}"
     translate = _OTHERS.get(kind)
     if translate is not None:
         return translate(value, context)
-    message = detail["msg"].removeprefix("Value error, ")
-    return f"{message}, got {_shown(value)}"
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    whole_table = isinstance(value, (Mapping, BaseModel))
+    return message if whole_table else f"{message}, got {_shown(value)}"
 
 
 def _literal(value: Any, context: Mapping[str, Any]) -> str:
     known = re.findall(r"'([^']*)'", context["expected"])
-    if not isinstance(value, str) or not known:
-        return f"is one of {context['expected']}, got {_shown(value)}"
-    near = near_matches(value, known)
-    guess = "" if near.startswith("Known") else f"{near} "
-    return f"{_shown(value)} is unknown. {guess}Known: {', '.join(known)}."
+    if not known:
+        return f"expected {context['expected']}, got {_shown(value)}"
+    near = near_matches(value, known) if isinstance(value, str) else ""
+    guess = f"; d{near[1:]}" if near.startswith("Did") else ""
+    return f"{_shown(value)} is not one of {', '.join(known)}{guess}"
 
 
 def _pattern(value: Any, context: Mapping[str, Any]) -> str:
@@ -68,11 +71,11 @@ def _pattern(value: Any, context: Mapping[str, Any]) -> str:
 
 
 def _too_short(value: Any, context: Mapping[str, Any]) -> str:
-    return f"has {context['actual_length']} of the at least {context['min_length']} that it needs"
+    return f"has too few entries: {context['actual_length']}; at least {context['min_length']}"
 
 
 def _too_long(value: Any, context: Mapping[str, Any]) -> str:
-    return f"has more than the {context['max_length']} that it may have"
+    return f"has too many entries; at most {context['max_length']}"
 
 
 _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
@@ -82,14 +85,19 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "too_short": _too_short,
     "too_long": _too_long,
     "string_too_long": lambda value, context: (
-        f"is a text of at most {context['max_length']} characters, got {len(value)}"
+        f"a text of {len(value)} characters is too long; at most {context['max_length']}"
     ),
     "string_too_short": lambda value, context: (
-        f"is a text of at least {context['min_length']} characters, got {_shown(value)}"
+        f"a text of {len(value)} characters is too short; at least {context['min_length']}"
     ),
 }
 
 
 def _shown(value: Any) -> str:
+    """Return a value as a config or a command line would have it, cut where it is long."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from miai.openings import check_file
 from miai_go.component_parameters import SgfOpeningParameters
 from miai_go.game import GoGame
 from miai_go.sgf import SgfError, SgfGame, SgfLine, read_file
@@ -27,7 +28,9 @@ class SgfOpenings:
 
         Raises:
           SgfError: the file is malformed, or a line is not legal in the game or ends it.
+          ConfigError: there is no such file.
         """
+        check_file(path)
         openings: list[list[int]] = []
         known: set[tuple[int, ...]] = set()
         for game in read_file(path):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from miai.errors import ConfigError
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament
+from miai_tournaments.config.problems import place_of
 from miai_tournaments.store.store import Store
 
 _ABSENT = "(absent)"
@@ -36,8 +37,9 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
       ConfigError: it does more than add players or rounds; the differences are told by path.
     """
     old, new = store.info().resolved["results"], resolve(tournament)
+    names = [player.name for player in tournament.players]
     lines = [
-        f"  {path}: {_change(before, after)}"
+        f"  {_told(path, names)}: {_change(before, after)}"
         for path, before, after in differences(old, new)
         if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
     ]
@@ -79,13 +81,25 @@ def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) 
     return bool(default == after)
 
 
+def _told(path: str, names: Sequence[str]) -> str:
+    """Return a path with the number that a player has in the config; a removed one has none."""
+    name, bracket, key = path.removeprefix("players[").partition("]")
+    if not path.startswith("players[") or not bracket:
+        return path
+    if name not in names:
+        return f"players ({name})"
+    return place_of(f"players[{names.index(name)}]{key}", names)
+
+
 def _change(before: Any, after: Any) -> str:
     """Return what became of a value."""
     if after == _ABSENT:
         return "was removed"
+    if before == _ABSENT:
+        return f"was added: {_show(after)}"
     return f"{_show(before)} -> {_show(after)}"
 
 
 def _show(value: Any) -> str:
-    text = str(value) if value == _ABSENT else repr(value)
+    text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -7,23 +7,23 @@ in it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from miai.errors import ConfigError, MiaiError, ParameterError, near_matches
+from miai.errors import ConfigError
 from miai.game import Game
-from miai.plugins.loader import registry
+from miai.paths import absence
 from miai.plugins.parameters import explain
-from miai_tournaments.config.openings import Openings, read_openings
+from miai_tournaments.config.components import check_game, check_players, check_sections
+from miai_tournaments.config.openings import Openings
 from miai_tournaments.config.overrides import apply_overrides
+from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import MAX_GAMES, TournamentConfig
-from miai_tournaments.store.export import record_format
-from miai_tournaments.store.store import PlayerRow
+from miai_tournaments.store.store import FILE_NAME, PlayerRow
 
 MAX_FILE_BYTES = 1 << 20
 
@@ -73,41 +73,36 @@ def load_tournament(path: Path, assignments: Iterable[str] = ()) -> Tournament:
         raise ConfigError(f"{path}: is not TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None
-    changed = apply_overrides(raw, assignments)
-    try:
-        return check_tournament(raw, source=str(path), folder=path.parent, text=text)
-    except ConfigError as error:
-        told = [_blamed(line, f"{path}: ", changed) for line in str(error).splitlines()]
-        raise ConfigError("\n".join(told)) from error.__cause__
+    settings = apply_overrides(raw, assignments)
+    return check_tournament(raw, source=str(path), folder=path.parent, text=text, settings=settings)
 
 
-def _blamed(line: str, source: str, changed: Iterable[str]) -> str:
-    """Return a line of a message, about ``--set`` where the value at fault was set there."""
-    for path in changed:
-        if line.startswith(f"{source}{path}: "):
-            return f"--set {line.removeprefix(source)}"
-    return line
-
-
-def check_tournament(raw: Mapping[str, Any], *, source: str, folder: Path, text: str) -> Tournament:
+def check_tournament(
+    raw: Mapping[str, Any],
+    *,
+    source: str,
+    folder: Path,
+    text: str,
+    settings: Collection[str] = (),
+) -> Tournament:
     """Return the tournament that parsed values describe.
 
     Args:
       source: where the values are from, for messages.
       folder: what relative paths in the values start from.
       text: the values as they were written.
+      settings: paths of the values that ``--set`` has changed.
 
     Raises:
       ConfigError: something is wrong; every mistake is told.
     """
-    problems = _Problems(source)
+    problems = Problems(raw, source=source, settings=settings)
     config = _validate(raw, problems)
-    game = _game(raw, problems)
-    players = _players(raw, game, problems)
-    openings = None
+    name, game = check_game(raw, problems)
+    players = check_players(raw, name, problems)
+    openings = check_sections(raw, name, game, folder, problems)
     if config is not None:
         _check_names(config, problems)
-        openings = _check_sections(config, game, folder, problems)
     problems.raise_if_any()
     assert config is not None
     assert game is not None
@@ -122,62 +117,32 @@ def check_tournament(raw: Mapping[str, Any], *, source: str, folder: Path, text:
     )
 
 
-class _Problems:
-    """Collects what is wrong, a line each."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.lines: list[str] = []
-        self.cause: BaseException | None = None
-
-    def add(self, path: str, message: str) -> None:
-        """Note what is wrong at a path; without a path the message names its own."""
-        place = f"{self.source}: {path}" if path else self.source
-        self.lines += [f"{place}: {line}" for line in message.splitlines() or [""]]
-
-    @contextmanager
-    def at(self, path: str) -> Iterator[None]:
-        """Note what the block raises and go on after it."""
-        try:
-            yield
-        except ParameterError as error:  # names its paths itself
-            self.add("", str(error))
-            self.cause = self.cause or error
-        except MiaiError as error:
-            self.add(path, str(error))
-            self.cause = self.cause or error
-        except Exception as error:  # a plugin's own code: broken, and told like any other mistake
-            self.add(path, f"is broken: {type(error).__name__}: {error}")
-            self.cause = self.cause or error
-
-    def raise_if_any(self) -> None:
-        if self.lines:
-            raise ConfigError("\n".join(dict.fromkeys(self.lines))) from self.cause
-
-
 def _read(path: Path) -> str:
     try:
-        if path.exists() and not path.is_file():
-            raise ConfigError(f"{path}: is no file; name a config, configs/quickstart.toml say")
+        if not path.is_file():
+            raise ConfigError(f"{path}: {_why_unread(path)}")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
         return path.read_bytes().decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"{path}: {_why_unread(path, error)}") from None
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
 
 
-def _why_unread(path: Path, error: OSError) -> str:
-    if not isinstance(error, FileNotFoundError):
-        return f"cannot be read: {error.strerror}"
+def _why_unread(path: Path) -> str:
+    """Return why a path is no config file, and what to name instead."""
+    if (path / FILE_NAME).exists():
+        return f"is a tournament's folder; go on with it by `miai tournament resume {path}`"
+    if path.exists():
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        return f"is {what}; name a config file, configs/quickstart.toml say"
     folder = path.parent
-    names = [p.name for p in folder.glob("*.toml")] if folder.is_dir() else []
-    known = near_matches(path.name, names) or f"There is no config in {folder}."
-    return f"does not exist. {known}"
+    told = absence(path, [p.name for p in folder.glob("*.toml")] if folder.is_dir() else [])
+    return told if "toml" in told else f"{told} Name a config file, configs/quickstart.toml say."
 
 
-def _validate(raw: Mapping[str, Any], problems: _Problems) -> TournamentConfig | None:
+def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | None:
     try:
         return TournamentConfig.model_validate(raw)
     except ValidationError as error:
@@ -186,7 +151,9 @@ def _validate(raw: Mapping[str, Any], problems: _Problems) -> TournamentConfig |
             if detail["type"] == "too_short" and _of_entries(details, detail["loc"]):
                 continue  # those that are wrong were not counted
             line = explain(detail, TournamentConfig, "")
-            problems.add("", line.replace("unknown parameter", "unknown key"))
+            if detail["loc"] == ("players",) and detail["type"] != "too_short":
+                line += "; write [[players]], in double brackets, above the keys of each"
+            problems.add_line(line.replace("unknown parameter", "unknown key"))
         return None
 
 
@@ -195,57 +162,7 @@ def _of_entries(details: Iterable[Mapping[str, Any]], path: tuple[Any, ...]) -> 
     return any(len(d["loc"]) > len(path) and d["loc"][: len(path)] == path for d in details)
 
 
-def _game(raw: Mapping[str, Any], problems: _Problems) -> Game | None:
-    game: Game | None = None
-    table = raw.get("game")
-    if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
-        return None  # the models have told why
-    with problems.at("game.name"):
-        component = registry().get("game", name)
-        filled = component.fill(parameters_of(table, {"name"}), where="game")
-        game = component.load_factory()(filled)
-    if game is not None and game.num_players() != 2:
-        problems.add(
-            "game.name",
-            f"{name} is played by {game.num_players()}; a round-robin of pairs needs a game for 2",
-        )
-    return game
-
-
-def _players(raw: Mapping[str, Any], game: Game | None, problems: _Problems) -> list[PlayerRow]:
-    tables = raw.get("players")
-    if game is None or not isinstance(tables, (list, tuple)):
-        return []
-    rows = []
-    for number, table in enumerate(tables):
-        if isinstance(table, dict) and isinstance(table.get("agent"), str):
-            with problems.at(f"players[{number}].agent"):
-                rows.append(_player(table, game, where=f"players[{number}]"))
-    return rows
-
-
-def _player(table: Mapping[str, Any], game: Game, *, where: str) -> PlayerRow:
-    agent = table["agent"]
-    if agent == "human":
-        raise ConfigError("a person plays with `miai play`, not in a tournament")
-    component = registry().get("agent", agent, game=game.info.name)
-    filled = component.fill(parameters_of(table, {"name", "agent"}), where=where)
-    return PlayerRow(
-        name=str(table.get("name")),
-        agent=agent,
-        given=filled.model_dump(mode="json", exclude_unset=True),
-        parameters=filled.model_dump(mode="json"),
-    )
-
-
-def parameters_of(table: Mapping[str, Any], own: set[str]) -> dict[str, Any]:
-    """Return the parameters in a table: its keys but `own`, and those under ``parameters``."""
-    rest = {key: value for key, value in table.items() if key not in own | {"parameters"}}
-    inner = table.get("parameters", {})
-    return {**rest, **inner} if isinstance(inner, dict) else rest
-
-
-def _check_names(config: TournamentConfig, problems: _Problems) -> None:
+def _check_names(config: TournamentConfig, problems: Problems) -> None:
     seen: dict[str, int] = {}
     for number, player in enumerate(config.players):
         # Names become parts of file names, and not every file system tells capitals apart.
@@ -260,18 +177,3 @@ def _check_names(config: TournamentConfig, problems: _Problems) -> None:
         problems.add(
             "tournament.rounds", f"make {config.game_count()} games; at most {MAX_GAMES} are played"
         )
-
-
-def _check_sections(
-    config: TournamentConfig, game: Game | None, folder: Path, problems: _Problems
-) -> Openings | None:
-    with problems.at("time"):
-        config.time.control()
-    if game is None:
-        return None
-    for number, name in enumerate(config.run.records):
-        with problems.at(f"run.records[{number}]"):
-            record_format(name, game.info)
-    with problems.at("openings.file" if config.openings.file else "openings.random_plies"):
-        return read_openings(config.openings, game, folder)
-    return None

@@ -20,32 +20,65 @@ def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> list[str
     are found by number or by name: ``players[0].simulations``, ``players[mcts-100].simulations``.
 
     Raises:
-      ConfigError: no assignment, or a path that leads nowhere.
+      ConfigError: some are no assignments, or their paths lead nowhere; all of those are told.
     """
-    changed = []
+    changed, problems = [], []
     for assignment in assignments:
-        path, value = parse_assignment(assignment)
-        where = f"--set {path}"
-        *steps, last = _steps(path, where)
-        if steps and steps[0] not in TournamentConfig.model_fields:
-            known = near_matches(steps[0], TournamentConfig.model_fields)
-            raise ConfigError(f"{where}: there is no table '{steps[0]}'. {known}")
-        target: Any = raw
-        full = ""
-        for step in steps:
-            below = _descend(target, step, where)
-            if isinstance(target, list):
-                full += f"[{next(n for n, item in enumerate(target) if item is below)}]"
-            else:
-                full += f".{step}" if full else step
-            target = below
-        if isinstance(target, list):
-            raise ConfigError(f"{where}: a list has no key '{last}'; write players[0].{last}")
-        if not isinstance(target, dict):
-            raise ConfigError(f"{where}: '{last}' is below a value, which has no keys")
-        target[last] = value
-        changed.append(f"{full}.{last}" if full else last)
+        try:
+            changed.append(_apply(raw, assignment))
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
     return changed
+
+
+def _apply(raw: dict[str, Any], assignment: str) -> str:
+    """Set what one assignment says; return its path, spelt out."""
+    try:
+        path, value = parse_assignment(assignment)
+    except ConfigError as error:
+        raise ConfigError(f"--set {assignment}: {error}") from None
+    where = f"--set {path}"
+    *steps, last = _steps(path, where)
+    if steps and steps[0] not in TournamentConfig.model_fields:
+        known = near_matches(steps[0], TournamentConfig.model_fields)
+        raise ConfigError(f"{where}: there is no table '{steps[0]}'. {known}")
+    target: Any = raw
+    full = ""
+    for step in steps:
+        below = _descend(target, step, where)
+        if isinstance(target, list):
+            full += f"[{next(n for n, item in enumerate(target) if item is below)}]"
+        else:
+            full += f".{step}" if full else step
+        target = below
+    return full + _assign(target, last, value, full, where)
+
+
+def _assign(target: Any, last: str, value: Any, full: str, where: str) -> str:
+    """Set an entry of a table or list; return the end of its path."""
+    if isinstance(target, list):
+        if not last.isdecimal() or int(last) >= len(target):
+            raise ConfigError(
+                f"{where}: a list of {len(target)} has no key '{last}'; write {full}[0].{last}"
+            )
+        target[int(last)] = value
+        return f"[{int(last)}]"
+    if not isinstance(target, dict):
+        raise ConfigError(f"{where}: '{last}' is below a value, which has no keys")
+    _refuse_number(target, last, where)
+    target[last] = value
+    return f".{last}" if full else last
+
+
+def _refuse_number(table: dict[str, Any], step: str, where: str) -> None:
+    """Refuse the number of an entry where the config has no list."""
+    if step.isdecimal() and step not in table:
+        raise ConfigError(
+            f"{where}: the config has no list here to take [{step}] of; write the list into the "
+            "file, or set the whole of it"
+        )
 
 
 def _steps(path: str, where: str) -> list[str]:
@@ -68,6 +101,7 @@ def _steps(path: str, where: str) -> list[str]:
 
 def _descend(target: Any, step: str, where: str) -> Any:
     if isinstance(target, dict):
+        _refuse_number(target, step, where)
         return target.setdefault(step, {})
     if isinstance(target, list):
         if step.isdecimal() and int(step) < len(target):

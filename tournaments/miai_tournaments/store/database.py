@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from miai.errors import StoreError, near_matches
+from miai.errors import StoreError
+from miai.paths import absence
 
 APPLICATION_ID: Final = 0x6D696169
 """``miai`` in ASCII, in the file's header."""
@@ -20,6 +21,8 @@ SCHEMA_VERSION: Final = 1
 
 READ: Final = "ro"
 WRITE: Final = "rw"
+
+_FEW: Final = 12
 
 _HEADER = struct.Struct(">16s44x I 4x I 28x")
 _MAGIC = b"SQLite format 3\0"
@@ -94,29 +97,35 @@ def _why_missing(path: Path) -> str:
     folder = path.parent
     if path.is_dir():
         return f"{path}: is a folder, where a tournament's store should be; choose another folder"
+    if path.exists():
+        return f"{path}: is a pipe or a device, no tournament's store; choose another folder"
     if folder.is_file():
         return f"{folder}: is a file; name the folder of a tournament, runs/NAME say"
+    inside = sorted(str(p.parent) for p in folder.glob(f"*/{path.name}")) if folder.is_dir() else []
+    if inside:
+        return f"{folder}: holds tournaments, name one of them: {', '.join(inside[:_FEW])}"
     if folder.is_dir():
         return (
             f"{folder}: holds no tournament ({path.name} is missing); begin one with "
             f"`miai tournament run CONFIG --out {folder}`"
         )
+    kept = Path("runs") / folder  # where runs are by default
+    if (kept / path.name).is_file():
+        return f"{folder}: does not exist. Did you mean '{kept}'?"
     above = folder.parent
     runs = [p.parent.name for p in above.glob(f"*/{path.name}")] if above.is_dir() else []
-    near = near_matches(folder.name, runs)
-    return (
-        f"{folder}: does not exist. {near}".rstrip()
-        + f" Begin one with `miai tournament run CONFIG --out {folder}`."
-    )
+    told = f"{folder}: {absence(folder, runs)}"
+    begin = f" Begin one with `miai tournament run CONFIG --out {folder}`."
+    return told if told.endswith("?") else told + begin
 
 
 def check_header(path: Path) -> None:
     """Raise `StoreError` unless the file's first bytes are those of a store of this schema."""
     try:
+        if not path.is_file():
+            raise StoreError(_why_missing(path))
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise StoreError(_why_missing(path)) from None
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):

@@ -15,7 +15,12 @@ from miai_tournaments.store.store import Store
 
 def record_format(name: str, info: GameInfo) -> RecordFormat:
     """Return the record format of that name for a game. Raises `UnknownComponentError`."""
-    component = registry().get("record-format", name, game=info.name)
+    return format_for(name, info.name)
+
+
+def format_for(name: str, game: str) -> RecordFormat:
+    """Return a record format for the game of that name. Raises `UnknownComponentError`."""
+    component = registry().get("record-format", name, game=game)
     built: RecordFormat = component.build(values={})
     return built
 

@@ -1,0 +1,179 @@
+"""Checks what a config names: the game, the agents, the openings, the record formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from miai.errors import ConfigError
+from miai.game import Game
+from miai.openings import OpeningReader
+from miai.plugins.loader import registry
+from miai_tournaments.config.openings import (
+    Openings,
+    file_openings,
+    opening_file,
+    opening_reader,
+    random_openings,
+)
+from miai_tournaments.config.problems import Problems
+from miai_tournaments.config.schema import (
+    OpeningsSection,
+    Section,
+    TimeSection,
+    TournamentSection,
+)
+from miai_tournaments.store.export import format_for
+from miai_tournaments.store.store import PlayerRow
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, Game | None]:
+    """Return the game's name, None when there is no such game, and the game, None if in vain."""
+    table = raw.get("game")
+    if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
+        return None, None  # the models have told why
+    component, game = None, None
+    with problems.at("game.name"):
+        component = registry().get("game", name)
+    if component is None:
+        return None, None
+    with problems.at("game"):
+        filled = component.fill(_parameters_of(table, {"name"}), where="game")
+        game = component.load_factory()(filled)
+    if game is not None and game.num_players() != 2:
+        problems.add(
+            "game.name",
+            f"{name} is played by {game.num_players()}; a round-robin of pairs needs a game for 2",
+        )
+    return name, game
+
+
+def check_players(raw: Mapping[str, Any], game: str | None, problems: Problems) -> list[PlayerRow]:
+    """Return the players whose agents and parameters are right for the game of that name.
+
+    Without a game, only that there are such agents is checked.
+    """
+    tables = raw.get("players")
+    rows = []
+    for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+        if isinstance(table, dict) and isinstance(table.get("agent"), str):
+            with problems.at(f"players[{number}].agent"):
+                if game is None:
+                    _refuse_unknown("agent", table["agent"])
+                else:
+                    rows.append(_player(table, game, where=f"players[{number}]"))
+    return rows
+
+
+def _player(table: Mapping[str, Any], game: str, *, where: str) -> PlayerRow:
+    agent = table["agent"]
+    if agent == "human":
+        raise ConfigError("a person plays with `miai play`, not in a tournament")
+    component = registry().get("agent", agent, game=game)
+    filled = component.fill(_parameters_of(table, {"name", "agent"}), where=where)
+    return PlayerRow(
+        name=str(table.get("name")),
+        agent=agent,
+        given=filled.model_dump(mode="json", exclude_unset=True),
+        parameters=filled.model_dump(mode="json"),
+    )
+
+
+def _parameters_of(table: Mapping[str, Any], own: set[str]) -> dict[str, Any]:
+    """Return the parameters in a table: its keys but `own`, and those under ``parameters``."""
+    rest = {key: value for key, value in table.items() if key not in own | {"parameters"}}
+    inner = table.get("parameters", {})
+    return {**rest, **inner} if isinstance(inner, dict) else rest
+
+
+def check_sections(
+    raw: Mapping[str, Any],
+    game_name: str | None,
+    game: Game | None,
+    folder: Path,
+    problems: Problems,
+) -> Openings | None:
+    """Check what the models cannot know of the tables that they found right; return the openings.
+
+    Args:
+      game_name: None when there is no such game.
+      game: None also when its parameters are wrong; what needs none is checked all the same.
+      folder: what relative paths start from.
+    """
+    time = _section(raw, "time", TimeSection)
+    if time is not None:
+        with problems.at("time"):
+            _check_time(time)
+    _check_records(raw, game_name, problems)
+    openings = _section(raw, "openings", OpeningsSection)
+    if openings is None:
+        return None
+    head = _section(raw, "tournament", TournamentSection)
+    limit = None if head is None else head.move_limit
+    if openings.file is not None:
+        return _file_openings(openings, openings.file, game, limit, folder, problems)
+    if game is not None:
+        with problems.at("openings.random_plies"):
+            return random_openings(openings.random_plies, game, limit)
+    return None
+
+
+def _check_time(section: TimeSection) -> None:
+    try:
+        section.control()
+    except ConfigError as error:
+        raise ConfigError(str(error).removeprefix("time control: ")) from None
+
+
+def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems) -> None:
+    run = raw.get("run")
+    records = run.get("records") if isinstance(run, Mapping) else None
+    for number, name in enumerate(records if isinstance(records, (list, tuple)) else ()):
+        if isinstance(name, str):
+            with problems.at(f"run.records[{number}]"):
+                if game is None:
+                    _refuse_unknown("record-format", name)
+                else:
+                    format_for(name, game)
+
+
+def _refuse_unknown(kind: str, name: str) -> None:
+    """Raise `UnknownComponentError` when no game has a component of that kind and name."""
+    known = registry().agents() if kind == "agent" else registry().components(kind)
+    if name not in {component.name for component in known}:
+        registry().get(kind, name)
+
+
+def _file_openings(
+    section: OpeningsSection,
+    file: str,
+    game: Game | None,
+    limit: int | None,
+    folder: Path,
+    problems: Problems,
+) -> Openings | None:
+    path: Path | None = None
+    reader: OpeningReader | None = None
+    with problems.at("openings.file"):
+        path = opening_file(file, folder)
+    if game is None:
+        return None
+    with problems.at("openings.reader" if section.reader else "openings.file"):
+        reader = opening_reader(section, game)
+    if path is not None and reader is not None:
+        with problems.at("openings.file"):
+            return file_openings(path, reader, game, limit)
+    return None
+
+
+def _section(raw: Mapping[str, Any], name: str, model: type[SectionT]) -> SectionT | None:
+    """Return one table, None when it is wrong: the models have told why."""
+    try:
+        return model.model_validate(raw.get(name, {}))
+    except ValidationError:
+        return None
