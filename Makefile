@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PACKAGES := pyproject.toml plugins/go/pyproject.toml plugins/classics/pyproject.toml
+PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2 --dist loadgroup
 
 .PHONY: demo test check format bench soak clean help
@@ -40,7 +40,8 @@ help:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(PACKAGES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -e plugins/classics -e plugins/go
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . \
+		-e plugins/classics -e plugins/go -e plugins/rbc
 	@touch $@
 
 .venv/installed-dev: .venv/bin/python requirements-dev.txt $(PACKAGES)

@@ -1,0 +1,222 @@
+"""Beliefs of Reconnaissance Blind Chess: expansion, filters and scans, beside python-chess.
+
+Boards come from random middle games: a player's exact belief after some turns with senses, then
+as many turns of the opponent without a sense as it takes to reach a size. For each size:
+`successors_per_second` counts the successors generated while the opponent's turn is expanded and
+repetitions are dropped, `python_chess_successors_per_second` the same with python-chess (copy,
+push, key, a dict) on a sample of the same boards in the same run. One core, but for
+`two_threads_speedup`.
+
+    python benchmarks/rbc_belief.py [--json] [--sizes 1000 100000 ...] [--repeats N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+
+import miai
+from miai_rbc import scans
+from miai_rbc.belief import RbcBelief
+from miai_rbc.board_set import BoardSet
+from miai_rbc.expansion import expand_rows
+from miai_rbc.game import RbcGame
+from miai_rbc.kernels.board import NO_SQUARE
+from miai_rbc.kernels.expand import count_successors
+from miai_rbc.kernels.filters import keep_moved, keep_sensed
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+EXPANSION_TARGET = {1_000_000: 10e6, 10_000_000: 5e6}
+PEER_BOARDS = 300
+
+
+def middle_game(seed: int, turns: int) -> BoardSet:
+    """Return what white holds possible, before its move, in a random game with senses."""
+    game = miai.load_game("rbc")
+    assert isinstance(game, RbcGame)
+    rng = random.Random(seed)
+    state, belief = game.new_initial_state(), RbcBelief(game, 0)
+    belief.observe(state.observation(0))  # type: ignore[arg-type]  # the first is never None
+    for _ in range(4 * turns + 1):
+        if state.is_terminal():
+            return middle_game(seed + 1000, turns)
+        legal = state.legal_actions()
+        action = rng.choice(legal)
+        if action <= 64:
+            action = 8 * rng.randrange(1, 7) + rng.randrange(1, 7)
+        state.apply_action(action)
+        observation = state.observation(0)
+        if observation is not None and not state.is_terminal():
+            belief.observe(observation)
+    return belief.boards
+
+
+def of_size(boards: BoardSet, size: int, rng: np.random.Generator) -> BoardSet:
+    """Return boards with black to move whose successors without a capture are about `size`."""
+    turned = _turned(boards)
+    while True:
+        found, _ = turned.after_opponent(None)
+        if len(found) >= size:
+            break
+        turned = _turned(found)
+    # The share of the boards that leads to `size`, found by trying a sample.
+    count = float(len(turned))
+    for _ in range(3):
+        part = turned.sample(max(1, int(count)), rng)
+        out, _ = part.after_opponent(None)
+        if abs(len(out) - size) < 0.1 * size:
+            break
+        count = min(len(turned), max(1.0, count * size / len(out)))
+    return part
+
+
+def _turned(boards: BoardSet) -> BoardSet:
+    """Return the boards with the other side to move."""
+    after = boards.copy()
+    after.rows[:, 7] ^= np.uint64(1)
+    after.rows[:, 7] &= np.uint64(31)
+    return after
+
+
+def rate(work: Callable[[], int], repeats: int) -> float:
+    """Return how many a second, the median of some repetitions."""
+    found = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        count = work()
+        found.append(count / (time.perf_counter() - began))
+    return statistics.median(found)
+
+
+def python_chess(boards: list[chess.Board]) -> int:
+    """Expand boards as bots do; return the number of successors."""
+    after: dict[Any, chess.Board] = {}
+    count = 0
+    for board in boards:
+        for move in [*board.generate_pseudo_legal_moves(), chess.Move.null()]:
+            child = board.copy(stack=False)
+            child.push(move)
+            after[child._transposition_key()] = child
+            count += 1
+    return count
+
+
+def measure_size(size: int, repeats: int, seed: int) -> dict[str, Any]:
+    """Return the figures for beliefs that are `size` boards after the opponent's turn."""
+    rng = np.random.default_rng(seed)
+    before = of_size(middle_game(seed, 6), size, rng)
+    generated = int(count_successors(before.rows, NO_SQUARE))
+    out = 0
+
+    def expand(threads: int) -> int:
+        nonlocal out
+        out = len(expand_rows(before.rows, NO_SQUARE, threads=threads)[0])
+        return generated
+
+    sample = list(before.sample(PEER_BOARDS, rng).boards())
+    peer = rate(lambda: python_chess(sample), repeats)
+    ours = rate(lambda: expand(1), repeats)
+    two = rate(lambda: expand(2), repeats)
+    peak = peak_bytes(lambda: expand(1))
+    after, _ = before.after_opponent(None)
+    return {
+        "boards_in": len(before),
+        "boards": out,
+        "successors": generated,
+        "successors_per_second": round(ours),
+        "python_chess_successors_per_second": round(peer),
+        "ratio": round(ours / peer, 1),
+        "two_threads_speedup": round(two / ours, 2),
+        "bytes_per_board": after.rows.nbytes / len(after),
+        "peak_bytes_per_board": None if peak is None else round(peak / out, 1),
+        **measure_looks(after, repeats),
+    }
+
+
+def measure_looks(boards: BoardSet, repeats: int) -> dict[str, float]:
+    """Return the rates of scans and filters, in boards a second."""
+    window = np.uint64(0x1C1C1C << 16)
+    seen = boards.rows[0, :7] & window
+    request = boards.requests()[0]
+    copies = [boards.rows.copy() for _ in range(2 * repeats)]
+
+    def sense() -> int:
+        keep_sensed(copies.pop(), window, seen)
+        return len(boards)
+
+    def move() -> int:
+        keep_moved(copies.pop(), request, request, NO_SQUARE)
+        return len(boards)
+
+    def scan() -> int:
+        scans.expected_size(boards, 0)
+        return len(boards)
+
+    return {
+        "scan_boards_per_second": round(rate(scan, repeats)),
+        "sense_filter_boards_per_second": round(rate(sense, repeats)),
+        "move_filter_boards_per_second": round(rate(move, repeats)),
+    }
+
+
+def peak_bytes(work: Callable[[], object]) -> int | None:
+    """Return the most memory that something takes while it is done; None where Linux is not."""
+    reset, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+    if not reset.exists():
+        return None
+    before = _kilobytes(status, "VmRSS")
+    reset.write_text("5")
+    work()
+    return 1024 * (_kilobytes(status, "VmHWM") - before)
+
+
+def _kilobytes(status: Path, name: str) -> int:
+    line = next(x for x in status.read_text().splitlines() if x.startswith(name))
+    return int(line.split()[1])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="boards")
+    parser.add_argument("--repeats", type=int, default=3, help="the median is told")
+    parser.add_argument("--seed", type=int, default=1, help="of the games")
+    given = parser.parse_args()
+    measure_size(1000, 1, given.seed)  # compiles
+    by_size = [measure_size(size, given.repeats, given.seed) for size in given.sizes]
+    figures = {key: [row[key] for row in by_size] for key in by_size[0]} | {
+        "load_before": round(os.getloadavg()[0], 2),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    if given.json:
+        print(json.dumps(figures))
+        return
+    for row in by_size:
+        print(
+            f"{row['boards']:>10} boards: {row['successors_per_second'] / 1e6:5.1f} million "
+            f"successors/s, {row['ratio']:5.0f} times python-chess, two threads "
+            f"{row['two_threads_speedup']:.2f}; scan {row['scan_boards_per_second'] / 1e6:.1f}, "
+            f"sense {row['sense_filter_boards_per_second'] / 1e6:.0f}, "
+            f"move {row['move_filter_boards_per_second'] / 1e6:.0f} million boards/s; "
+            f"peak {row['peak_bytes_per_board']} bytes a board"
+        )
+    print(f"on {figures['machine']}, Python {figures['python']}, {figures['date']}")
+
+
+if __name__ == "__main__":
+    main()

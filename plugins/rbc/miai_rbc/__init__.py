@@ -1,0 +1,1 @@
+"""Reconnaissance Blind Chess for miai: rules, exact beliefs, scans, engines, agents."""

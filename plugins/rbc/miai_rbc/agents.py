@@ -1,0 +1,207 @@
+"""Agents of Reconnaissance Blind Chess that keep an exact belief: `rbc-seed` and `rbc-strong`."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai import Agent, ClockReading, Decision, Json, Observation
+from miai_rbc import scans
+from miai_rbc.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.agent_parameters import BeliefParameters, SeedParameters, StrongParameters
+from miai_rbc.belief import RbcBelief
+from miai_rbc.board_set import BoardSet
+from miai_rbc.budget import Budget
+from miai_rbc.engines.choice import make_engine
+from miai_rbc.game import RbcGame
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.minimax import Choice, Mixture, choose_move
+from miai_rbc.outcome_scan import outcome_values
+from miai_rbc.scoring import Scorer
+from miai_rbc.weights import by_opponent
+
+
+class BeliefAgent(Agent):
+    """Keeps the set of all possible boards; subclasses choose what to sense and what to move."""
+
+    game: RbcGame
+
+    def __init__(self, game: RbcGame, parameters: BeliefParameters) -> None:
+        super().__init__(game)
+        self.parameters = parameters
+        self.belief = RbcBelief(game, 0)
+        self.draw = np.random.default_rng(0)
+        self.budget = Budget()
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game with a belief of one board."""
+        super().new_game(seed, player=player, log=log)
+        self.belief.close()
+        given = self.parameters
+        self.draw = np.random.default_rng(seed)
+        self.belief = RbcBelief(
+            self.game,
+            player,
+            limit=given.limit,
+            stash_bytes=given.stash_mb << 20,
+            spill_bytes=given.spill_mb << 20,
+            order=given.order,
+            seed=seed,
+        )
+        self.budget = Budget()
+
+    def observe(self, observation: Observation) -> None:
+        """Take in what was told."""
+        super().observe(observation)
+        data = observation.data
+        if isinstance(data, dict) and "result" in data:
+            return  # the game is over
+        self.belief.observe(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return what to sense or what to ask for."""
+        legal = self.view.legal_actions
+        size = len(self.belief)
+        statistics: dict[str, Json] = {"boards": size}
+        if self.belief.stashed or self.belief.dropped:
+            statistics |= {"stashed": self.belief.stashed, "dropped": self.belief.dropped}
+        if self.belief.rebuilt:
+            statistics["rebuilt"] = self.belief.rebuilt
+        if legal[0] <= SENSE_NOTHING:
+            action = self.sense(self.budget.sense_deadline(clock), statistics)
+        else:
+            deadline = self.budget.move_deadline(clock)
+            choice = self.move(self.belief.boards.requests(), deadline)
+            statistics |= {
+                "why": choice.why,
+                "candidates": choice.candidates,
+                "scored_boards": choice.boards,
+            }
+            if choice.value is not None:
+                statistics["value"] = round(choice.value, 1)
+            action = PASS if choice.request == NOTHING else action_of(choice.request)
+        return Decision(action if action in legal else legal[0], statistics=statistics)
+
+    @abstractmethod
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the square to sense; what is worth recording goes into `statistics`."""
+
+    @abstractmethod
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the move to ask for."""
+
+    def close(self) -> None:
+        """Release the belief's stash."""
+        self.belief.close()
+
+
+class SeedAgent(BeliefAgent):
+    """Senses where the boards split best by one square, and plays the best worst score."""
+
+    parameters: SeedParameters
+
+    def __init__(self, game: RbcGame, parameters: SeedParameters | None = None) -> None:
+        super().__init__(game, parameters or SeedParameters())
+        self.engine = make_engine(self.parameters)
+        self.scorer = Scorer(self.engine)
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game; all that was valued before is forgotten."""
+        super().new_game(seed, player=player, log=log)
+        self.scorer.new_game()
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the best window of the scan."""
+        boards = self.belief.boards
+        if len(boards) == 1:
+            return SENSE_NOTHING
+        values = scans.SCANS[self.parameters.scan](boards, self.view.player, scans.NO_WEIGHTS)
+        return scans.best_window(values)
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the best move over sampled boards."""
+        return self._choose(self.belief.boards, requests, None, deadline)
+
+    def _choose(
+        self,
+        boards: BoardSet,
+        requests: list[int],
+        weights: NDArray[np.float64] | None,
+        deadline: float | None,
+    ) -> Choice:
+        given = self.parameters
+        return choose_move(
+            boards,
+            requests,
+            self.scorer,
+            self.draw,
+            samples=given.samples,
+            top=given.top,
+            widest=given.widest,
+            mixture=Mixture(mean=given.mean, low=given.low, quantile=given.quantile),
+            weights=weights,
+            deadline=deadline,
+        )
+
+    def close(self) -> None:
+        """End the engine too."""
+        super().close()
+        self.engine.close()
+
+
+class StrongAgent(SeedAgent):
+    """Weighs boards by how well they suit the opponent, and senses for the move that follows."""
+
+    parameters: StrongParameters
+
+    def __init__(self, game: RbcGame, parameters: StrongParameters | None = None) -> None:
+        super().__init__(game, parameters or StrongParameters())
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the window whose outcome is worth most to the move that follows."""
+        boards = self.belief.boards
+        if len(boards) == 1:
+            return SENSE_NOTHING
+        given = self.parameters
+        considered, weights = self._weighed(boards, deadline)
+        values = outcome_values(
+            considered,
+            weights,
+            self.view.player,
+            self.scorer,
+            boards.requests(),
+            self.draw,
+            samples=given.samples,
+            top=given.top,
+            widest=given.widest,
+            mixture=Mixture(mean=given.mean, low=given.low, quantile=given.quantile),
+            deadline=deadline,
+        )
+        spread = scans.entropy(boards, self.view.player)
+        return scans.best_window(values + _BIT * spread)
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the best move over boards drawn by their weight."""
+        considered, weights = self._weighed(self.belief.boards, deadline)
+        return self._choose(considered, requests, weights, deadline)
+
+    def _weighed(
+        self, boards: BoardSet, deadline: float | None
+    ) -> tuple[BoardSet, NDArray[np.float64]]:
+        considered = boards.sample(self.parameters.considered, self.draw)
+        share = None
+        if deadline is not None:
+            now = time.monotonic()
+            share = now + 0.3 * (deadline - now)
+        weights = by_opponent(
+            considered.rows, self.scorer, self.parameters.temperature, deadline=share
+        )
+        return considered, weights
+
+
+_BIT = 8.0
+"""Centipawns that a bit of information is worth beyond the move that follows."""

@@ -1,0 +1,151 @@
+"""Bit operations on 64-bit boards, and the squares that each piece attacks.
+
+Squares are numbered as in python-chess: a1 is 0, b1 is 1, h8 is 63. A set of squares is a uint64
+with bit ``1 << square``. Sliding pieces are resolved ray by ray: the first blocker on a ray is its
+lowest or highest set bit, and what lies behind it is taken away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from miai_rbc.kernels import inlined
+
+U64 = np.uint64
+Words = NDArray[np.uint64]
+Int = int | np.signedinteger[Any]
+
+_ONE = np.uint64(1)
+_63 = np.uint64(63)
+
+
+def _unary(name: str, *flags: bool) -> Any:
+    """Return an intrinsic of one uint64, an instruction of the processor, as an int64."""
+
+    def typed(context: Any, value: Any) -> tuple[Signature, Any]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            constants = [ir.Constant(ir.IntType(1), flag) for flag in flags]
+            return getattr(builder, name)(arguments[0], *constants)
+
+        return types.int64(types.uint64), generate
+
+    return intrinsic(typed)
+
+
+lowest = _unary("cttz", True)
+"""Number of the lowest set bit of a set that is not empty."""
+_leading = _unary("ctlz", True)
+popcount = _unary("ctpop")
+"""Number of set bits."""
+
+
+def _prefetch(context: Any, array: Any, index: Any) -> tuple[Signature, Any]:
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(value.data, [arguments[1]])
+        pointer, i32 = address.type, ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [address, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+"""Ask for the cache line of ``array[index]``, of a one-dimensional array."""
+
+
+def _rays() -> Words:
+    """Return the squares beyond a square in eight directions: uint64 of shape (8, 64).
+
+    Directions 0 to 3 go to higher squares (north, east, north-east, north-west), 4 to 7 to lower.
+    """
+    steps = [(1, 0), (0, 1), (1, 1), (1, -1), (-1, 0), (0, -1), (-1, -1), (-1, 1)]
+    rays = np.zeros((8, 64), np.uint64)
+    for direction, (up, right) in enumerate(steps):
+        for square in range(64):
+            rank, file = square // 8 + up, square % 8 + right
+            while 0 <= rank < 8 and 0 <= file < 8:
+                rays[direction, square] |= np.uint64(1 << (8 * rank + file))
+                rank, file = rank + up, file + right
+    return rays
+
+
+def _leaps(steps: list[tuple[int, int]]) -> Words:
+    """Return the squares that a piece of single steps attacks: uint64 of shape (64,)."""
+    sets = np.zeros(64, np.uint64)
+    for square in range(64):
+        for up, right in steps:
+            rank, file = square // 8 + up, square % 8 + right
+            if 0 <= rank < 8 and 0 <= file < 8:
+                sets[square] |= np.uint64(1 << (8 * rank + file))
+    return sets
+
+
+_RAYS = _rays()
+KNIGHT = _leaps([(u, r) for u in (-2, -1, 1, 2) for r in (-2, -1, 1, 2) if abs(u) != abs(r)])
+KING = _leaps([(u, r) for u in (-1, 0, 1) for r in (-1, 0, 1) if (u, r) != (0, 0)])
+PAWN = np.stack([_leaps([(1, -1), (1, 1)]), _leaps([(-1, -1), (-1, 1)])])
+"""Squares that a white and a black pawn attack: uint64 of shape (2, 64)."""
+
+
+@inlined
+def bit(square: Int) -> np.uint64:
+    """Return the set of one square."""
+    shifted: np.uint64 = _ONE << U64(square)
+    return shifted
+
+
+@inlined
+def highest(squares: np.uint64) -> Int:
+    """Return the number of the highest set bit of a set that is not empty."""
+    number: Int = 63 - _leading(squares)
+    return number
+
+
+@inlined
+def _up(direction: Int, square: Int, occupied: np.uint64) -> np.uint64:
+    ray = _RAYS[direction, square]
+    blockers = (ray & occupied) | (_ONE << _63)  # h8 ends every ray: nothing lies beyond it
+    clear: np.uint64 = ray ^ _RAYS[direction, lowest(blockers)]
+    return clear
+
+
+@inlined
+def _down(direction: Int, square: Int, occupied: np.uint64) -> np.uint64:
+    ray = _RAYS[direction, square]
+    blockers = (ray & occupied) | _ONE
+    clear: np.uint64 = ray ^ _RAYS[direction, highest(blockers)]
+    return clear
+
+
+@inlined
+def rook_attacks(square: Int, occupied: np.uint64) -> np.uint64:
+    """Return the squares that a rook attacks, first blockers included."""
+    return (
+        _up(0, square, occupied)
+        | _up(1, square, occupied)
+        | _down(4, square, occupied)
+        | _down(5, square, occupied)
+    )
+
+
+@inlined
+def bishop_attacks(square: Int, occupied: np.uint64) -> np.uint64:
+    """Return the squares that a bishop attacks, first blockers included."""
+    return (
+        _up(2, square, occupied)
+        | _up(3, square, occupied)
+        | _down(6, square, occupied)
+        | _down(7, square, occupied)
+    )

@@ -1,0 +1,106 @@
+"""What move choice asks of boards: kings to capture, checks, and what requests lead to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.kernels import inlined, kernel
+from miai_rbc.kernels.bits import (
+    KING,
+    KNIGHT,
+    PAWN,
+    Int,
+    Words,
+    bishop_attacks,
+    bit,
+    lowest,
+    rook_attacks,
+)
+from miai_rbc.kernels.board import (
+    BISHOPS,
+    KINGS,
+    KNIGHTS,
+    NOTHING,
+    PAWNS,
+    QUEENS,
+    ROOKS,
+    STATE,
+    WHITE,
+    occupied,
+    play,
+    turn_of,
+)
+from miai_rbc.kernels.moves import revise
+
+_NONE = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@inlined
+def attacked(b: Words, square: Int, by: Int) -> bool:
+    """Return whether a side (0 white, 1 black) attacks a square."""
+    occ = occupied(b)
+    side = occ & ~b[WHITE] if by else b[WHITE]
+    straight = side & (b[ROOKS] | b[QUEENS])
+    diagonal = side & (b[BISHOPS] | b[QUEENS])
+    found: np.uint64 = (
+        (KNIGHT[square] & side & b[KNIGHTS])
+        | (KING[square] & side & b[KINGS])
+        | (PAWN[by ^ 1, square] & side & b[PAWNS])
+        | (rook_attacks(square, occ) & straight)
+        | (bishop_attacks(square, occ) & diagonal)
+    )
+    return bool(found != _NONE)
+
+
+@kernel
+def find_checks(boards: Words, checks: NDArray[np.bool_]) -> None:
+    """Write for each board whether the king of the side to move is attacked: (n,)."""
+    for i in range(len(boards)):
+        b = boards[i]
+        turn = turn_of(b)
+        king = b[KINGS] & (~b[WHITE] if turn else b[WHITE])
+        checks[i] = king != _NONE and attacked(b, lowest(king), turn ^ 1)
+
+
+@kernel
+def count_king_captures(
+    boards: Words,
+    requests: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add up for each request the weight of the boards on which it captures the king.
+
+    Args:
+      boards, weights: (n, 8), (n,).
+      requests, sums: (m,), (m,); sums are written.
+    """
+    sums[:] = 0.0
+    for i in range(len(boards)):
+        b = boards[i]
+        king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
+        if king == _NONE or not attacked(b, lowest(king), turn_of(b)):
+            continue
+        for j in range(len(requests)):
+            taken = revise(b, np.int64(requests[j]))
+            if taken != NOTHING and king & bit((taken >> 6) & 63):
+                sums[j] += weights[i]
+
+
+@kernel
+def play_requests(boards: Words, requests: NDArray[np.int32], out: Words) -> None:
+    """Write every board after every request as it turns out there: out is (n, m, 8)."""
+    for i in range(len(boards)):
+        for j in range(len(requests)):
+            play(boards[i], revise(boards[i], np.int64(requests[j])), out[i, j])
+
+
+@kernel
+def pass_turn(boards: Words, out: Words) -> None:
+    """Write every board with the other side to move: (n, 8)."""
+    for i in range(len(boards)):
+        play(boards[i], NOTHING, out[i])
+        if out[i, STATE] == boards[i, STATE]:
+            out[i, STATE] ^= _ONE

@@ -1,0 +1,105 @@
+"""What a player is told, as filters: of a sense and of its own move. They work in place."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.kernels import kernel
+from miai_rbc.kernels.bits import Int, Words, bit
+from miai_rbc.kernels.board import KINGS, NO_SQUARE, STATE, WHITE, WORDS, play
+from miai_rbc.kernels.moves import Moves, capture_of, requested_moves, revise, taken_moves
+
+_ZERO = np.uint64(0)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
+    """Keep the boards that look as was sensed; return their number.
+
+    Args:
+      boards: (n, 8); those kept come to stand first, in their order.
+      window: the squares that were sensed.
+      seen: (7,) words 0 to 6 of a board, within the window.
+    """
+    count = 0
+    for i in range(len(boards)):
+        differs = _ZERO
+        for word in range(STATE):
+            differs |= (boards[i, word] & window) ^ seen[word]
+        for word in range(WORDS):  # always: writing where nothing counts costs less than a branch
+            boards[count, word] = boards[i, word]
+        count += differs == _ZERO
+    return count
+
+
+@kernel
+def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int) -> Int:
+    """Play one's own move on the boards on which it turns out as told; return their number.
+
+    Boards on which it captures the king are dropped: the game would be over.
+
+    Args:
+      boards: (n, 8); the boards after the move come to stand first.
+      requested, taken: moves as in `board`.
+      captured: the square told, or -1.
+    """
+    row = np.empty(WORDS, np.uint64)
+    king = _ZERO if captured == NO_SQUARE else bit(captured)
+    count = 0
+    for i in range(len(boards)):
+        b = boards[i]
+        if revise(b, requested) != taken or capture_of(b, taken) != captured:
+            continue
+        if b[KINGS] & king:
+            continue
+        play(b, taken, row)
+        for word in range(WORDS):
+            boards[count, word] = row[word]
+        count += 1
+    return count
+
+
+@kernel
+def keep_kings(boards: Words) -> Int:
+    """Keep the boards on which both kings stand; return their number."""
+    count = 0
+    for i in range(len(boards)):
+        white = boards[i, WHITE]
+        both = boards[i, KINGS] & white != _ZERO and boards[i, KINGS] & ~white != _ZERO
+        for word in range(WORDS):
+            boards[count, word] = boards[i, word]
+        count += both
+    return count
+
+
+@kernel
+def play_requested(boards: Words, requested: Int, results: NDArray[np.int32]) -> None:
+    """Play a requested move on every board as it turns out there.
+
+    Args:
+      boards: (n, 8), changed in place.
+      results: (n, 2) written: the move taken and the square of the capture, or -1.
+    """
+    row = np.empty(WORDS, np.uint64)
+    for i in range(len(boards)):
+        b = boards[i]
+        taken = revise(b, requested)
+        results[i, 0] = taken
+        results[i, 1] = capture_of(b, taken)
+        play(b, taken, row)
+        for word in range(WORDS):
+            boards[i, word] = row[word]
+
+
+@kernel
+def list_requests(b: Words, moves: Moves) -> Int:
+    """List the moves that the side to move can ask for; return their number."""
+    return requested_moves(b, moves)
+
+
+@kernel
+def list_taken(b: Words, moves: Moves) -> Int:
+    """List the moves that the side to move can take; return their number."""
+    return taken_moves(b, _ALL, True, moves)

@@ -1,0 +1,266 @@
+"""The moves that a board allows: those that can be taken, and those that can be asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.kernels import inlined
+from miai_rbc.kernels.bits import (
+    KING,
+    KNIGHT,
+    PAWN,
+    Int,
+    Words,
+    bishop_attacks,
+    bit,
+    lowest,
+    rook_attacks,
+)
+from miai_rbc.kernels.board import (
+    BISHOPS,
+    KINGS,
+    KNIGHTS,
+    NO_SQUARE,
+    NOTHING,
+    PAWNS,
+    QUEENS,
+    ROOKS,
+    WHITE,
+    ep_of,
+    occupied,
+    rights_of,
+    turn_of,
+    type_at,
+)
+
+MAX_MOVES = 512
+"""Moves that any board with at most sixteen pieces a side allows, rounded up."""
+
+Moves = NDArray[np.int32]
+
+_ONE = np.uint64(1)
+_8 = np.uint64(8)
+_RANK_3, _RANK_6 = np.uint64(0xFF0000), np.uint64(0xFF0000000000)
+_BETWEEN = np.array([0x60, 0x0E, 0x60 << 56, 0x0E << 56], np.uint64)
+
+
+@inlined
+def _add(moves: Moves, n: Int, start: Int, ends: np.uint64) -> Int:
+    while ends:
+        moves[n] = start | lowest(ends) << 6
+        n += 1
+        ends &= ends - _ONE
+    return n
+
+
+@inlined
+def _add_pawns(moves: Moves, n: Int, ends: np.uint64, step: Int) -> Int:
+    """Add the moves of pawns that came `step` squares to each of `ends`."""
+    while ends:
+        end = lowest(ends)
+        ends &= ends - _ONE
+        move = (end - step) | end << 6
+        if 8 <= end < 56:
+            moves[n] = move
+            n += 1
+        else:
+            for becomes in range(4, 0, -1):
+                moves[n] = move | becomes << 12
+                n += 1
+    return n
+
+
+@inlined
+def taken_moves(b: Words, wanted: np.uint64, quiet: bool, moves: Moves) -> Int:
+    """List the moves that the side to move can take, `NOTHING` left out; return their number.
+
+    Args:
+      wanted: the moves that capture on one of these squares.
+      quiet: also the moves that capture nothing.
+    """
+    turn, occ = turn_of(b), occupied(b)
+    white = b[WHITE]
+    own = occ & ~white if turn else white
+    enemy = occ & ~own & wanted
+    ends = enemy
+    if quiet:
+        ends |= ~occ
+    n: Int = 0
+    left = own & b[KNIGHTS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, KNIGHT[square] & ends)
+    left = own & (b[BISHOPS] | b[QUEENS])
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, bishop_attacks(square, occ) & ends)
+    left = own & (b[ROOKS] | b[QUEENS])
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, rook_attacks(square, occ) & ends)
+    left = own & b[KINGS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, KING[square] & ends)
+    n = _pawn_moves(b, turn, own & b[PAWNS], occ, enemy, wanted, quiet, moves, n)
+    if quiet:
+        n = _castles(b, turn, occ, moves, n)
+    return n
+
+
+@inlined
+def _pawn_moves(
+    b: Words,
+    turn: Int,
+    pawns: np.uint64,
+    occ: np.uint64,
+    enemy: np.uint64,
+    wanted: np.uint64,
+    quiet: bool,
+    moves: Moves,
+    n: Int,
+) -> Int:
+    left = pawns
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        ends = PAWN[turn, square] & enemy
+        while ends:
+            end = lowest(ends)
+            ends &= ends - _ONE
+            n = _add_pawns(moves, n, bit(end), end - square)
+    if quiet:
+        n = _pushes(turn, pawns, occ, moves, n)
+    ep = ep_of(b)
+    if ep >= 0 and wanted & bit(ep - 8 if turn == 0 else ep + 8):
+        left = PAWN[turn ^ 1, ep] & pawns
+        while left:
+            moves[n] = lowest(left) | ep << 6
+            n += 1
+            left &= left - _ONE
+    return n
+
+
+@inlined
+def _pushes(turn: Int, pawns: np.uint64, blockers: np.uint64, moves: Moves, n: Int) -> Int:
+    if turn == 0:
+        single = (pawns << _8) & ~blockers
+        n = _add_pawns(moves, n, single, 8)
+        return _add_pawns(moves, n, ((single & _RANK_3) << _8) & ~blockers, 16)
+    single = (pawns >> _8) & ~blockers
+    n = _add_pawns(moves, n, single, -8)
+    return _add_pawns(moves, n, ((single & _RANK_6) >> _8) & ~blockers, -16)
+
+
+@inlined
+def _castles(b: Words, turn: Int, occ: np.uint64, moves: Moves, n: Int) -> Int:
+    rights = rights_of(b) >> (2 * turn)
+    king = 60 if turn else 4
+    if rights & 1 and not occ & _BETWEEN[2 * turn]:
+        moves[n] = king | (king + 2) << 6
+        n += 1
+    if rights & 2 and not occ & _BETWEEN[2 * turn + 1]:
+        moves[n] = king | (king - 2) << 6
+        n += 1
+    return n
+
+
+@inlined
+def requested_moves(b: Words, moves: Moves) -> Int:
+    """List the moves that the side to move can ask for, `NOTHING` left out; return their number.
+
+    They depend on its own pieces alone: those block, the opponent's do not, and a pawn may ask for
+    every diagonal step.
+    """
+    turn = turn_of(b)
+    occ = occupied(b)
+    own = occ & ~b[WHITE] if turn else b[WHITE]
+    ends = ~own
+    n: Int = 0
+    left = own & b[KNIGHTS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, KNIGHT[square] & ends)
+    left = own & (b[BISHOPS] | b[QUEENS])
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, bishop_attacks(square, own) & ends)
+    left = own & (b[ROOKS] | b[QUEENS])
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, rook_attacks(square, own) & ends)
+    left = own & b[KINGS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, KING[square] & ends)
+    left = own & b[PAWNS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        diagonal = PAWN[turn, square] & ends
+        while diagonal:
+            end = lowest(diagonal)
+            diagonal &= diagonal - _ONE
+            n = _add_pawns(moves, n, bit(end), end - square)
+    n = _pushes(turn, own & b[PAWNS], own, moves, n)
+    return _castles(b, turn, own, moves, n)
+
+
+@inlined
+def revise(b: Words, move: Int) -> Int:
+    """Return the move that is taken when `move` is asked for on this board; `NOTHING` if none is.
+
+    A slider stops on the first piece in its way, a pawn before it; a pawn's diagonal step needs
+    something to capture, and castling a way that is clear.
+    """
+    if move == NOTHING:
+        return NOTHING
+    start, end = move & 63, (move >> 6) & 63
+    occ = occupied(b)
+    kind = type_at(b, bit(start))
+    if kind == KNIGHTS:
+        return move
+    files = (end & 7) - (start & 7)
+    if kind == KINGS:
+        if abs(files) != 2:
+            return move
+        side = 2 * turn_of(b) + (1 if files < 0 else 0)
+        clear = not occ & _BETWEEN[side] and rights_of(b) >> side & 1
+        return move if clear else NOTHING
+    if kind == PAWNS and files != 0:
+        return move if occ & bit(end) or ep_of(b) == end else NOTHING
+    ranks = (end >> 3) - (start >> 3)
+    step = np.sign(files) + 8 * np.sign(ranks)
+    square = start
+    while square != end:
+        square += step
+        if occ & bit(square):
+            if kind != PAWNS:
+                break
+            square -= step
+            break
+    if square == start:
+        return NOTHING
+    return move if square == end else start | square << 6
+
+
+@inlined
+def capture_of(b: Words, taken: Int) -> Int:
+    """Return the square on which a taken move captures, or -1."""
+    if taken == NOTHING:
+        return NO_SQUARE
+    start, end = taken & 63, (taken >> 6) & 63
+    if occupied(b) & bit(end):
+        return end
+    if end == ep_of(b) and b[PAWNS] & bit(start):
+        return end - 8 if turn_of(b) == 0 else end + 8
+    return NO_SQUARE

@@ -1,0 +1,134 @@
+"""What a sense would tell: outcomes of all 36 windows, and what stands on each square."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.kernels import inlined, kernel
+from miai_rbc.kernels.bits import U64, Words, lowest, popcount
+from miai_rbc.kernels.board import WHITE
+
+WINDOWS = 36
+"""The 3x3 windows inside the board: window ``6 * (rank - 1) + (file - 1)`` by their centre."""
+
+_ONE = np.uint64(1)
+_BLOCK = 512  # boards whose windows are counted together, so that one table stays in the cache
+_ROW = np.uint64(0xFFF)
+_12, _24 = np.uint64(12), np.uint64(24)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_KEY_BITS = np.uint64(36)
+
+
+@inlined
+def _read_rows(b: Words, mine: int, rows: Words) -> None:
+    """Write the board as eight ranks of eight codes of four bits.
+
+    0 is empty, 1 to 6 the opponent's pieces. One's own pieces are the same on all boards of a
+    belief and are left out.
+    """
+    for rank in range(8):
+        rows[rank] = 0
+    theirs = b[WHITE] if mine else ~b[WHITE]
+    for kind in range(6):
+        left = b[kind] & theirs
+        while left:
+            square = lowest(left)
+            left &= left - _ONE
+            rows[square >> 3] |= U64((kind + 1) << (4 * (square & 7)))
+
+
+@kernel
+def count_outcomes(
+    boards: Words,
+    weights: NDArray[np.float64],
+    mine: int,
+    keys: Words,
+    sums: NDArray[np.float64],
+    used: NDArray[np.int64],
+    first: int,
+) -> int:
+    """Add up the weight of every outcome of every window; return the board to go on with.
+
+    Stops where a table is more than half full, to go on with larger ones.
+
+    Args:
+      boards: (n, 8); those from `first` on are counted.
+      weights: (n,), or (0,) for one each.
+      mine: whose belief it is, 0 for white.
+      keys, sums: (36, m) the tables, m a power of two: outcome plus one, and its weight.
+      used: (36,) outcomes in each.
+    """
+    ranks = np.empty((_BLOCK, 8), np.uint64)
+    room = keys.shape[1] // 2 - _BLOCK
+    last = keys.shape[1] - 1
+    shift = np.uint64(64 - popcount(U64(last)))
+    for begin in range(first, len(boards), _BLOCK):
+        for window in range(WINDOWS):
+            if used[window] > room:
+                return begin
+        size = min(_BLOCK, len(boards) - begin)
+        for i in range(size):
+            _read_rows(boards[begin + i], mine, ranks[i])
+        for window in range(WINDOWS):
+            rank, move = window // 6, U64(4 * (window % 6))
+            for i in range(size):
+                key = (
+                    ((ranks[i, rank] >> move) & _ROW)
+                    | ((ranks[i, rank + 1] >> move) & _ROW) << _12
+                    | ((ranks[i, rank + 2] >> move) & _ROW) << _24
+                ) + _ONE
+                weight = weights[begin + i] if len(weights) else 1.0
+                slot = np.int64((key * _SPREAD) >> shift)
+                while keys[window, slot] != key:
+                    if keys[window, slot] == 0:
+                        keys[window, slot] = key
+                        used[window] += 1
+                        break
+                    slot = (slot + 1) & last
+                sums[window, slot] += weight
+    return len(boards)
+
+
+@kernel
+def count_pieces(boards: Words, weights: NDArray[np.float64], counts: NDArray[np.float64]) -> None:
+    """Add up the weight of every piece on every square.
+
+    Args:
+      boards, weights: as in `count_outcomes`.
+      counts: (64, 13) written: 0 to 5 white's pieces, 6 to 11 black's, 12 empty.
+    """
+    counts[:] = 0.0
+    total = 0.0
+    for i in range(len(boards)):
+        weight = weights[i] if len(weights) else 1.0
+        total += weight
+        white = boards[i, WHITE]
+        for kind in range(6):
+            left = boards[i, kind]
+            while left:
+                square = lowest(left)
+                left &= left - _ONE
+                colour = 1 - np.int64((white >> U64(square)) & _ONE)
+                counts[square, 6 * colour + kind] += weight
+    for square in range(64):
+        counts[square, 12] = total - counts[square, :12].sum()
+
+
+@kernel
+def move_entries(
+    keys: Words,
+    sums: NDArray[np.float64],
+    to_keys: Words,
+    to_sums: NDArray[np.float64],
+) -> None:
+    """Enter one window's table into a longer one, which is empty."""
+    last = len(to_keys) - 1
+    shift = np.uint64(64 - popcount(U64(last)))
+    for at in range(len(keys)):
+        if keys[at]:
+            slot = np.int64((keys[at] * _SPREAD) >> shift)
+            while to_keys[slot]:
+                slot = (slot + 1) & last
+            to_keys[slot] = keys[at]
+            to_sums[slot] = sums[at]

@@ -1,0 +1,153 @@
+"""Min-max moves over sampled boards: the seed's move choice, with its mixture as a parameter.
+
+On each sampled board the engine's best moves become candidates; every candidate is scored on every
+sampled board, as it would turn out there; the best mixture of mean and worst score is played.
+Before that, a king that can be captured is captured, and where some board has our king attacked
+only candidates that end the attack count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.board_set import BoardSet
+from miai_rbc.engines.protocol import WIN
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.kernels.choice import count_king_captures, find_checks
+from miai_rbc.scoring import Scorer, Scores, mixed
+
+_LOOKED_AT = 20_000  # boards of a belief that kings and checks are looked for on
+_FIRST_SHARE = 0.35  # of the time for finding candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixture:
+    """How the scores of a move on many boards become one.
+
+    Attributes:
+      mean, low: shares of the weighted mean, and of the worst score or a low quantile.
+      quantile: 0 for the worst score, else the weight that lies below the low end.
+    """
+
+    mean: float = 0.0
+    low: float = 1.0
+    quantile: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A move that was chosen, and what was known of it.
+
+    Attributes:
+      request: a move of `kernels.board`.
+      value: the mixture of its scores, centipawns from our point of view; None when not scored.
+      boards, candidates: how many were scored against each other.
+      why: ``king``, ``minimax``, ``only``, ``time``.
+    """
+
+    request: int
+    value: float | None
+    boards: int
+    candidates: int
+    why: str
+
+
+def choose_move(
+    boards: BoardSet,
+    requests: Sequence[int],
+    scorer: Scorer,
+    rng: np.random.Generator,
+    *,
+    samples: int,
+    top: int,
+    widest: int,
+    mixture: Mixture,
+    weights: NDArray[np.float64] | None = None,
+    bold: float = 0.0,
+    deadline: float | None = None,
+) -> Choice:
+    """Return the move to ask for.
+
+    Args:
+      boards: the belief, before our move.
+      requests: the moves that can be asked for, `NOTHING` left out.
+      samples: boards drawn to score moves on.
+      top: of the engine's moves on each board become candidates.
+      widest: most candidates; the ones named on most boards.
+      weights: (n,) how probable each board is; without them all are the same.
+      bold: share of the weight on which a request must capture the king to be made at once;
+        0 for any board at all.
+      deadline: on the monotonic clock. There is always an answer, a better one with more time.
+    """
+    if not requests:
+        return Choice(NOTHING, None, 0, 0, "only")
+    known = np.array(requests, np.int32)
+    looked, looked_weights = _drawn(boards, weights, _LOOKED_AT, rng)
+    captures = np.empty(len(known))
+    count_king_captures(looked.rows, known, looked_weights, captures)
+    best = int(np.argmax(captures))
+    if captures[best] > bold * looked_weights.sum():
+        return Choice(int(known[best]), float(WIN), len(looked), len(known), "king")
+    sample, sample_weights = _drawn(looked, looked_weights, samples, rng)
+    begun = time.monotonic()
+    first = None if deadline is None else begun + _FIRST_SHARE * (deadline - begun)
+    named = scorer.best_moves(sample.rows, top, deadline=first)
+    candidates = _candidates(named, sample_weights, widest)
+    if not candidates:
+        candidates = [NOTHING]
+    scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
+    used = sample_weights[: len(scores)]
+    open_to = _out_of_check(sample.rows[: len(scores)], scores)
+    values = mixed(scores, used, mean=mixture.mean, low=mixture.low, quantile=mixture.quantile)
+    values[~open_to] -= 10 * WIN
+    at = int(np.argmax(values))
+    value = float(values[at]) if open_to[at] else None
+    return Choice(candidates[at], value, len(scores), len(candidates), "minimax")
+
+
+def _candidates(
+    named: Sequence[Sequence[int]], weights: NDArray[np.float64], widest: int
+) -> list[int]:
+    """Return the moves named for most boards, those with the greatest weight first."""
+    votes: Counter[int] = Counter()
+    for moves, weight in zip(named, weights, strict=False):
+        for rank, move in enumerate(moves):
+            votes[move] += weight / (1 + rank)
+    ranked = sorted(votes, key=lambda move: (-votes[move], move))
+    return ranked[:widest]
+
+
+def _out_of_check(rows: NDArray[np.uint64], scores: Scores) -> NDArray[np.bool_]:
+    """Return which candidates end the check on the boards that have our king attacked.
+
+    All of them when none does on every such board, or when there is no such board.
+    """
+    checks = np.empty(len(rows), np.bool_)
+    find_checks(rows, checks)
+    lost = 1000 - WIN  # below it, our king is captured
+    ends = np.asarray((scores[checks] > lost).all(axis=0))
+    return ends if ends.any() else np.ones(scores.shape[1], np.bool_)
+
+
+def _drawn(
+    boards: BoardSet,
+    weights: NDArray[np.float64] | None,
+    count: int,
+    rng: np.random.Generator,
+) -> tuple[BoardSet, NDArray[np.float64]]:
+    """Return at most `count` boards with their weights."""
+    own = np.ones(len(boards)) if weights is None else weights
+    if len(boards) <= count:
+        return boards, own
+    if weights is None:
+        return boards.sample(count, rng), np.ones(count)
+    shares = own / own.sum()
+    # Drawn by weight, with repetition: then each counts the same.
+    drawn, times = np.unique(rng.choice(len(boards), count, p=shares), return_counts=True)
+    return BoardSet(boards.rows[drawn]), times.astype(np.float64)

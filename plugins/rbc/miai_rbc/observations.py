@@ -1,0 +1,135 @@
+"""What a player of Reconnaissance Blind Chess was told, as masks and moves for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miai import Observation
+from miai.errors import GameError
+from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.board import NOTHING, QUEENS, WHITE
+
+_KINDS = "pnbrqk"
+_FILES, _RANKS, _BECOMES = "abcdefgh", "12345678", "nbrq"
+
+
+class BadObservationError(GameError):
+    """An observation that the game never makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpponentMoved:
+    """The opponent's turn is over.
+
+    Attributes:
+      captured: the square on which it captured a piece of ours, or None.
+    """
+
+    captured: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sensed:
+    """A window was seen.
+
+    Attributes:
+      window: its squares, bit by bit; 0 for none.
+      pieces: uint64 (7,), words 0 to 6 of a row within the window.
+    """
+
+    window: int
+    pieces: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Our own move was made.
+
+    Attributes:
+      requested, taken: moves of `miai_rbc.kernels.board`.
+      captured: the square of the capture, or None.
+    """
+
+    requested: int
+    taken: int
+    captured: int | None
+
+
+Event = OpponentMoved | Sensed | Moved
+
+
+def event_of(observation: Observation, *, pawns: int) -> Event:
+    """Return what an observation of `RbcState` tells.
+
+    Args:
+      pawns: the squares of our own pawns before our move, bit by bit: a request does not say that
+        it is a promotion to a queen.
+
+    Raises:
+      BadObservationError: it is none of that game.
+    """
+    data = observation.data
+    try:
+        if not isinstance(data, Mapping):
+            raise TypeError("no data")
+        if "sensed" in data:
+            return _sensed(data["sensed"])
+        if "requested" in data:
+            requested = move_of_name(data["requested"])
+            promotes = pawns >> (requested & 63) & 1 and not 8 <= requested >> 6 & 63 < 56
+            if requested != NOTHING and promotes and requested >> 12 == 0:
+                requested |= QUEENS << 12
+            taken = move_of_name(data["taken"])
+            return Moved(requested, taken, _square(data["captured"]))
+        return OpponentMoved(_square(data["captured"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadObservationError(
+            f"rbc: {str(observation)[:200]} is no observation of the game: {error}"
+        ) from None
+
+
+def _sensed(told: Any) -> Sensed:
+    if not isinstance(told, Sequence) or len(told) > 9:
+        raise TypeError("a sense tells at most nine squares")
+    window = 0
+    pieces = np.zeros(WHITE + 1, np.uint64)
+    for name, piece in told:
+        square = _square(name)
+        if square is None:
+            raise ValueError("a sense names its squares")
+        window |= 1 << square
+        if piece is None:
+            continue
+        bit = np.uint64(1 << square)
+        pieces[_KINDS.index(piece.lower())] |= bit
+        if piece.isupper():
+            pieces[WHITE] |= bit
+    return Sensed(window, pieces)
+
+
+def _square(name: Any) -> int | None:
+    if name is None:
+        return None
+    file, rank = name
+    return _FILES.index(file) + 8 * _RANKS.index(rank)
+
+
+def move_of_name(name: Any) -> int:
+    """Return the kernels' move that is written so in UCI notation; None is `NOTHING`.
+
+    Raises:
+      ValueError, TypeError: it is no move.
+    """
+    if name is None:
+        return NOTHING
+    if not isinstance(name, str) or len(name) not in (4, 5):
+        raise ValueError(f"{name!r} is no move")
+    start, end = _square(name[:2]), _square(name[2:4])
+    assert start is not None
+    assert end is not None
+    becomes = _BECOMES.index(name[4]) + 1 if len(name) == 5 else 0
+    return start | end << 6 | becomes << 12

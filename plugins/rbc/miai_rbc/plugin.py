@@ -1,0 +1,71 @@
+"""The plugin's entry point: names its components by import path and imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai.plugins.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Registry
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add Reconnaissance Blind Chess and what belongs to it."""
+    registry.add(
+        "game",
+        "rbc",
+        "miai_rbc.game:RbcGame",
+        parameters="miai_rbc.parameters:RbcParameters",
+        summary="Reconnaissance Blind Chess: sense a 3x3 window, then move",
+    )
+    _add_players(registry)
+
+
+def _add_players(registry: Registry) -> None:
+    registry.add(
+        "agent",
+        "attacker",
+        "miai_rbc.attacker:AttackerAgent",
+        summary="Rushes at the king along a route chosen at the start",
+        game="rbc",
+    )
+    registry.add(
+        "agent",
+        "rbc-seed",
+        "miai_rbc.agents:SeedAgent",
+        parameters="miai_rbc.agent_parameters:SeedParameters",
+        summary="Partition scan, and the best worst score of the engine's moves on sampled boards",
+        game="rbc",
+    )
+    registry.add(
+        "agent",
+        "rbc-strong",
+        "miai_rbc.agents:StrongAgent",
+        parameters="miai_rbc.agent_parameters:StrongParameters",
+        summary="Senses for the move that follows, on boards weighed by the opponent's interest",
+        game="rbc",
+    )
+    registry.add(
+        "agent",
+        "rbc-random",
+        "miai.agent:RandomAgent",
+        summary="Senses and moves uniformly at random",
+        game="rbc",
+    )
+    registry.add(
+        "agent",
+        "reconchess",
+        "miai_rbc.reconchess.player:ReconchessAgent",
+        parameters="miai_rbc.reconchess.parameters:ReconchessParameters",
+        summary="Any bot written for reconchess",
+        game="rbc",
+    )
+    registry.add(
+        "record-format",
+        "reconchess",
+        "miai_rbc.reconchess.history:ReconchessRecords",
+        summary="Game histories of reconchess, which rc-replay and rc-playback read",
+        game="rbc",
+    )

@@ -1,0 +1,280 @@
+"""Reading histories of reconchess: every turn is played again and has to come out the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import chess
+
+from miai.errors import GameError, RecordError
+from miai.game import Observation
+from miai.plain import loads
+from miai_rbc.actions import SENSE_NOTHING, action_of
+from miai_rbc.game import RbcGame
+from miai_rbc.kernels.board import NOTHING, QUEENS
+from miai_rbc.observations import move_of_name
+from miai_rbc.parameters import START_FEN, RbcParameters
+from miai_rbc.reconchess.history import COLOURS, LISTS, piece_json
+from miai_rbc.state import RbcState
+
+MAX_BYTES: Final = 64 << 20
+"""Longest file that is read; a game of the greatest length takes 12 MiB."""
+
+_MOST_TURNS: Final = 20_000  # of one colour; a game by the usual limits has at most 6,350
+_REASONS: Final = ("KING_CAPTURE", "TIMEOUT", "RESIGN", "TURN_LIMIT", "MOVE_LIMIT")
+_NAMES: Final = ("white", "black")
+_USUAL_LIMIT, _GREATEST_LIMIT = 100, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A game that reconchess recorded.
+
+    Attributes:
+      players: the names of white and black.
+      game: with the start and the limits that the history shows.
+      actions: oldest first, senses and moves.
+      winner: 0 for white, 1 for black, None for none.
+      reason: the name of reconchess's `WinReason`; empty where the game was stopped.
+    """
+
+    players: tuple[str, str]
+    game: RbcGame
+    actions: tuple[int, ...]
+    winner: int | None
+    reason: str
+
+    def states(self) -> Iterator[RbcState]:
+        """Return the states of the game, from the first to the last; each is a copy."""
+        state = self.game.new_initial_state()
+        yield state.clone()
+        for action in self.actions:
+            state.apply_action(action)
+            yield state.clone()
+
+    def observations(self, player: int) -> list[Observation]:
+        """Return all that a player was told."""
+        told = (state.observation(player) for state in self.states())
+        return [observation for observation in told if observation is not None]
+
+
+def read_history(path: Path) -> History:
+    """Return the game that a file of reconchess's `GameHistory.save` holds.
+
+    Raises:
+      RecordError: the file cannot be read, is too long or malformed, is of another kind or
+        version, or tells what cannot happen by the rules; the message names file, field and turn.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        if len(data) > MAX_BYTES:
+            raise RecordError(f"longer than {MAX_BYTES} bytes, so no history of one game")
+        return _Reader(_parsed(data)).read()
+    except RecordError as error:
+        raise RecordError(f"{path}: {error}") from None
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        history = loads(data)
+    except ValueError as error:
+        raise RecordError(f"not the JSON of a history of reconchess: {error}") from None
+    if type(history) is not dict or history.get("type") != "GameHistory":
+        raise RecordError("no history of reconchess: not an object of type 'GameHistory'")
+    missing = [name for name in (*LISTS, "winner_color", "win_reason") if name not in history]
+    if missing:
+        raise RecordError(
+            f"fields missing: {', '.join(missing)}; histories of reconchess 1.6.9 are read"
+        )
+    return history
+
+
+class _Reader:
+    """Plays a parsed history again."""
+
+    def __init__(self, history: Mapping[str, Any]) -> None:
+        self._history = history
+        self._lists = {name: _lists(history, name) for name in LISTS}
+        self._check_lengths()
+        self.winner, self.reason = _winner(history), _reason(history)
+        self._state = RbcGame().new_initial_state()
+
+    def read(self) -> History:
+        game = self._game()
+        self._state = game.new_initial_state()
+        senses = self._lists["senses"]
+        turns = len(senses[0]) + len(senses[1])
+        for number in range(turns):
+            turn, player = divmod(number, 2)
+            if turn >= len(senses[player]):
+                raise RecordError(
+                    f"senses: {_NAMES[1 - player]} has turns when {_NAMES[player]} has none"
+                )
+            self._sense(player, turn)
+            if turn < len(self._lists["requested_moves"][player]):
+                self._move(player, turn)
+            elif number + 1 < turns:
+                raise RecordError(f"requested_moves: none at {_at(player, turn)}, yet play goes on")
+        self._check_end()
+        white, black = (str(self._history.get(f"{name}_name") or "")[:200] for name in _NAMES)
+        actions = tuple(self._state.history())
+        return History((white, black), game, actions, self.winner, self.reason)
+
+    def _check_lengths(self) -> None:
+        for player in range(2):
+            counts = {name: len(self._lists[name][player]) for name in LISTS}
+            senses, moves = counts["senses"], counts["requested_moves"]
+            expected = {name: senses if name.startswith("sense") else moves for name in LISTS}
+            if counts != expected or not 0 <= senses - moves <= 1:
+                told = ", ".join(f"{name} {count}" for name, count in counts.items())
+                raise RecordError(f"the lists of {_NAMES[player]} differ in length: {told}")
+
+    # -- the game -------------------------------------------------------------------------------
+
+    def _game(self) -> RbcGame:
+        """Return the game with the start and the limits that the boards show."""
+        fens = self._lists["fens_before_move"][0]
+        clocks = [_clocks(fen) for side in self._lists["fens_after_move"] for fen in side]
+        longest = max((half_moves for half_moves, _ in clocks), default=0)
+        turns = max((turn for _, turn in clocks), default=0)
+        # A game that did not end by it may have had no such limit, or a later one.
+        limit = longest if self.reason == "MOVE_LIMIT" else max(_USUAL_LIMIT, longest + 1)
+        values = {
+            "fen": fens[0] if fens else START_FEN,
+            "reversible_moves_limit": min(max(limit, 1), _GREATEST_LIMIT),
+            "full_turn_limit": turns - 1 if self.reason == "TURN_LIMIT" and turns > 1 else None,
+        }
+        try:
+            game = RbcGame(RbcParameters.model_validate(values))
+        except ValueError as error:  # also those of our own errors
+            raise RecordError(f"fens_before_move, white's turn 0: {error}") from None
+        if game.start.turn == chess.BLACK:
+            raise RecordError("fens_before_move: at white's turn 0 black is to move")
+        return game
+
+    def _sense(self, player: int, turn: int) -> None:
+        square = self._lists["senses"][player][turn]
+        if square is not None and not (type(square) is int and 0 <= square < SENSE_NOTHING):
+            raise RecordError(f"senses, {_at(player, turn)}: {_shown(square)} is no square")
+        data = self._apply(player, turn, SENSE_NOTHING if square is None else square)
+        seen = [[chess.parse_square(name), piece_json(piece)] for name, piece in data["sensed"]]
+        self._compare("sense_results", player, turn, seen)
+
+    def _move(self, player: int, turn: int) -> None:
+        move = self._requested(player, turn)
+        before = self._fen()
+        action = action_of(move)
+        if not self._state.is_legal(action) or self._state.move_of(action) not in (
+            move,
+            move | QUEENS << 12,
+        ):
+            self._refuse("requested_moves", player, turn, "cannot be asked for here")
+        data = self._apply(player, turn, action)
+        taken, captured = data["taken"], data["captured"]
+        self._compare("taken_moves", player, turn, taken and {"type": "Move", "value": taken})
+        square = None if captured is None else chess.parse_square(captured)
+        self._compare("capture_squares", player, turn, square)
+        for name, fen in (("fens_before_move", before), ("fens_after_move", self._fen())):
+            if str(self._lists[name][player][turn]).split(" ")[:3] != fen:
+                self._refuse(name, player, turn, f"by the rules it is {' '.join(fen)}")
+
+    def _requested(self, player: int, turn: int) -> int:
+        value = self._lists["requested_moves"][player][turn]
+        if value is None:
+            return NOTHING
+        try:
+            if type(value) is not dict or value.get("type") != "Move":
+                raise TypeError
+            return move_of_name(value.get("value"))
+        except (TypeError, ValueError):
+            self._refuse("requested_moves", player, turn, "is no move")
+
+    def _fen(self) -> list[str]:
+        """Return the fields of the true board's FEN that every version writes alike."""
+        return self._state.board().fen().split(" ")[:3]
+
+    def _apply(self, player: int, turn: int, action: int) -> Mapping[str, Any]:
+        try:
+            self._state.apply_action(action)
+        except GameError as error:
+            reason = str(error).splitlines()[0]
+            raise RecordError(f"{_at(player, turn)}: {reason}") from None
+        observation = self._state.observation(player)
+        assert observation is not None
+        assert isinstance(observation.data, dict)
+        return observation.data
+
+    # -- comparing ------------------------------------------------------------------------------
+
+    def _compare(self, name: str, player: int, turn: int, expected: Any) -> None:
+        if self._lists[name][player][turn] != expected:
+            self._refuse(name, player, turn, f"by the rules it is {_shown(expected)}")
+
+    def _refuse(self, name: str, player: int, turn: int, why: str) -> NoReturn:
+        told = self._lists[name][player][turn]
+        raise RecordError(f"{name}, {_at(player, turn)}: {_shown(told)}: {why}")
+
+    def _check_end(self) -> None:
+        white, black = self._state.returns()
+        winner = None if white == black else int(black > white)
+        drawn = self.reason in ("MOVE_LIMIT", "TURN_LIMIT")
+        ended = self.reason == "KING_CAPTURE" or drawn
+        wrong = ended and (not self._state.is_terminal() or winner != self.winner)
+        if wrong or (self.winner is None) != (drawn or not self.reason):
+            who = "nobody" if self.winner is None else _NAMES[self.winner]
+            raise RecordError(
+                f"winner_color and win_reason: {who} by {self.reason or 'nothing'}, which is not "
+                "how the game ends"
+            )
+
+
+def _lists(history: Mapping[str, Any], name: str) -> tuple[list[Any], list[Any]]:
+    sides = history[name]
+    if type(sides) is not dict or sides.keys() != set(COLOURS):
+        raise RecordError(f"{name}: not an object of 'true' and 'false'")
+    for colour in COLOURS:
+        side = sides[colour]
+        if type(side) is not list or len(side) > _MOST_TURNS:
+            raise RecordError(f"{name}, '{colour}': not a list of at most {_MOST_TURNS} turns")
+    return sides["true"], sides["false"]
+
+
+def _winner(history: Mapping[str, Any]) -> int | None:
+    colour = history["winner_color"]
+    if colour is not None and type(colour) is not bool:
+        raise RecordError(f"winner_color: {_shown(colour)} is not true, false or null")
+    return None if colour is None else 0 if colour else 1
+
+
+def _reason(history: Mapping[str, Any]) -> str:
+    reason = history["win_reason"]
+    if reason is None:
+        return ""
+    value = reason.get("value") if type(reason) is dict else None
+    if value not in _REASONS:
+        known = ", ".join(_REASONS)
+        raise RecordError(f"win_reason: {_shown(reason)} is none of reconchess 1.6.9: {known}")
+    return str(value)
+
+
+def _clocks(fen: Any) -> tuple[int, int]:
+    """Return the half-move clock and the number of the turn; zeros where there are none."""
+    fields = fen.split(" ") if isinstance(fen, str) and len(fen) < 200 else []
+    numbers = [int(field) for field in fields[4:6] if field.isascii() and field.isdigit()]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
+
+
+def _at(player: int, turn: int) -> str:
+    return f"{_NAMES[player]}'s turn {turn}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,110 @@
+"""Boards that a belief had no room to expand, kept until they are needed."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from miai_rbc.board_set import BYTES_PER_BOARD, BoardSet
+
+Order = Literal["earliest", "latest"]
+
+
+@dataclass(slots=True)
+class _Entry:
+    turn: int
+    boards: BoardSet | None
+    file: Path | None = None
+    count: int = 0
+
+
+class Stash:
+    """Sets of unexpanded boards, each with the turn at which it was left.
+
+    Up to `memory_bytes` are held in memory, up to `disk_bytes` more in files of a temporary
+    folder, the oldest first. What exceeds both is dropped, the oldest first.
+
+    Attributes:
+      dropped: boards dropped so far.
+    """
+
+    def __init__(self, *, memory_bytes: int, disk_bytes: int, folder: Path | None = None) -> None:
+        if memory_bytes < 0 or disk_bytes < 0:
+            raise ValueError("a stash's bytes are not negative")
+        self.dropped = 0
+        self._memory, self._disk = memory_bytes, disk_bytes
+        self._folder = folder
+        self._spilled: tempfile.TemporaryDirectory[str] | None = None
+        self._entries: list[_Entry] = []  # in the order of their turns
+        self._files = 0
+
+    def add(self, turn: int, boards: BoardSet) -> None:
+        """Keep boards that were left at a turn."""
+        if len(boards) == 0:
+            return
+        entry = _Entry(turn, boards, count=len(boards))
+        later = (i for i, other in enumerate(self._entries) if other.turn > turn)
+        self._entries.insert(next(later, len(self._entries)), entry)
+        self._spill()
+
+    def take(self, order: Order) -> tuple[int, BoardSet] | None:
+        """Return the earliest or the latest set with its turn, and forget it; None when empty.
+
+        Raises:
+          OSError: a spilled set cannot be read.
+        """
+        if not self._entries:
+            return None
+        entry = self._entries.pop(0 if order == "earliest" else -1)
+        boards = entry.boards
+        if boards is None:
+            assert entry.file is not None
+            boards = BoardSet(np.load(entry.file, allow_pickle=False))
+            entry.file.unlink()
+        return entry.turn, boards
+
+    def turns(self) -> set[int]:
+        """Return the turns at which boards were left."""
+        return {entry.turn for entry in self._entries}
+
+    def __len__(self) -> int:
+        return sum(entry.count for entry in self._entries)
+
+    def memory_used(self) -> int:
+        """Return the bytes held in memory."""
+        return BYTES_PER_BOARD * sum(e.count for e in self._entries if e.boards is not None)
+
+    def disk_used(self) -> int:
+        """Return the bytes held in files."""
+        return BYTES_PER_BOARD * sum(e.count for e in self._entries if e.boards is None)
+
+    def close(self) -> None:
+        """Forget everything and remove the files."""
+        self._entries.clear()
+        if self._spilled is not None:
+            self._spilled.cleanup()
+            self._spilled = None
+
+    def _spill(self) -> None:
+        while self.memory_used() > self._memory:
+            entry = next(e for e in self._entries if e.boards is not None)
+            assert entry.boards is not None
+            if self.disk_used() + BYTES_PER_BOARD * entry.count > self._disk:
+                oldest = self._entries.pop(0)
+                self.dropped += oldest.count
+                if oldest.file is not None:
+                    oldest.file.unlink()
+                continue
+            entry.file = self._path()
+            entry.boards.save(entry.file)
+            entry.boards = None
+
+    def _path(self) -> Path:
+        if self._spilled is None:
+            self._spilled = tempfile.TemporaryDirectory(prefix="miai-rbc-", dir=self._folder)
+        self._files += 1
+        return Path(self._spilled.name) / f"{self._files}.npy"

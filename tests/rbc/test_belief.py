@@ -1,0 +1,250 @@
+"""Beliefs: the truth is in them, brute force agrees, and no limit loses what can be kept."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+from tests.rbc.games import brute_force, follow, key, rbc
+
+from miai import Json, Observation
+from miai.errors import InvalidStateError
+from miai_rbc.belief import RbcBelief
+from miai_rbc.board_set import BoardSet
+from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.kernels.table import rebuild
+from miai_rbc.observations import BadObservationError, OpponentMoved
+from miai_rbc.rows import row_of_board
+from miai_rbc.stash import Stash
+
+STARTS = [
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    "4k3/P6P/8/2Pp4/8/8/p6p/R3K2R w KQ d6 0 1",
+]
+
+
+@pytest.mark.parametrize("fen", STARTS)
+def test_the_truth_is_in_every_belief(fen: str) -> None:
+    for seed in range(4):
+        print("seed", seed)
+        for played in follow(rbc(fen=fen), random.Random(seed), 24, limit=300_000):
+            for belief in played.beliefs:
+                truth = played.state.boards.rows[0] in belief.boards
+                assert truth or not belief.complete, played.state.history()
+
+
+@pytest.mark.parametrize("fen", [STARTS[2], STARTS[3]])
+def test_a_belief_equals_brute_force(fen: str) -> None:
+    """Board for board, with nothing but python-chess and the revision of reconchess."""
+    for seed in range(3):
+        print("seed", seed)
+        told: list[int] = [0, 0]
+        plain = [{key(chess.Board(fen)): chess.Board(fen)} for _ in range(2)]
+        for played in follow(rbc(fen=fen), random.Random(seed), 10):
+            for player, belief in enumerate(played.beliefs):
+                for event in belief.events[told[player] :]:
+                    plain[player] = brute_force(plain[player], event)
+                told[player] = len(belief.events)
+                ours = {key(board) for board in belief.boards.boards()}
+                assert ours == set(plain[player]), played.state.history()
+                assert len(ours) == len(belief)
+            if max(map(len, played.beliefs)) > 3000:
+                break
+
+
+@pytest.mark.parametrize("order", ["earliest", "latest"])
+def test_what_is_stashed_comes_back(order: str) -> None:
+    """A belief of little room ends with the same boards as one without a limit."""
+    for seed in (0, 1, 4):
+        print("seed", seed)
+        wide = [p.beliefs for p in follow(rbc(), random.Random(seed), 22)][-1]
+        given = {"limit": 1000, "order": order, "stash_bytes": 64 * 900}
+        sizes = []
+        for played in follow(rbc(), random.Random(seed), 22, **given):
+            sizes += [len(belief) for belief in played.beliefs]
+        assert max(sizes) <= 1000
+        assert any(belief.stashed for belief in played.beliefs)
+        for belief, whole in zip(played.beliefs, wide, strict=True):
+            belief.limit = None
+            belief.recall()
+            assert belief.complete
+            assert len(belief) == len(whole) == len(whole.boards.union(belief.boards))
+            belief.close()
+
+
+def test_an_emptied_belief_goes_on_with_stashed_boards() -> None:
+    """At every point something lives, or the stash was full; the truth lives or is stashed."""
+    for seed in range(6):
+        print("seed", seed)
+        for played in follow(rbc(), random.Random(seed), 40, limit=MAX_MOVES):
+            for belief in played.beliefs:
+                assert len(belief) > 0
+                assert belief.rebuilt == 0 or belief.dropped > 0
+        for belief in played.beliefs:
+            belief.close()
+
+
+def test_a_full_stash_drops_the_oldest_and_says_so() -> None:
+    stash = Stash(memory_bytes=64 * 10, disk_bytes=64 * 10)
+    sets = [BoardSet(np.full((8, 8), n, np.uint64)) for n in range(4)]
+    for turn, boards in enumerate(sets):
+        stash.add(turn, boards)
+    assert stash.memory_used() <= 640
+    assert stash.disk_used() <= 640
+    assert stash.dropped == 16
+    assert len(stash) == 16
+    first, last = stash.take("earliest"), stash.take("latest")
+    assert first is not None
+    assert last is not None
+    assert (first[0], last[0]) == (2, 3)
+    assert (first[1].rows == 2).all()
+    assert stash.take("earliest") is None
+    stash.close()
+
+
+def test_a_false_observation_leads_to_a_belief_made_up_anew() -> None:
+    belief = RbcBelief(rbc(), 0)
+    belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
+    lie: Json = [["a8", "Q"], ["b8", None], ["c8", "k"]]
+    belief.observe(Observation(0, 0, 49, {"sensed": lie}))
+    assert belief.rebuilt == 1
+    assert not belief.complete
+    (board,) = belief.boards.boards()
+    assert board.piece_at(chess.A8) == chess.Piece.from_symbol("Q")
+    assert board.king(chess.BLACK) == chess.C8
+    for captured in (None, "e2", "d4"):
+        belief.observe(Observation(0, 1, None, {"captured": captured}))
+        assert len(belief) > 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        {"captured": "z9"},
+        {"captured": 3},
+        {"sensed": [["a1", "X"]]},
+        {"sensed": "a1"},
+        {"sensed": [["a1", "P"]] * 10},
+        {"requested": "e2", "taken": None, "captured": None},
+        {"requested": "e2e4"},
+        {"moved": 1},
+    ],
+)
+def test_what_the_game_never_tells_is_refused(data: object) -> None:
+    belief = RbcBelief(rbc(), 0)
+    belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
+    with pytest.raises(BadObservationError, match="is no observation"):
+        belief.observe(Observation(0, 0, 5, data))  # type: ignore[arg-type]  # that is the point
+    assert len(belief) == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1, MAX_MOVES - 1])
+def test_a_limit_has_room_for_one_board_s_successors(limit: int) -> None:
+    with pytest.raises(ValueError, match="at least 512 boards"):
+        RbcBelief(rbc(), 0, limit=limit)
+    with pytest.raises(ValueError, match="at least 512 boards"):
+        BoardSet.of_boards([chess.Board()]).after_opponent(None, limit=limit)
+
+
+def test_threads_find_the_same_boards() -> None:
+    boards = BoardSet.of_boards([chess.Board()])
+    for _ in range(4):
+        one, left = boards.after_opponent(None)
+        two, _ = boards.after_opponent(None, threads=2)
+        assert len(left) == 0
+        assert len(one) == len(two) == len(one.union(two))
+        boards = passed(one)
+
+
+def test_a_limit_keeps_a_uniform_sample_and_leaves_the_rest() -> None:
+    """Over many draws each board is expanded about equally often."""
+    boards, _ = BoardSet.of_boards([chess.Board()]).after_opponent(None)
+    boards, _ = passed(boards).after_opponent(None)
+    boards = passed(boards)
+    whole, _ = boards.after_opponent(None)
+    counts = {row.tobytes(): 0 for row in boards.rows}
+    for seed in range(200):
+        found, left = boards.after_opponent(None, limit=1000, rng=np.random.default_rng(seed))
+        assert len(found) <= 1000
+        again, _ = left.after_opponent(None)
+        assert len(found.union(again)) == len(whole)
+        for row in left.rows:
+            counts[row.tobytes()] += 1
+    share = np.array(list(counts.values())) / 200
+    assert abs(share - share.mean()).max() < 6 * np.sqrt(0.25 / 200)
+
+
+def test_files_hold_boards_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path
+    boards, _ = BoardSet.of_boards([chess.Board()]).after_opponent(None)
+    boards.save(folder / "x.npy")
+    assert (BoardSet.load(folder / "x.npy").rows == boards.rows).all()
+    wrong = boards.rows.copy()
+    wrong[0, 0] |= wrong[0, 3]
+    for name, rows in {"two": wrong, "float": boards.rows.astype(float), "flat": wrong[0]}.items():
+        np.save(folder / f"{name}.npy", rows)
+        with pytest.raises(InvalidStateError, match=f"{name}.npy: "):
+            BoardSet.load(folder / f"{name}.npy")
+    (folder / "pickle.npy").write_bytes(b"\x80\x04.")
+    for name in ("pickle.npy", "absent.npy"):
+        with pytest.raises(InvalidStateError, match="not a set of boards"):
+            BoardSet.load(folder / name)
+
+
+def test_occupancy_counts_pieces() -> None:
+    boards, _ = BoardSet.of_boards([chess.Board()]).after_opponent(None)
+    occupancy = boards.occupancy()
+    assert occupancy.shape == (8, 8, 13)
+    assert np.allclose(occupancy.sum(axis=2), 1.0)
+    assert occupancy[3, 4, 0] == pytest.approx(1 / 21)  # one of 20 moves and a pass is e2e4
+    weights = np.zeros(len(boards))
+    weights[0] = 2.0
+    (board,) = BoardSet(boards.rows[:1]).boards()
+    seen = boards.occupancy(weights)
+    for square, piece in board.piece_map().items():
+        kind = piece.piece_type - 1 + (0 if piece.color else 6)
+        assert seen[square // 8, square % 8, kind] == 1.0
+
+
+def test_hashes_are_kept_up_while_boards_change() -> None:
+    """The hash after a move, updated, is the hash of the board after it."""
+    from miai_rbc.kernels.expand import list_successors
+    from miai_rbc.kernels.filters import play_requested
+
+    for fen in STARTS:
+        row = row_of_board(chess.Board(fen))[None]
+        keys, counts = np.zeros((1, 2000), np.uint64), np.zeros(1, np.int64)
+        sources = np.zeros((1, 2000, 2), np.int32)
+        list_successors(row, 0, -1, keys, sources, counts)
+        for j in range(int(counts[0])):
+            after = row.copy()
+            play_requested(after, int(sources[0, j, 1]), np.zeros((1, 2), np.int32))
+            table = np.zeros(1024, np.uint64)
+            rebuild(after, table)
+            (slot,) = np.flatnonzero(table)
+            key = int(keys[0, j])
+            assert (int(slot), int(table[slot]) >> 32) == (key & 1023, key >> 32), after
+
+
+def passed(boards: BoardSet) -> BoardSet:
+    """Return the boards with the other side to move."""
+    after = boards.copy()
+    after.rows[:, 7] ^= np.uint64(1)
+    return after
+
+
+def test_an_opponent_that_captured_our_king_ends_no_belief_s_game() -> None:
+    """Boards on which our king is gone are dropped: the game would be over."""
+    fen = "4k3/8/8/8/8/8/4r3/4K3 b - - 0 1"
+    boards = BoardSet.of_fens([fen])
+    belief = RbcBelief(rbc(fen=fen), 0)
+    belief.observe(Observation(0, data={"captured": None}))
+    belief.take_in(OpponentMoved(None))
+    assert len(belief) < len(boards.after_opponent(None)[0]) + 1
+    assert all(board.king(chess.WHITE) is not None for board in belief.boards.boards())

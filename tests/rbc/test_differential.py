@@ -1,0 +1,270 @@
+"""Our rules against those of others: `LocalGame` of reconchess, python-chess, published counts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+from reconchess import LocalGame
+from reconchess.utilities import is_psuedo_legal_castle, move_actions
+
+import miai
+from miai_rbc.actions import (
+    PASS,
+    SENSE_NOTHING,
+    action_name,
+    action_of,
+)
+from miai_rbc.game import RbcGame
+from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.board import KINGS, NOTHING
+from miai_rbc.kernels.filters import list_taken, play_requested
+from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.parameters import START_FEN
+from miai_rbc.rows import board_of_row, row_of_board, row_of_fen
+from miai_rbc.state import SENSES
+
+REASONS = {"king captured": "KING_CAPTURE", "turn limit": "TURN_LIMIT", "move limit": "MOVE_LIMIT"}
+
+STARTS = (
+    START_FEN,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # castling, en passant
+    "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1",
+    "4k3/PPPPPPPP/8/8/8/8/pppppppp/4K3 w - - 0 1",  # promotions
+    "n1n1k1n1/PPPP1PPP/8/8/8/8/pppp1ppp/N1N1K1N1 w - - 0 1",
+    "4k3/pppppppp/8/1P1P1P1P/p1p1p1p1/8/PPPPPPPP/4K3 w - - 0 1",  # en passant
+    "qqq1k1qq/8/3q4/8/8/3Q4/8/QQQ1K1QQ w - - 0 1",
+    "8/4k3/8/3n4/4N3/8/4K3/8 w - - 0 1",  # the limit of half-moves
+    "r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R b KQkq - 95 40",
+)
+
+
+class Duel:
+    """One game played by both: reconchess's is the arbiter."""
+
+    def __init__(self, seed: int, *, fen: str = START_FEN) -> None:
+        self.rng = rng = random.Random(seed)
+        half_moves = rng.choice((100, 100, 30))
+        turns = rng.choice((None, None, 45))
+        self.theirs = LocalGame(
+            seconds_per_player=None, reversible_moves_limit=half_moves, full_turn_limit=turns
+        )
+        self.theirs.board = chess.Board(fen)
+        self.theirs.turn = self.theirs.board.turn
+        # Its own list of moves, made once a turn and not twice.
+        self.theirs.move_actions = self._listed
+        self._list: list[chess.Move] = []
+        self.theirs.start()
+        game = miai.load_game(
+            "rbc", fen=fen, reversible_moves_limit=half_moves, full_turn_limit=turns
+        )
+        assert isinstance(game, RbcGame)
+        self.ours = game.new_initial_state()
+        self.greed = rng.choice((0.0, 0.1, 0.3))
+        self.plies = 0
+
+    def _listed(self) -> list[chess.Move]:
+        if not self._list:
+            self._list = move_actions(self.theirs.board)
+        return self._list
+
+    def play(self, plies: int = 1000) -> int:
+        """Play to the end, or for so many turns; return the number of turns."""
+        while not self.theirs.is_over() and self.plies < plies:
+            self._sense()
+            self._move()
+            self.plies += 1
+        self._compare_boards()
+        self._compare_ends()
+        return self.plies
+
+    def _sense(self) -> None:
+        player = self.ours.current_player()
+        assert player == (0 if self.theirs.turn == chess.WHITE else 1)
+        assert self.ours.legal_actions() == [*self.theirs.sense_actions(), SENSE_NOTHING]
+        action = self.rng.choice(SENSES)
+        seen = self.theirs.sense(None if action == SENSE_NOTHING else action)
+        self.ours.apply_action(action)
+        assert self._told(player) == {
+            "sensed": [(chess.square_name(s), p.symbol() if p else None) for s, p in seen]
+        }
+        assert self.ours.observation(1 - player) is None
+
+    def _move(self) -> None:
+        board, player = self.theirs.board, self.ours.current_player()
+        by_action: dict[int, chess.Move | None] = {PASS: None}
+        for move in self.theirs.move_actions():
+            by_action[action_of(kernel_move(board, move))] = move
+        legal = self.ours.legal_actions()
+        assert legal == sorted(by_action), board.fen()
+        action = self._choose(board, by_action)
+        requested, taken, captured = self.theirs.move(by_action[action])
+        self.theirs.end_turn()
+        self._list = []
+        self.ours.apply_action(action)
+        told = {"captured": None if captured is None else chess.square_name(captured)}
+        ending = {"result": self.ours.result_to_string()} if self.theirs.is_over() else {}
+        assert self._told(1 - player) == {**told, **ending}, board.fen()
+        assert self._told(player) == {
+            "requested": None if requested is None else action_name(action),
+            "taken": None if taken is None else taken.uci(),
+            **told,
+            **ending,
+        }, board.fen()
+
+    def _choose(self, board: chess.Board, by_action: dict[int, chess.Move | None]) -> int:
+        actions = list(by_action)
+        if self.rng.random() < self.greed:
+            captures = [a for a, m in by_action.items() if m and board.piece_at(m.to_square)]
+            actions = captures or actions
+        return self.rng.choice(actions)
+
+    def _told(self, player: int) -> Any:
+        observation = self.ours.observation(player)
+        assert observation is not None
+        return observation.data
+
+    def _compare_boards(self) -> None:
+        board = self.theirs.board
+        assert (self.ours.boards.rows[0] == row_of_board(board)).all(), board.fen()
+        assert self.ours.board().board_fen() == board.board_fen()
+        assert self.ours.halfmove_clock == board.halfmove_clock
+        assert self.ours.fullmove_number == board.fullmove_number
+
+    def _compare_ends(self) -> None:
+        assert self.ours.is_terminal() == self.theirs.is_over()
+        if not self.theirs.is_over():
+            return
+        winner = self.theirs.get_winner_color()
+        returns = {None: (0.0, 0.0), chess.WHITE: (1.0, -1.0), chess.BLACK: (-1.0, 1.0)}
+        assert self.ours.returns() == returns[winner]
+        _, reason = self.ours.result_to_string().split(" ", 1)
+        assert REASONS[reason] == self.theirs.get_win_reason().name
+
+
+def kernel_move(board: chess.Board, move: chess.Move) -> int:
+    """Return a move as the kernels have it; a pawn on the last rank becomes a queen if nothing."""
+    becomes = move.promotion
+    last = chess.square_rank(move.to_square) in (0, 7)
+    if becomes is None and last and board.piece_type_at(move.from_square) == chess.PAWN:
+        becomes = chess.QUEEN
+    return move.from_square | move.to_square << 6 | (becomes - 1 << 12 if becomes else 0)
+
+
+@pytest.mark.parametrize("share", range(8))
+def test_whole_games_go_as_in_reconchess(share: int) -> None:
+    for number in range(40):
+        Duel(1000 * share + number).play()
+
+
+@pytest.mark.parametrize("share", range(8))
+def test_the_turns_after_rare_positions_go_as_in_reconchess(share: int) -> None:
+    for number in range(585):
+        fen = STARTS[number % len(STARTS)]
+        Duel(100_000 + 1000 * share + number, fen=fen).play(12)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("share", range(20))
+def test_five_thousand_whole_games_go_as_in_reconchess(share: int) -> None:
+    for number in range(250):
+        fen = STARTS[number % len(STARTS)] if number % 2 else START_FEN
+        Duel(1_000_000 + 1000 * share + number, fen=fen).play()
+
+
+# -- the generator of moves ---------------------------------------------------------------------
+
+
+def taken_moves(row: Words) -> list[int]:
+    """Return the moves that a row's side to move can take."""
+    moves = np.empty(MAX_MOVES, np.int32)
+    return [int(move) for move in moves[: list_taken(row, moves)]]
+
+
+def played(row: Words, move: int) -> Words:
+    """Return the row after a move that can be taken."""
+    after = row.copy()
+    results = np.empty((1, 2), np.int32)
+    play_requested(after[None], move, results)
+    assert results[0, 0] == move
+    return after
+
+
+def walk(fen: str, seed: int, plies: int) -> Iterator[chess.Board]:
+    """Random moves of the game, check or not, while both kings stand."""
+    rng = random.Random(seed)
+    board = chess.Board(fen)
+    for _ in range(plies):
+        if board.king(chess.WHITE) is None or board.king(chess.BLACK) is None:
+            return
+        yield board
+        board.push(rng.choice([*board.pseudo_legal_moves, chess.Move.null()]))
+
+
+@pytest.mark.parametrize("fen", STARTS)
+def test_moves_are_the_pseudo_legal_ones_and_castling_through_check(fen: str) -> None:
+    for seed in range(4):
+        for board in walk(fen, seed, 60):
+            castles = [chess.Move(king, king + step) for king in (4, 60) for step in (2, -2)]
+            mine = board.pieces(chess.KING, board.turn)
+            theirs = set(board.pseudo_legal_moves) | {
+                m for m in castles if m.from_square in mine and is_psuedo_legal_castle(board, m)
+            }
+            row = row_of_board(board)
+            ours = taken_moves(row)
+            assert len(ours) == len(set(ours))
+            assert set(ours) == {kernel_move(board, move) for move in theirs}, board.fen()
+            for move in theirs:
+                after = board.copy(stack=False)
+                after.push(move)
+                found = played(row, kernel_move(board, move))
+                assert (found == row_of_board(after)).all(), (board.fen(), move.uci())
+                assert board_of_row(found).board_fen() == after.board_fen()
+
+
+def king_can_be_taken(row: Words) -> bool:
+    """Return whether the side to move can capture the king."""
+    kings = int(row[KINGS])
+    return any(kings >> (move >> 6 & 63) & 1 for move in taken_moves(row))
+
+
+def is_legal(row: Words, move: int) -> bool:
+    """Return whether a move that can be taken is one of chess."""
+    if king_can_be_taken(played(row, move)):
+        return False
+    start, end = move & 63, move >> 6 & 63
+    if int(row[KINGS]) >> start & 1 and abs(start - end) == 2:
+        passed = (start + end) // 2
+        return not any(king_can_be_taken(played(row, m)) for m in (NOTHING, start | passed << 6))
+    return True
+
+
+def perft(row: Words, depth: int) -> int:
+    """Return the number of ways to make so many legal moves."""
+    legal = [move for move in taken_moves(row) if is_legal(row, move)]
+    if depth == 1:
+        return len(legal)
+    return sum(perft(played(row, move), depth - 1) for move in legal)
+
+
+@pytest.mark.parametrize(
+    ("fen", "counts"),
+    [
+        (START_FEN, (20, 400, 8902, 197_281)),
+        (STARTS[1], (48, 2039, 97_862)),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", (14, 191, 2812, 43_238)),
+        ("r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1", (6, 264, 9467)),
+        ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8", (44, 1486, 62_379)),
+        ("r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10", (46, 2079)),
+    ],
+    ids=["start", "kiwipete", "endgame", "mirror", "steven", "edwards"],
+)
+def test_counts_of_legal_moves_are_the_published_ones(fen: str, counts: tuple[int, ...]) -> None:
+    """The counts are those of https://www.chessprogramming.org/Perft_Results."""
+    row = row_of_fen(fen)
+    assert tuple(perft(row, depth) for depth in range(1, len(counts) + 1)) == counts

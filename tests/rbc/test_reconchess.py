@@ -1,0 +1,472 @@
+"""Bots of reconchess in our games, and our agents in those of reconchess; real processes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import pickle
+import pkgutil
+import random
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+import reconchess
+from reconchess.bots.random_bot import RandomBot
+from tests.rbc.reconchess_server import OneGame, serving
+
+import miai
+from miai import ClockReading, TimeControl, programs
+from miai.errors import AgentUnavailableError, ParameterError
+from miai.match import play_game
+from miai.plain import to_plain
+from miai.process import AgentProcess
+from miai.record import GameRecord, Termination
+from miai.seat import InProcessSeat, Seat
+from miai.testing import check_agent
+from miai_rbc import reconchess_bots
+from miai_rbc.engines.locate import find_engine
+from miai_rbc.reconchess.own_board import OwnBoard
+from miai_rbc.reconchess.player import ReconchessAgent
+from miai_rbc.reconchess.reading import read_history
+from miai_rbc.reconchess_bots.factory import player_class
+
+NO_CLOCK = ClockReading(control=TimeControl())
+RANDOM = "reconchess.bots.random_bot"
+ATTACKER = "reconchess.bots.attacker_bot"
+TROUT = "reconchess.bots.trout_bot"
+BIN = Path(sys.executable).parent
+BOTS = [
+    f"{reconchess_bots.__name__}.{module.name}"
+    for module in pkgutil.iter_modules(reconchess_bots.__path__)
+    if module.name not in ("factory", "agent_player")
+]
+
+
+@pytest.fixture
+def clean_imports() -> Iterator[None]:
+    """Forget the modules of bots that are files, and their folders."""
+    path, modules = sys.path.copy(), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def write_bot(folder: Path, body: str, *, name: str = "some_bot") -> Path:
+    """Write a bot's file: `RandomBot`, with some methods or lines of its own."""
+    head = "import random\nimport chess\nfrom reconchess.bots import random_bot\n\n\n"
+    head += "class SomeBot(random_bot.RandomBot):\n"
+    path = folder / f"{name}.py"
+    path.write_text(head + textwrap.indent(textwrap.dedent(body), "    "))
+    return path
+
+
+def play_bot(seat: AgentProcess, *, white: bool = True, move_limit: int | None = 60) -> GameRecord:
+    """Play one game of a bot's process against a random player, and end the process."""
+    game = miai.load_game("rbc")
+    other = InProcessSeat(miai.make_agent("rbc-random", game))
+    with seat:
+        seats: list[Seat] = [seat, other] if white else [other, seat]
+        return play_game(game, seats, seed=4, move_limit=move_limit)
+
+
+def process(bot: str | Path, **parameters: Any) -> AgentProcess:
+    return AgentProcess("rbc", {}, "reconchess", {"bot": str(bot), **parameters}, name="bot")
+
+
+# -- bots in our games --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bot", [RANDOM, ATTACKER])
+@pytest.mark.parametrize("white", [True, False])
+def test_bundled_bots_play_whole_games(bot: str, white: bool) -> None:
+    record = play_bot(process(bot), white=white, move_limit=None)
+    assert record.termination is Termination.TERMINAL, record.detail
+    assert record.players[not white].version.endswith("reconchess 1.6.9")
+
+
+def test_the_attacker_takes_the_king_of_who_does_not_look() -> None:
+    game = miai.load_game("rbc")
+    agents = [miai.make_agent("reconchess", game, bot=ATTACKER) for _ in range(2)]
+    record = miai.play(game, agents, seed=1)
+    assert record.detail.endswith("king captured")
+
+
+@pytest.mark.parametrize("bot", [RANDOM, ATTACKER])
+def test_a_bot_keeps_the_rules_of_agents(bot: str) -> None:
+    def make(game: miai.Game) -> miai.Agent:
+        return miai.make_agent("reconchess", game, bot=bot)
+
+    check_agent(make, miai.load_game("rbc", full_turn_limit=10), seed=1)
+
+
+def test_numbers_drawn_elsewhere_do_not_change_a_bots_game() -> None:
+    game = miai.load_game("rbc", full_turn_limit=8)
+    agents = [miai.make_agent("reconchess", game, bot=RANDOM) for _ in range(2)]
+    before = random.getstate()
+    first = miai.play(game, agents, seed=1)
+    assert random.getstate() == before
+    again = miai.play(game, agents, seed=1, on_move=lambda state, move: random.seed(move.ply))
+    assert [move.action for move in again.moves] == [move.action for move in first.moves]
+
+
+LOGGER = """
+log = []
+
+def handle_game_start(self, color, board, opponent_name):
+    self.log.append(("start", color, board.fen()))
+
+def handle_opponent_move_result(self, captured_my_piece, capture_square):
+    self.log.append(("opponent", captured_my_piece, capture_square))
+
+def choose_sense(self, sense_actions, move_actions, seconds_left):
+    moves = sorted({move.uci() for move in move_actions})
+    self.log.append(("choose sense", list(sense_actions), moves))
+    return sense_actions[len(self.log) * 7 % 64] if len(self.log) % 10 else None
+
+def handle_sense_result(self, sense_result):
+    self.log.append(("sense", list(sense_result)))
+
+def choose_move(self, move_actions, seconds_left):
+    moves = sorted({move.uci() for move in move_actions})
+    self.log.append(("choose move", moves))
+    number = len(self.log) * 13 % len(moves)
+    return chess.Move.from_uci(moves[number]) if number else None
+
+def handle_move_result(self, requested_move, taken_move, captured_opponent_piece, capture_square):
+    self.log.append(
+        ("move", requested_move, taken_move, captured_opponent_piece, capture_square)
+    )
+
+def handle_game_end(self, winner_color, win_reason, game_history):
+    self.log.append(("end", winner_color, win_reason))
+"""
+
+
+@pytest.mark.parametrize("white", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bot_is_called_as_by_local_game(
+    white: bool, seed: int, tmp_path: Path, clean_imports: None
+) -> None:
+    file = write_bot(tmp_path, LOGGER)
+    _, bot_class = reconchess.load_player(str(file))
+    random.seed(seed)
+    bot = bot_class()
+    players = [bot, RandomBot()] if white else [RandomBot(), bot]
+    game = reconchess.LocalGame(full_turn_limit=150)
+    _, _, history = reconchess.play_local_game(*players, game=game)
+    called = bot.log.copy()
+    history.save(tmp_path / "history.json")
+
+    told = read_history(tmp_path / "history.json")
+    agent = miai.make_agent("reconchess", told.game, bot=str(file), reload=False)
+    assert isinstance(agent, ReconchessAgent)
+    bot.log.clear()  # of the class, and so of the agent's bot too
+    player = 0 if white else 1
+    agent.new_game(0, player=player)
+    states = list(told.states())
+    for state, action in zip(states, [*told.actions, None], strict=True):
+        if (observation := state.observation(player)) is not None:
+            agent.observe(observation)
+        if state.current_player() == player:
+            assert agent.act(NO_CLOCK).action == action
+    agent.end(states[-1].returns())
+    assert bot.log == called
+
+
+def test_the_list_of_moves_has_the_order_of_local_game() -> None:
+    for seed in range(20):
+        rng = random.Random(seed)
+        board = chess.Board()
+        own = {colour: OwnBoard(board, colour) for colour in chess.COLORS}
+        while not board.is_game_over() and board.fullmove_number < 60:
+            theirs = reconchess.utilities.move_actions(board)
+            if board.ep_square is None:
+                assert own[board.turn].move_actions() == theirs, board.fen()
+            else:
+                assert set(own[board.turn].move_actions()) == set(theirs), board.fen()
+            move = rng.choice(list(board.legal_moves))
+            captured = reconchess.utilities.capture_square_of_move(board, move)
+            own[board.turn].move(move)
+            own[not board.turn].lose(captured)
+            board.push(move)
+
+
+def test_a_bot_may_change_the_lists_that_it_is_handed(tmp_path: Path) -> None:
+    bot = write_bot(
+        tmp_path,
+        """
+        def choose_sense(self, sense_actions, move_actions, seconds_left):
+            assert len(sense_actions) == 64 and len(move_actions) >= 1
+            move_actions.clear()
+            return sense_actions.pop()
+
+        def handle_sense_result(self, sense_result):
+            sense_result.clear()
+
+        def choose_move(self, move_actions, seconds_left):
+            move = move_actions[0]
+            move_actions.clear()
+            return move
+        """,
+    )
+    record = play_bot(process(bot))
+    assert record.termination in (Termination.TERMINAL, Termination.MOVE_LIMIT), record.detail
+
+
+def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None) -> None:
+    bot = write_bot(
+        tmp_path,
+        """
+        def choose_sense(self, sense_actions, move_actions, seconds_left):
+            raise ValueError(seconds_left)
+        """,
+    )
+    game = miai.load_game("rbc")
+    agent = miai.make_agent("reconchess", game, bot=str(bot), seconds=77.0)
+    control = TimeControl(kind="fischer", seconds=600, increment=2)
+    for clock, told in (
+        (NO_CLOCK, "77.0"),
+        (ClockReading(control=control, main=12.5, limit=12.5), "12.5"),
+    ):
+        agent.new_game(0, player=0)
+        observation = game.new_initial_state().observation(0)
+        assert observation is not None
+        agent.observe(observation)
+        with pytest.raises(ValueError, match=told):
+            agent.act(clock)
+
+
+# -- bots that fail -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "termination", "detail"),
+    [
+        ("choose_sense(self, *a): raise IndexError('lost')", Termination.CRASH, "IndexError: lost"),
+        ("handle_sense_result(self, *a): raise KeyError(3)", Termination.CRASH, "KeyError: 3"),
+        ("choose_sense(self, *a): return 64", Termination.PROTOCOL, "to sense 64"),
+        ("choose_sense(self, *a): return 'e4'", Termination.PROTOCOL, "to sense 'e4'"),
+        ("choose_move(self, *a): return 12", Termination.PROTOCOL, "chose 12, which is no move"),
+        (
+            "choose_move(self, *a): return chess.Move.from_uci('e1e8')",
+            Termination.PROTOCOL,
+            "chose e1e8, which is not in move_actions",
+        ),
+        (
+            "choose_move(self, *a): return chess.Move.from_uci('e2e4q')",
+            Termination.PROTOCOL,
+            "chose e2e4q",
+        ),
+        ("__init__(self): raise OSError('no net')", Termination.CRASH, "OSError: no net"),
+    ],
+)
+def test_what_a_bot_does_wrong_is_its_forfeit(
+    method: str, termination: Termination, detail: str, tmp_path: Path
+) -> None:
+    record = play_bot(process(write_bot(tmp_path, f"def {method}\n")))
+    assert record.termination is termination
+    assert record.loser == 0
+    assert detail in record.detail
+
+
+@pytest.mark.parametrize(
+    ("bot", "message"),
+    [
+        ("missing/bot.py", "no file missing/bot.py"),
+        ("no_such_module", "No module named 'no_such_module'"),
+        ("json", "did not contain any subclasses"),
+        (f"{RANDOM}:Nobody", "has no class Nobody"),
+        (f"{RANDOM}:GameHistory", "no subclass of reconchess.Player"),
+    ],
+)
+def test_a_bot_that_is_not_there_is_unavailable(bot: str, message: str) -> None:
+    with pytest.raises(AgentUnavailableError, match=message):
+        miai.make_agent("reconchess", miai.load_game("rbc"), bot=bot)
+
+
+def test_a_bot_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="bot"):
+        miai.make_agent("reconchess", miai.load_game("rbc"))
+
+
+def test_of_several_classes_one_is_named(tmp_path: Path, clean_imports: None) -> None:
+    file = write_bot(tmp_path, "pass\n", name="two_bots")
+    file.write_text(file.read_text() + "\n\nclass Other(SomeBot):\n    pass\n")
+    game = miai.load_game("rbc")
+    with pytest.raises(AgentUnavailableError, match="multiple subclasses"):
+        miai.make_agent("reconchess", game, bot=str(file))
+    miai.make_agent("reconchess", game, bot=f"{file}:Other")
+
+
+def test_without_reconchess_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "reconchess", None)
+    with pytest.raises(AgentUnavailableError, match=r"miai-rbc\[reconchess\]"):
+        miai.make_agent("reconchess", miai.load_game("rbc"), bot=RANDOM)
+    with pytest.raises(AgentUnavailableError, match=r"miai-rbc\[reconchess\]"):
+        player_class("random")
+
+
+def test_without_stockfish_the_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, folder in (("STOCKFISH_EXECUTABLE", ""), ("PATH", str(tmp_path))):
+        monkeypatch.setenv(name, folder)
+    monkeypatch.delenv("STOCKFISH_EXECUTABLE")
+    monkeypatch.setattr(programs, "MORE_FOLDERS", ())
+    agent = miai.make_agent("reconchess", miai.load_game("rbc"), bot=TROUT)
+    with pytest.raises(AgentUnavailableError, match="apt install stockfish"):
+        agent.new_game(0, player=0)
+
+
+def stockfish_is_there() -> bool:
+    try:
+        find_engine("stockfish")
+    except AgentUnavailableError:
+        return False
+    return True
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(not stockfish_is_there(), reason="no Stockfish; Debian: apt install stockfish")
+def test_trout_plays_by_a_stockfish_off_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STOCKFISH_EXECUTABLE", raising=False)
+    record = play_bot(process(TROUT), move_limit=10)
+    assert record.termination is Termination.MOVE_LIMIT, record.detail
+    asked = [move for move in record.moves if move.actor == 0]
+    assert len(asked) >= 5
+    assert sum(move.cpu_seconds or 0 for move in asked) > 0.2  # the engine's
+
+
+# -- our agents as bots -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", BOTS)
+def test_every_module_of_bots_shows_one_class_that_other_processes_find(module: str) -> None:
+    name, bot_class = reconchess.load_player(module)
+    assert issubclass(bot_class, reconchess.Player)
+    assert bot_class.__name__ == name
+    assert bot_class.__module__ == module
+    assert pickle.loads(pickle.dumps(bot_class)) is bot_class
+    shown = inspect.getmembers(importlib.import_module(module), inspect.isclass)
+    assert [found for found in shown if issubclass(found[1], reconchess.Player)] == [
+        (name, bot_class)
+    ]
+
+
+def run_tool(tool: str, *words: object, cwd: Path) -> str:
+    done = subprocess.run(
+        [str(BIN / tool), *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_match_and_its_playback_by_the_tools_of_reconchess(tmp_path: Path) -> None:
+    bot = "miai_rbc.reconchess_bots.rbc_random"
+    opponent = write_bot(tmp_path, "random.seed(6)\n")  # of both: our seeds are drawn there too
+    told = run_tool("rc-bot-match", bot, opponent, cwd=tmp_path)
+    assert "Game Over!" in told
+    assert "ERROR" not in told
+    (file,) = tmp_path.glob("*.json")
+    history = read_history(file)
+    assert history.players == ("RbcRandom", "SomeBot")
+    assert history.reason == json.loads(file.read_text())["win_reason"]["value"]
+    for colour in ("white", "black"):
+        run_tool("rc-playback", file, bot, colour, cwd=tmp_path)
+
+
+def test_a_game_on_a_server_by_rc_connect(tmp_path: Path) -> None:
+    game = OneGame(turns=6)
+    bot = "miai_rbc.reconchess_bots.rbc_random"
+    log = tmp_path / "log"
+    with serving(game) as address, log.open("w") as output:
+        words = [str(BIN / "rc-connect"), bot, "--username", "u", "--password", "p"]
+        connected = subprocess.Popen(
+            [*words, "--server-url", address],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            assert game.finished.wait(90), log.read_text()
+            connected.terminate()
+            assert connected.wait(60) == 0, log.read_text()
+        finally:
+            connected.kill()
+            connected.wait()
+    assert not game.resigned, log.read_text()
+    assert {"games/1/seconds_left", "games/1/game_history"} <= game.asked
+    game.game.get_game_history().save(tmp_path / "history.json")
+    assert len(read_history(tmp_path / "history.json").actions) >= 12
+
+
+class Recorder:
+    """What the agent behind a player of reconchess was told."""
+
+    def __init__(self, player: Any) -> None:
+        self.observations: list[Any] = []
+        observe = player._observe
+
+        def record(*told: Any) -> None:
+            self.observations.append(told)
+            observe(*told)
+
+        player._observe = record
+
+
+@pytest.mark.parametrize("white", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_agent_is_told_what_our_game_tells(white: bool, seed: int, tmp_path: Path) -> None:
+    random.seed(seed)
+    ours = player_class("rbc-random")()
+    recorder = Recorder(ours)
+    players = [ours, RandomBot()] if white else [RandomBot(), ours]
+    _, _, history = reconchess.play_local_game(*players)
+    history.save(tmp_path / "history.json")
+    expected = read_history(tmp_path / "history.json").observations(0 if white else 1)
+    last = expected[-1]
+    if last.actor != (0 if white else 1):  # of its opponent's last move reconchess tells nothing
+        expected.pop()
+    for number, (found, wanted) in enumerate(zip(recorder.observations, expected, strict=True)):
+        actor, action, data, legal = found
+        assert isinstance(wanted.data, dict)
+        told = {k: v for k, v in wanted.data.items() if k != "result"}
+        plain = to_plain(told, what="data")  # lists for tuples
+        assert (actor, action, data) == (wanted.actor, wanted.action, plain), number
+        assert tuple(legal) == wanted.legal_actions, number
+
+
+def test_the_lists_of_reconchess_stay_as_they_are() -> None:
+    player = player_class("rbc-random")()
+    board = chess.Board()
+    senses, moves = list(chess.SQUARES), reconchess.utilities.move_actions(board)
+    before = senses.copy(), moves.copy()
+    player.handle_game_start(chess.WHITE, board, "somebody")
+    assert player.choose_sense(senses, moves, 900.0) is None  # nobody said that it is our turn
+    player.handle_opponent_move_result(False, None)
+    player.choose_sense(senses, moves, 900.0)
+    player.handle_sense_result([])
+    assert player.choose_move(moves, float("inf")) in (*moves, None)
+    assert (senses, moves) == before
+
+
+def test_a_game_from_another_position_is_followed() -> None:
+    player = player_class("random")()
+    board = chess.Board("4k3/PPPPPPPP/8/8/8/8/8/4K3 b - - 0 1")
+    player.handle_game_start(chess.BLACK, board, "somebody")
+    player.handle_opponent_move_result(False, None)
+    moves = reconchess.utilities.move_actions(board)
+    player.choose_sense(list(chess.SQUARES), moves, 900.0)
+    player.handle_sense_result([])
+    assert player.choose_move(moves, 900.0) in (*moves, None)
+    player.handle_game_end(None, None, None)
