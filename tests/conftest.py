@@ -8,7 +8,6 @@ from collections.abc import Generator
 
 import pytest
 
-
 # A shell's background jobs ignore SIGINT, and hand that on to all that they start; these tests
 # send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

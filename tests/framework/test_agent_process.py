@@ -352,6 +352,13 @@ def test_parameters_may_ask_for_threads() -> None:
     assert _environment({})["NUMBA_NUM_THREADS"] == "1"
 
 
+def test_the_shell_s_hash_seed_does_not_reach_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "5")
+    from miai.process.client import _environment
+
+    assert _environment({})["PYTHONHASHSEED"] == "0"
+
+
 def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) -> None:
     record = play_against(shared_seats(), seed=fatal("nan_statistics"))
     assert record.moves[1].statistics == {"it": ["nan", "inf"]}

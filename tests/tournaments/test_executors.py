@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 from tests.tournaments.support import actions
 
+from miai.process.frames import encode
+from miai_tournaments.executors.child import Worker
 from miai_tournaments.executors.executor import Executor, SerialExecutor, make_executor
 from miai_tournaments.executors.jobs import Job, Outcome, Setup
 from miai_tournaments.executors.processes import ProcessExecutor
@@ -212,3 +214,23 @@ def test_what_has_not_begun_is_cancelled() -> None:
         assert [o.job_id for o in executor.wait(30)] == ["g0"]
         assert executor.wait(30) == []
         assert time.monotonic() - began < 25
+
+
+def test_an_outcome_that_came_before_nonsense_counts() -> None:
+    worker = Worker(SETUP)
+    from_worker, reading = worker.outcomes, os.pipe()
+    try:
+        worker.outcomes = reading[0]
+        worker.jobs.extend([job(1), job(2)])
+        nonsense = encode({"job": "of no outcome"})
+        os.write(reading[1], encode(Outcome(job_id="g1").to_plain()) + nonsense)
+        assert [outcome.job_id for outcome in worker.receive() or ()] == ["g1"]
+        assert worker.confused
+        assert [left.job_id for left in worker.jobs] == ["g2"]
+    finally:
+        worker.outcomes = from_worker
+        worker.process.kill()
+        worker.bury()
+        worker.release()
+        for descriptor in reading:
+            os.close(descriptor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -161,6 +162,7 @@ def _options(workers: int | None, executor: str | None, records: list[str] | Non
         executor=executor,
         records=None if records is None else tuple(records),
         make_reporter=make_reporter,
+        say=partial(print, flush=True),
     )
 
 

@@ -23,7 +23,6 @@ import numba
 if sys.platform != "win32":  # there, processes that start at once compile side by side
     import fcntl
 
-_NAME: Final = re.compile(r"miai-[a-z]+-[0-9a-f]{16}")
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0
 _PATIENCE_SECONDS: Final = 30.0
 """How long to wait for another process's compilation; one that hangs must not stop the others."""
@@ -39,12 +38,12 @@ def find_cache(name: str, sources: Path, configured: str) -> Path | None:
     `__pycache__` beside the sources; the user's cache folder (for installations that only an
     administrator may write).
     """
-    name = f"{name}-{_source_digest(sources)}"
+    own = f"{name}-{_source_digest(sources)}"
     if configured:
         candidates = [Path(configured)]
     else:
         candidates = [sources / "__pycache__", _user_cache() / "miai"]
-    return next((c / name for c in candidates if _usable(c / name)), None)
+    return next((c / own for c in candidates if _usable(c / own, name)), None)
 
 
 @contextmanager
@@ -106,7 +105,7 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def _usable(folder: Path) -> bool:
+def _usable(folder: Path, name: str) -> bool:
     """Create `folder` or note that it is in use, and say whether a file can be written there."""
     try:
         new = not folder.exists()
@@ -116,15 +115,16 @@ def _usable(folder: Path) -> bool:
     except OSError:
         return False
     if new:
-        _prune(folder)
+        _prune(folder, name)
     return True
 
 
-def _prune(folder: Path) -> None:
-    """Remove the folders of other digests beside `folder` that were not used for long."""
+def _prune(folder: Path, name: str) -> None:
+    """Remove the folders of the name's other digests that were not used for long."""
     long_ago = time.time() - _KEPT_SECONDS
+    pattern = re.compile(re.escape(name) + "-[0-9a-f]{16}")
     with contextlib.suppress(OSError):
         for other in folder.parent.iterdir():
-            ours = _NAME.fullmatch(other.name) and not other.is_symlink()
+            ours = pattern.fullmatch(other.name) and not other.is_symlink()
             if ours and other.stat().st_mtime < long_ago:
                 shutil.rmtree(other, ignore_errors=True)

@@ -277,5 +277,5 @@ def _environment(parameters: Mapping[str, Any]) -> dict[str, str]:
     number = str(threads) if type(threads) is int and threads > 0 else "1"
     environment = dict(os.environ)
     environment.update(dict.fromkeys(_THREAD_VARIABLES, number))
-    environment.setdefault("PYTHONHASHSEED", "0")
+    environment["PYTHONHASHSEED"] = "0"
     return environment

@@ -30,6 +30,7 @@ class Worker:
       jobs: what it was sent, the one it is at first.
       begun: when it began with the first of them, on the monotonic clock.
       silent: whether it has closed its standard error.
+      confused: whether it has sent what is no outcome, and is to be ended.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -37,19 +38,13 @@ class Worker:
         # The kernel ties a child to the thread that spawned it; only the main one lives long
         # enough. A process group of its own keeps Ctrl-C in the terminal from reaching it.
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                "miai_tournaments.executors.worker",
-                str(in_main * os.getpid()),
-            ],
+            [sys.executable, "-P", "-m", _MODULE, str(in_main * os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
             process_group=0,
-            env={"PYTHONHASHSEED": "0", **os.environ},
+            env={**os.environ, "PYTHONHASHSEED": "0"},
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -62,6 +57,7 @@ class Worker:
         self.jobs: deque[Job] = deque()
         self.begun = 0.0
         self.silent = False
+        self.confused = False
         self._frames = FrameReader(MAX_FRAME_BYTES)
         self._unsent = bytearray(encode(setup.to_plain()))
         self._partial = b""
@@ -83,7 +79,10 @@ class Worker:
         return bool(self._unsent)
 
     def receive(self) -> list[Outcome] | None:
-        """Return the outcomes that have come; None when the worker is gone or talks nonsense."""
+        """Return the outcomes that have come; None when the worker is gone.
+
+        When it talks nonsense, what came before counts, and `confused` is set.
+        """
         try:
             data = os.read(self.outcomes, _CHUNK)
         except BlockingIOError:
@@ -98,7 +97,7 @@ class Worker:
                 self.jobs.popleft()
                 self.begun = time.monotonic()
         except (AgentError, LookupError, TypeError):
-            return None
+            self.confused = True
         return outcomes
 
     def read_output(self) -> list[str]:

@@ -170,6 +170,9 @@ class ProcessExecutor:
             if outcome.result is not None:
                 mean = outcome.seconds if self._mean is None else self._mean
                 self._mean = mean + 0.2 * (outcome.seconds - mean)
+        if worker.confused:
+            worker.process.kill()
+            return outcomes + self._lose(worker, "answered what is no outcome")
         return outcomes
 
     def _take_hung(self) -> list[Outcome]:

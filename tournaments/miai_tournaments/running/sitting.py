@@ -37,11 +37,13 @@ class Options:
     """How one sitting plays; none of it changes a result.
 
     Attributes:
+      say: shows a line before the first game; by default nothing is said.
       executor, workers, records: instead of those of the config's ``[run]``; None keeps them.
       make_reporter: makes what shows the progress, from a title.
     """
 
     make_reporter: Callable[[str], Reporter]
+    say: Callable[[str], None] = lambda _: None
     executor: str | None = None
     workers: int | None = None
     records: tuple[str, ...] | None = None
@@ -99,7 +101,7 @@ class _Sitting:
         formats = section.records if options.records is None else options.records
         self.config, self.game, self.players, self.folder = config, game, players, folder
         self.files = RecordFiles(folder, [_format(name, game.info) for name in formats])
-        self.make_reporter = options.make_reporter
+        self.make_reporter, self.say = options.make_reporter, options.say
         self.executor_name = options.executor or section.executor
         self.workers = options.workers or section.worker_count()
         self.signals = StopSignals(section.grace)
@@ -161,7 +163,7 @@ class _Sitting:
         )
         names = [player.name for player in self.players]
         places = {name: f"{source}: players[{n}] ({name})" for n, name in enumerate(names)}
-        print(f"starting {counted(len(names), 'player')} ...", flush=True)
+        self.say(f"starting {counted(len(names), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
         return executor
 
@@ -172,7 +174,7 @@ class _Sitting:
         self.files.complete(store)
         done, counts = store.results(), store.counts()
         games = counted(sum(counts.values()), "game")
-        print(f"{self._title()}; {games}, kept in {self.folder}", flush=True)
+        self.say(f"{self._title()}; {games}, kept in {self.folder}")
         reporter = self.reporter = self.make_reporter(self._title())
         try:
             reporter.begin(done=done, total=sum(counts.values()))

@@ -76,7 +76,6 @@ EXPLORATION = 0
 FPU = 1
 RAVE = 2
 KOMI = 3
-WEIGHTS = 4
 
 _SETTLED = np.float32(1e6)  # beyond any value with its exploration
 
