@@ -210,6 +210,8 @@ def test_a_side_without_any_move_has_its_static_value() -> None:
 
 # -- properties -----------------------------------------------------------------------------------
 
+SHALLOW, LIMITED = engine(depth=3), engine(depth=20, nodes=400)
+
 
 @given(boards)
 @settings(max_examples=60, deadline=None)
@@ -253,9 +255,6 @@ def test_best_moves_are_sorted_distinct_and_taken(board: chess.Board, top: int) 
         assert len(moves) >= min(top, board.pseudo_legal_moves.count())
 
 
-SHALLOW, LIMITED = engine(depth=3), engine(depth=20, nodes=400)
-
-
 def test_values_do_not_depend_on_the_table() -> None:
     rows = rows_of(*(random_board(seed) for seed in range(30)))
     small, large = engine(depth=4), engine(depth=4, table_mb=64)
@@ -291,6 +290,15 @@ def test_a_passed_deadline_still_captures_the_king() -> None:
     row = row_of_fen("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1")
     found = engine().evaluate(row[None], deadline=PAST)
     assert (best_of(found), found.scores[0]) == ("e2e8", WIN - 1)
+
+
+def test_a_king_that_is_gone_decides_without_a_move() -> None:
+    board = chess.Board()
+    board.remove_piece_at(chess.E8)
+    found = engine().evaluate(rows_of(board))
+    assert (found.scores[0], found.moves[0, 0]) == (WIN, NO_MOVE)
+    board.turn = chess.BLACK
+    assert engine().evaluate(rows_of(board)).scores[0] == -WIN
 
 
 def test_no_boards_have_no_values() -> None:

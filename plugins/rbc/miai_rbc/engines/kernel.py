@@ -8,8 +8,10 @@ import numpy as np
 
 from miai import Parameters, parameter
 from miai_rbc.engines.protocol import NO_MOVE, Evaluation
+from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.analysis import value_boards
 from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.ordering import LIST, MEMORY, NODES
 from miai_rbc.kernels.search import FRAME_WORDS
 from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
@@ -36,6 +38,10 @@ class KernelEngine:
     batch share the table and their order does not matter. With a limit in nodes what the table
     holds decides how far a search comes: each board then has the table to itself.
 
+    Signals are heard and deadlines looked at between slices of about a tenth of a second, but a
+    board is not interrupted: without a deadline or a limit in nodes a deep search of one board runs
+    to its end.
+
     Attributes:
       parameters: as given.
       nodes: that were searched since the engine was made.
@@ -52,7 +58,8 @@ class KernelEngine:
         self._memory = np.zeros(MEMORY, np.int64)
         self._boards = 0
         self._speed = _FIRST_SPEED
-        self.evaluate(np.zeros((0, 8), np.uint64))  # compiled now, not within a deadline
+        with FAMILY.compiling("analysis"):  # now, not within a deadline
+            self.evaluate(np.zeros((0, WORDS), np.uint64))
 
     def new_game(self) -> None:
         """Forget what was searched."""
@@ -71,7 +78,7 @@ class KernelEngine:
             np.full((len(rows), top), NO_MOVE, np.int32),
             np.zeros((len(rows), top), np.int32),
         )
-        rows = np.ascontiguousarray(rows, np.uint64)
+        rows = np.require(rows, np.uint64, ["C", "W"])  # one type of array, one compilation
         done, depth = 0, self.parameters.depth
         while True:
             at_most = _NO_LIMIT
