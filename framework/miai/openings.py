@@ -85,8 +85,9 @@ def check_file(path: Path) -> None:
     try:
         if not path.exists():
             folder = path.parent
-            beside = [p.name for p in folder.glob(f"*{path.suffix}")] if folder.is_dir() else []
-            raise ConfigError(f"{path}: {absence(path, beside)}")
+            beside = [p for p in folder.iterdir() if p.is_file()] if folder.is_dir() else []
+            alike = [p.name for p in beside if p.suffix == path.suffix]
+            raise ConfigError(f"{path}: {absence(path, alike or [p.name for p in beside])}")
         if not path.is_file():
             what = "a folder" if path.is_dir() else "a pipe or a device"
             raise ConfigError(f"{path}: is {what}; name a file of openings")

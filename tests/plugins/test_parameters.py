@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -24,6 +26,9 @@ class Example(miai.Parameters):
     inner: Inner = miai.parameter(Inner(), help="Nested")
     verbose: bool = miai.parameter(False, help="Whether to say more")
     moves: tuple[str, ...] = miai.parameter(("a1",), help="List", min_length=1, max_length=2)
+    points: float = miai.parameter(0.0, help="Komi", multiple_of=0.5)
+    place: Path = miai.parameter(Path(), help="A file")
+    type: int = miai.parameter(0, help="A name that schemas have too")
     label: str = miai.parameter("x", help="Name", min_length=1, max_length=4, pattern=NAME_PATTERN)
 
 
@@ -33,6 +38,18 @@ class Example(miai.Parameters):
         ({"simulatoins": 5}, "players[2].simulatoins: unknown parameter. Did you mean 'simulat"),
         ({"simulations": 0}, "players[2].simulations: 0 is too small; at least 1"),
         ({"simulations": "many"}, "players[2].simulations: expected a whole number, got 'many'"),
+        ({"simulations": True}, "players[2].simulations: expected a whole number, got true"),
+        ({"simulations": "20"}, "players[2].simulations: expected a whole number, got '20'"),
+        ({"simulations": 20.0}, "players[2].simulations: expected a whole number, got 20.0"),
+        ({"seconds": "-0.5"}, "players[2].seconds: expected a number, got '-0.5'"),
+        ({"seconds": True}, "players[2].seconds: expected a number, got true"),
+        ({"verbose": 1}, "players[2].verbose: expected true or false, got 1"),
+        ({"verbose": "yes"}, "players[2].verbose: expected true or false, got 'yes'"),
+        ({"points": 7.3}, "players[2].points: 7.3 is no multiple of 0.5; 7 or 7.5 is"),
+        ({"points": -0.2}, "players[2].points: -0.2 is no multiple of 0.5; -0.5 or 0 is"),
+        ({"inner": {"width": True}}, "players[2].inner.width: expected a whole number, got true"),
+        ({"type": True}, "players[2].type: expected a whole number, got true"),
+        ({"label": ".."}, "players[2].label: '..' is no name: letters, digits and _ . + - are, no"),
         (
             {"mode": "uctt"},
             "players[2].mode: 'uctt' is not one of uct, puct; did you mean 'uct' or",
@@ -57,6 +74,30 @@ def test_a_wrong_value_is_told_with_path_cause_and_remedy(
 ) -> None:
     with pytest.raises(ParameterError, match=re.escape(message)):
         build_parameters(Example, values, where="players[2]")
+
+
+def test_what_is_no_number_is_converted_as_ever() -> None:
+    filled = build_parameters(
+        Example,
+        {
+            "moves": ["a1", "b2"],
+            "place": "x/y",
+            "seconds": 3,
+            "inner": {"width": 2},
+            "mode": "puct",
+        },
+    )
+    assert filled.moves == ("a1", "b2")
+    assert filled.place == Path("x/y")
+    assert (filled.seconds, type(filled.seconds)) == (3.0, float)
+    sent = json.loads(json.dumps(filled.model_dump(mode="json")))  # as to an agent's process
+    assert build_parameters(Example, sent) == filled
+    assert Example(inner=Inner(width=2), moves=("a1", "b2")).inner == filled.inner
+
+
+def test_a_game_is_given_no_truth_value_for_a_number() -> None:
+    with pytest.raises(ParameterError, match="board_size: expected a whole number, got true"):
+        miai.load_game("go", board_size=True)
 
 
 def test_a_component_without_parameters_says_so() -> None:

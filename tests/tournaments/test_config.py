@@ -63,7 +63,62 @@ MISTAKES = {
         config_text(*RANDOMS, run={"workers": "many"}),
         "run.workers: expected a whole number, got 'many'",
     ),
+    "truth value for a number": (
+        config_text(*RANDOMS, tournament={"rounds": True, "seed": True}),
+        "tournament.rounds: expected a whole number, got true",
+    ),
+    "truth value for a worker": (
+        config_text(*RANDOMS, run={"workers": True}),
+        "run.workers: expected a whole number, got true",
+    ),
+    "text for a number": (
+        config_text(*RANDOMS, tournament={"rounds": "3"}),
+        "tournament.rounds: expected a whole number, got '3'",
+    ),
+    "truth value for a parameter": (
+        config_text(*RANDOMS, player("dan", "mcts", simulations=True)),
+        "players[3] (dan): simulations: expected a whole number, got true",
+    ),
+    "text for a parameter": (
+        config_text(*RANDOMS, player("dan", "mcts", resign_below="-0.5")),
+        "players[3] (dan): resign_below: expected a number, got '-0.5'",
+    ),
+    "number for a truth value": (
+        config_text(*RANDOMS, game={"name": "go", "suicide": 1}),
+        "game.suicide: expected true or false, got 1",
+    ),
+    "half a point": (
+        config_text(*RANDOMS, game={"name": "go", "komi": 7.3}),
+        "game.komi: 7.3 is no multiple of 0.5; 7 or 7.5 is",
+    ),
+    "unknown evaluator": (
+        config_text(*RANDOMS, player("dan", "mcts", evaluator="random-rolout")),
+        "players[3] (dan): evaluator: no evaluator is called 'random-rolout' for tic_tac_toe. "
+        "Did you mean 'random-rollout'?",
+    ),
+    "unknown parameter of an evaluator": (
+        config_text(*RANDOMS, player("dan", "alpha-beta"))
+        + "evaluator = 'random-rollout'\nevaluator_parameters = {rolouts = 3}\n",
+        "players[3] (dan): evaluator_parameters.rolouts: unknown parameter. Did you mean "
+        "'rollouts'?",
+    ),
     "bad name": (config_text(*RANDOMS, tournament={"name": "../up"}), "tournament.name: "),
+    "name of the folder above": (
+        config_text(*RANDOMS, tournament={"name": ".."}),
+        "tournament.name: '..' is no name: letters, digits and _ . + - are, no dot first",
+    ),
+    "hidden player": (
+        config_text(*RANDOMS, player(".dan")),
+        "players[3]: name: '.dan' is no name: letters, digits and _ . + - are, no dot first",
+    ),
+    "misspelt file of openings": (
+        config_text(*RANDOMS, openings={"file": "emty.sgf"}),
+        "openings.file: {folder}/emty.sgf: does not exist. Did you mean '{folder}/empty.sgf'?",
+    ),
+    "misspelt suffix of a file of openings": (
+        config_text(*RANDOMS, openings={"file": "empty.sfg"}),
+        "openings.file: {folder}/empty.sfg: does not exist. Did you mean '{folder}/empty.sgf'?",
+    ),
     "unknown game": (
         config_text(*RANDOMS, game={"name": "tick_tac_toe"}),
         "game.name: no game is called 'tick_tac_toe'. Did you mean 'tic_tac_toe'",

@@ -39,6 +39,14 @@ INFO = RunInfo(
     game="go",
     game_version=1,
     game_parameters={"board_size": 9, "komi": 7.5, "rules": "tromp-taylor", "handicap": None},
+    resolved={
+        "config": {
+            "game": {
+                "name": "go",
+                "parameters": {"rules": "tromp-taylor", "board_size": 9, "handicap_points": []},
+            }
+        }
+    },
     created="2025-11-21T02:23:45+00:00",
 )
 
@@ -98,7 +106,7 @@ def small_tournament() -> list[GameRow]:
 
 GOLDEN = """\
 quickstart
-go (version 1): board_size 9, komi 7.5, rules tromp-taylor
+go (version 1): rules tromp-taylor, board_size 9, handicap_points []
 10 of 12 games done; 2 pending; 1 void attempt; begun 2025-11-21 02:23 UTC
 miai 0.1.0, python 3.11.7
 

@@ -221,8 +221,30 @@ def test_a_malformed_row_is_told(folder: Path) -> None:
     connection.execute("UPDATE games SET players = 'nonsense'")
     connection.commit()
     connection.close()
-    with Store.read(folder) as store, pytest.raises(StoreError, match="malformed"):
+    with Store.read(folder) as store, pytest.raises(StoreError) as caught:
         store.games()
+    assert str(caught.value) == (
+        f"{folder / FILE_NAME}: table games, row 'a~b~0001a': players is 'nonsense', which is no "
+        "JSON; restore the file from a copy, or start anew in another folder"
+    )
+
+
+def test_the_last_to_close_leaves_one_file(folder: Path) -> None:
+    with Store.open(folder) as writer, Store.read(folder) as reader:
+        writer.finish([(GAMES[0].game_id, RESULT, "r")])
+        assert reader.counts()["done"] == 1
+    with Store.read(folder) as reader, Store.read(folder) as other:
+        assert reader.counts() == other.counts()
+    assert [path.name for path in folder.iterdir()] == [FILE_NAME]
+    with Store.read(folder) as reader:
+        assert reader.counts()["done"] == 1
+
+
+def test_what_a_damaged_page_is_told_in_is_one_line(folder: Path) -> None:
+    _damaged(folder / FILE_NAME)
+    with pytest.raises(StoreError) as caught:
+        Store.read(folder)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_store_that_was_not_finished_is_none(tmp_path: Path) -> None:

@@ -118,17 +118,22 @@ def report(
     """Print ratings, crosstable and statistics of a tournament."""
     import json
 
+    from miai.errors import ConfigError
     from miai_tournaments.report.report import build_report
     from miai_tournaments.store.store import Store
 
     with Store.read(folder) as store:
-        made = build_report(
-            store,
-            anchor=anchor,
-            anchor_elo=anchor_elo,
-            superiority=superiority,
-            bootstrap=bootstrap,
-        )
+        try:
+            made = build_report(
+                store,
+                anchor=anchor,
+                anchor_elo=anchor_elo,
+                superiority=superiority,
+                bootstrap=bootstrap,
+            )
+        except ConfigError as error:  # begins with the argument's name
+            name, _, told = str(error).partition(":")
+            raise ConfigError(f"--{name.replace('_', '-')}:{told}") from None
     if as_json:
         print(json.dumps(made.to_json(), indent=2))
     else:

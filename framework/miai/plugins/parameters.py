@@ -2,29 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic.config import JsonDict
-from pydantic_core import PydanticUndefined
+from pydantic_core import CoreSchema, PydanticUndefined
 
 from miai.errors import ParameterError, near_matches
 from miai.plugins.wording import wording
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+_NO_SCHEMAS = frozenset({"default", "metadata", "expected"})
+_PLAIN_TYPES = ("int", "float", "bool")
 
-class Parameters(BaseModel):
-    """Base of every parameter model: frozen, and an unknown name is an error."""
+
+def _strict(schema: Any) -> Any:
+    """Return a part of a schema with its numbers and truth values strict."""
+    if isinstance(schema, (list, tuple)):
+        return type(schema)(_strict(part) for part in schema)
+    if not isinstance(schema, dict):
+        return schema
+    copy = {k: v if k in _NO_SCHEMAS else _strict(v) for k, v in schema.items()}
+    return {"strict": True, **copy} if copy.get("type") in _PLAIN_TYPES else copy
+
+
+class StrictModel(BaseModel):
+    """A frozen model to which an unknown name is an error.
+
+    Numbers and truth values are taken as what they are: ``true`` is not 1 and ``"3"`` is not 3,
+    but 1 is a number with a fraction, too. All else is as pydantic has it: a list makes a tuple,
+    a text a path.
+    """
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
     )
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the model, strict where it is of numbers and truth values."""
+        schema: CoreSchema = _strict(handler(source))
+        return schema
+
+
+class Parameters(StrictModel):
+    """Base of every parameter model."""
+
 
 def parameter(
-    default: Any = PydanticUndefined, *, help: str, unit: str | None = None, **limits: Any
+    default: Any = PydanticUndefined,
+    *,
+    help: str,
+    unit: str | None = None,
+    component: str | None = None,
+    **limits: Any,
 ) -> Any:
     """Declare one parameter of a `Parameters` model.
 
@@ -32,10 +65,24 @@ def parameter(
       default: its default; without one the parameter is required.
       help: one line for `miai list`.
       unit: ``points``, ``seconds``, ``plies``, ``Elo``; None where it has none.
+      component: the kind of component that the parameter names, ``evaluator`` say. A tournament
+        then looks for it before anything is started, and checks the parameters of ``x`` that
+        are in ``x_parameters``.
       limits: pydantic's constraints (``ge``, ``le``, ``gt``, ``lt``, ``max_length``, ...).
     """
-    extra: JsonDict | None = {"unit": unit} if unit else None
-    return Field(default, description=help, json_schema_extra=extra, **limits)
+    told = {"unit": unit, "component": component}
+    extra: JsonDict = {key: value for key, value in told.items() if value}
+    return Field(default, description=help, json_schema_extra=extra or None, **limits)
+
+
+def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (parameter, kind, name, parameters) of each component that the values name."""
+    for field, info in type(filled).model_fields.items():
+        extra = info.json_schema_extra
+        kind = extra.get("component") if isinstance(extra, dict) else None
+        name = getattr(filled, field)
+        if isinstance(kind, str) and isinstance(name, str):
+            yield field, kind, name, getattr(filled, f"{field}_parameters", {})
 
 
 def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,15 +36,15 @@ _BOUNDS = {
     "less_than_equal": ("le", "is too large; at most {}"),
     "less_than": ("lt", "is too large; less than {}"),
 }
-NAME_PATTERN = r"^[\w.+-]+$"
-"""The pattern of names that become parts of file names."""
+NAME_PATTERN = r"^[\w+-][\w.+-]*$"
+"""The pattern of names that become parts of file names; ``..`` would lead out of the folder."""
 
 
 def wording(detail: Detail) -> str:
     """Return what is wrong with a value and what it could be."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind in _KINDS:
-        return f"expected {_KINDS[kind]}, got {_shown(value)}"
+        return f"expected {_KINDS[kind]}, got {_shown(value, exact=True)}"
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
         return f"{_shown(value)} {words.format(_shown(context[key]))}"
@@ -66,8 +67,15 @@ def _literal(value: Any, context: Mapping[str, Any]) -> str:
 
 def _pattern(value: Any, context: Mapping[str, Any]) -> str:
     if context["pattern"] == NAME_PATTERN:
-        return f"{_shown(value)} is no name: letters, digits and _ . + - are, as in 'mcts-100'"
+        return f"{_shown(value)} is no name: letters, digits and _ . + - are, no dot first"
     return f"{_shown(value)} does not match {context['pattern']}"
+
+
+def _multiple(value: Any, context: Mapping[str, Any]) -> str:
+    step = context["multiple_of"]
+    below = math.floor(value / step) * step
+    near = f"{_shown(below)} or {_shown(below + step)}"
+    return f"{_shown(value)} is no multiple of {_shown(step)}; {near} is"
 
 
 def _too_short(value: Any, context: Mapping[str, Any]) -> str:
@@ -82,6 +90,7 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "literal_error": _literal,
     "enum": _literal,
     "string_pattern_mismatch": _pattern,
+    "multiple_of": _multiple,
     "too_short": _too_short,
     "too_long": _too_long,
     "string_too_long": lambda value, context: (
@@ -93,11 +102,15 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
 }
 
 
-def _shown(value: Any) -> str:
-    """Return a value as a config or a command line would have it, cut where it is long."""
+def _shown(value: Any, *, exact: bool = False) -> str:
+    """Return a value as a config or a command line would have it, cut where it is long.
+
+    Args:
+      exact: whether 3.0 is told from 3.
+    """
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+    if isinstance(value, float) and not exact and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -37,7 +37,9 @@ class AlphaBetaParameters(Parameters):
     seconds: float | None = parameter(
         None, gt=0, unit="seconds", help="Budget of a move beside nodes; not reproducible"
     )
-    evaluator: str = parameter("zero", help="Values at the horizon: a component by name")
+    evaluator: str = parameter(
+        "zero", component="evaluator", help="Values at the horizon: a component by name"
+    )
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     table_size: int = parameter(
         1_000_000, ge=2, unit="entries", help="Most entries of the transposition table"

@@ -31,7 +31,9 @@ class MctsParameters(Parameters):
         unit="utility",
         help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
     )
-    evaluator: str = parameter("random-rollout", help="Values of leaves: a component by name")
+    evaluator: str = parameter(
+        "random-rollout", component="evaluator", help="Values of leaves: a component by name"
+    )
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     final: Literal["visits", "value"] = parameter(
         "visits", help="Plays the action most visited, or of the best value; a proven win before"

@@ -9,6 +9,7 @@ from miai.errors import ConfigError
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.problems import place_of
+from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
 _ABSENT = "(absent)"
@@ -35,8 +36,11 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
 
     Raises:
       ConfigError: it does more than add players or rounds; the differences are told by path.
+      StoreError: the store does not tell what the run was begun with.
     """
-    old, new = store.info().resolved["results"], resolve(tournament)
+    old, new = store.info().resolved.get("results"), resolve(tournament)
+    if old is None:
+        raise damaged(store.path, "table run, row 'resolved': value has no key 'results'")
     names = [player.name for player in tournament.players]
     lines = [
         f"  {_told(path, names)}: {_change(before, after)}"
@@ -64,7 +68,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, 
 
 def _allowed(path: str, before: Any, after: Any) -> bool:
     if path == "tournament.rounds":
-        return isinstance(after, int) and after > before
+        return isinstance(before, int) and isinstance(after, int) and after > before
     return before == _ABSENT and path.startswith("players[") and path.endswith("]")
 
 

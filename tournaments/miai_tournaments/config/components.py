@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.game import Game
 from miai.openings import OpeningReader
 from miai.plugins.loader import registry
+from miai.plugins.parameters import Parameters, named_components
 from miai_tournaments.config.openings import (
     Openings,
     file_openings,
@@ -76,12 +77,27 @@ def _player(table: Mapping[str, Any], game: str, *, where: str) -> PlayerRow:
         raise ConfigError("a person plays with `miai play`, not in a tournament")
     component = registry().get("agent", agent, game=game)
     filled = component.fill(_parameters_of(table, {"name", "agent"}), where=where)
+    _check_named(filled, game, where=where)
     return PlayerRow(
         name=str(table.get("name")),
         agent=agent,
         given=filled.model_dump(mode="json", exclude_unset=True),
         parameters=filled.model_dump(mode="json"),
     )
+
+
+def _check_named(filled: Parameters, game: str, *, where: str) -> None:
+    """Check the components that an agent's parameters name, and what they are told.
+
+    Raises:
+      ParameterError: there is no such component, or its parameters are wrong.
+    """
+    for field, kind, name, values in named_components(filled):
+        try:
+            component = registry().get(kind, name, game=game)
+        except UnknownComponentError as error:
+            raise ParameterError(f"{where}.{field}: {error}") from error
+        component.fill(values, where=f"{where}.{field}_parameters")
 
 
 def _parameters_of(table: Mapping[str, Any], own: set[str]) -> dict[str, Any]:

@@ -7,14 +7,15 @@ import sys
 from dataclasses import fields
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from miai.clock import ControlKind, TimeControl
+from miai.plugins.parameters import StrictModel
 from miai.plugins.wording import NAME_PATTERN
 from miai.process.limits import ProcessLimits
 
 NAME = NAME_PATTERN
-"""Names are letters, digits and ``_ . + -``: they become parts of file names."""
+"""Names are letters, digits and ``_ . + -``, no dot first: they become parts of file names."""
 
 MAX_GAMES = 1_000_000
 """Most games of one tournament."""
@@ -24,12 +25,8 @@ MOVE_DEADLINE = 300.0
 not stop a tournament for good."""
 
 
-class Section(BaseModel):
-    """Base of the tables: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
-    )
+class Section(StrictModel):
+    """Base of the tables."""
 
 
 class TournamentSection(Section):

@@ -216,12 +216,12 @@ def check_options(
         raise ConfigError(f"anchor: no player '{anchor}'. {near_matches(anchor, players)}")
     if not abs(anchor_elo) <= _LARGEST_ANCHOR:
         raise ConfigError(
-            f"anchor_elo is {anchor_elo}; give a rating within {_LARGEST_ANCHOR:.0f} of zero"
+            f"anchor_elo: is {anchor_elo}; give a rating within {_LARGEST_ANCHOR:.0f} of zero"
         )
     low, high = PRIOR_RANGE
     if not low <= prior_games <= high:
         raise ConfigError(
-            f"prior_games is {prior_games}; give a number of games from {low:g} to {high:g}: "
+            f"prior_games: is {prior_games}; give a number of games from {low:g} to {high:g}: "
             "without a prior a perfect score has no finite rating"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,7 @@ def heading(report: Report) -> Paragraph:
         return Paragraph((progress,))
     if info.created:
         progress += f"; begun {cells.minute(info.created)}"
-    lines = [_game_line(info.game, info.game_version, info.game_parameters), progress]
+    lines = [_game_line(info.game, info.game_version, info.given_game_parameters()), progress]
     if standings.versions:
         told = (f"{name} {' and '.join(met)}" for name, met in standings.versions.items())
         lines.append(printable(", ".join(told), LINE_WIDTH))
@@ -171,11 +172,14 @@ def _progress(report: Report) -> str:
 
 
 def _game_line(game: str, version: int, parameters: Mapping[str, Any]) -> str:
-    told = ", ".join(
-        f"{key} {value}" for key, value in parameters.items() if value not in (None, [], {})
-    )
+    told = ", ".join(f"{key} {_told(value)}" for key, value in parameters.items())
     line = f"{game} (version {version}){': ' if told else ''}{told}"
     return printable(line, LINE_WIDTH)
+
+
+def _told(value: Any) -> str:
+    """Return a parameter's value; a text as it is, all else as a config has it."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _ratings_title(report: Report) -> str:

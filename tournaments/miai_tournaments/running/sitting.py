@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game, GameInfo
+from miai.plugins.parameters import explain
 from miai.record import RecordFormat
 from miai_tournaments.config.compare import refuse_other_config, resolve
 from miai_tournaments.config.load import Tournament
@@ -234,11 +235,12 @@ def make_setup(
 
 def _stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
     try:
-        return TournamentConfig.model_validate(info.resolved["config"])
-    except (KeyError, ValidationError) as error:
+        return TournamentConfig.model_validate(info.resolved.get("config"))
+    except ValidationError as error:
+        wrong = explain(error.errors()[0], TournamentConfig, "config")
         raise StoreError(
             f"{folder / FILE_NAME}: its config is not understood by this version of miai; use the "
-            f"version that began the run ({error})"
+            f"version that began the run ({wrong})"
         ) from error
 
 

@@ -19,8 +19,8 @@ APPLICATION_ID: Final = 0x6D696169
 
 SCHEMA_VERSION: Final = 1
 
-READ: Final = "ro"
-WRITE: Final = "rw"
+READ: Final = "read"
+WRITE: Final = "write"
 
 _FEW: Final = 12
 
@@ -80,8 +80,10 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         try:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
-                raise StoreError(f"{path}: is corrupt: {verdict}; {_REMEDY}")
-            if mode == WRITE:
+                raise damaged(path, f"is corrupt: {' '.join(verdict.split())}")
+            if mode == READ:
+                connection.execute("PRAGMA query_only = ON")
+            else:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
@@ -156,6 +158,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.execute("COMMIT")
 
 
+def damaged(path: Path, what: str) -> StoreError:
+    """Return the error of a store in which something is not as miai wrote it."""
+    return StoreError(f"{path}: {what}; {_REMEDY}")
+
+
 def explained(path: Path, error: sqlite3.Error) -> StoreError:
     """Return what an error of SQLite means to the user."""
     name = getattr(error, "sqlite_errorname", "") or ""
@@ -164,12 +171,13 @@ def explained(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _uri(path: Path, mode: str) -> str:
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
-    # Readers of a WAL database need to write its index beside it; in a folder where they may not,
-    # nobody else can be writing either.
+    uri = f"file:{quote(str(path.absolute()))}"
+    # Readers of a WAL database need to write its index beside it, and the last one to close takes
+    # it away, for which it must not be read-only: `connect` forbids it to write rows. In a folder
+    # where they may not write, nobody else can be writing either.
     if mode == READ and not os.access(path.parent, os.W_OK):
-        uri += "&immutable=1"
-    return uri
+        return f"{uri}?mode=ro&immutable=1"
+    return f"{uri}?mode=rw"
 
 
 _REMEDY = "restore the file from a copy, or start anew in another folder"

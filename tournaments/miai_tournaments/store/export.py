@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from miai.errors import StoreError
+from miai.errors import RecordError, StoreError
 from miai.game import GameInfo
 from miai.plugins.loader import registry
 from miai.record import GameRecord, RecordFormat
+from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
 
@@ -50,7 +51,12 @@ class RecordFiles:
         for row in store.results():
             paths = [self._path(row.game_id, format_) for format_ in self.formats]
             if not all(path.exists() for path in paths):
-                self.write(row.game_id, store.record(row.game_id))
+                record = store.record(row.game_id)
+                try:
+                    self.write(row.game_id, record)
+                except RecordError as error:
+                    what = f"table records, row '{row.game_id}': {error}"
+                    raise damaged(store.path, what) from error
 
     def _path(self, game_id: str, format_: RecordFormat) -> Path:
         return self.folder / f"{game_id}{format_.suffix}"

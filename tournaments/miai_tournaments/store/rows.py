@@ -39,6 +39,13 @@ class RunInfo:
     config_text: str = ""
     config_path: str = ""
 
+    def given_game_parameters(self) -> Mapping[str, Any]:
+        """Return the parameters of the game that the config gives, in its order."""
+        told: Any = self.resolved
+        for key in ("config", "game", "parameters"):
+            told = told.get(key) if isinstance(told, Mapping) else None
+        return told if isinstance(told, Mapping) else {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerRow:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from miai.errors import StoreError
-from miai_tournaments.store import database
+from miai_tournaments.store import database, reading
 from miai_tournaments.store.rows import (
     GameResult,
     GameRow,
@@ -80,8 +80,6 @@ CREATE TABLE records (
 
 _SCHEDULED = ("game_id", "pair_id", "round", "players", "seed", "opening")
 _RESULT = tuple(GameResult.__dataclass_fields__)
-_COLUMNS = (*_SCHEDULED, "status", *_RESULT, "void_count", "void_reason")
-_TUPLES = {"players", "opening", "returns", "player_moves", "seconds", "cpu_seconds"}
 
 
 class Store:
@@ -150,22 +148,16 @@ class Store:
     def info(self) -> RunInfo:
         """Return what holds for the whole run."""
         with self._explained():
-            rows = self._connection.execute("SELECT key, value FROM run")
-            return RunInfo(**{key: json.loads(value) for key, value in rows})
+            return reading.run_info(list(self._connection.execute("SELECT key, value FROM run")))
 
     def players(self) -> list[PlayerRow]:
         """Return the players in the order in which they were entered."""
         query = "SELECT name, agent, given, parameters FROM players ORDER BY rowid"
         with self._explained():
-            return [
-                PlayerRow(
-                    name=name,
-                    agent=agent,
-                    given=json.loads(given),
-                    parameters=json.loads(parameters),
-                )
-                for name, agent, given, parameters in self._connection.execute(query)
-            ]
+            players = [reading.player_row(row) for row in self._connection.execute(query)]
+            if not players:
+                raise ValueError("table players: is empty")
+            return players
 
     def games(self) -> list[GameRow]:
         """Return every scheduled game, by round and pair."""
@@ -187,9 +179,9 @@ class Store:
         """Return the number of games of each status."""
         counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
         with self._explained():
-            counts.update(
-                self._connection.execute("SELECT status, count(*) FROM games GROUP BY status")
-            )
+            query = "SELECT status, count(*) FROM games GROUP BY status"
+            for status, count in self._connection.execute(query):
+                counts[reading.known_status(status)] = count
         return counts
 
     def record(self, game_id: str) -> str:
@@ -260,9 +252,11 @@ class Store:
             )
 
     def _rows(self, where: str) -> list[GameRow]:
-        query = f"SELECT {', '.join(_COLUMNS)} FROM games {where} ORDER BY round, pair_id, game_id"  # noqa: S608 - own words
+        columns = ", ".join(reading.GAME_COLUMNS)
+        query = f"SELECT {columns} FROM games {where} ORDER BY round, pair_id, game_id"  # noqa: S608 - own words
+        known = {player.name for player in self.players()}
         with self._explained():
-            return [_game_row(row) for row in self._connection.execute(query)]
+            return [reading.game_row(row, known) for row in self._connection.execute(query)]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -276,21 +270,13 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise database.explained(self.path, error) from error
-        except (ValueError, TypeError, KeyError) as error:
-            raise StoreError(f"{self.path}: a row is malformed: {error}") from error
+        except ValueError as error:
+            raise database.damaged(self.path, str(error)) from error
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _cell(value: Any) -> Any:
     return _json(value) if isinstance(value, (tuple, Mapping)) else value
-
-
-def _game_row(row: Sequence[Any]) -> GameRow:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    for name in _TUPLES:
-        values[name] = tuple(json.loads(values[name]))
-    values["versions"] = json.loads(values["versions"])
-    return GameRow(**values)

@@ -1,0 +1,212 @@
+"""Whatever stands in a store's row, the commands tell it in one line or do not need it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import RANDOMS, config_text, refused, tournament
+
+from miai.errors import MiaiError, StoreError
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.live.progress import make_reporter
+from miai_tournaments.live.status import read_status
+from miai_tournaments.report.report import build_report
+from miai_tournaments.running import sitting
+from miai_tournaments.store.store import FILE_NAME, GameResult, PlayerRow, RunInfo, Store
+
+RUBBISH = (
+    *("", "x", "[1", "null", "[]", "{}", '"x"', "[1]", '["x", null]', "[1e999, 0]", "true"),
+    *(-1, 7, 10**18, 1e30, float("inf"), b"\xff", "1e999", "9" * 400, "[" * 5000),
+    '{"config": {}, "results": {"tournament": "x"}}',
+    '{"config": [], "results": null}',
+)
+REMEDY = "; restore the file from a copy, or start anew in another folder"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run: its config and its folder."""
+
+    config: Path
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    folder = tmp_path_factory.mktemp("finished")
+    config = folder / "x.toml"
+    config.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
+    tournament("run", config, "--out", folder / "out", "--executor", "serial")
+    return Finished(config, folder / "out")
+
+
+def _columns() -> Iterator[tuple[str, str, str]]:
+    """Yield (table, column, row) of every column; in table ``run`` of every row."""
+    for key in RunInfo.__dataclass_fields__:
+        yield "run", "value", f"key = '{key}'"
+    yield "run", "key", "key = 'seed'"
+    for column in PlayerRow.__dataclass_fields__:
+        yield "players", column, "rowid = 2"
+    for column in ("game_id", "pair_id", "round", "players", "seed", "opening", "status"):
+        yield "games", column, "rowid = 3"
+    for column in (*GameResult.__dataclass_fields__, "void_count", "void_reason"):
+        yield "games", column, "rowid = 3"
+    for column in ("game_id", "record"):
+        yield "records", column, "rowid = 3"
+
+
+def change(folder: Path, statement: str, *values: object) -> None:
+    """Change a store as another program would."""
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement, values)
+
+
+def _status(finished: Finished, folder: Path) -> None:
+    read_status(folder).to_text()
+
+
+def _report(finished: Finished, folder: Path) -> None:
+    with Store.read(folder) as store:
+        made = build_report(store)
+        made.to_json()
+        made.to_text()
+
+
+def _resume(finished: Finished, folder: Path) -> None:
+    sitting.resume(folder, sitting.Options(make_reporter=make_reporter, executor="serial"))
+
+
+def _run(finished: Finished, folder: Path) -> None:
+    options = sitting.Options(make_reporter=make_reporter, executor="serial", records=("jsonl",))
+    sitting.run(load_tournament(finished.config), folder, options)
+
+
+USES: tuple[Callable[[Finished, Path], None], ...] = (_status, _report, _resume, _run)
+
+
+@pytest.mark.parametrize(("table", "column", "row"), list(_columns()))
+def test_rubbish_in_a_row_is_told_or_not_needed(
+    finished: Finished, tmp_path: Path, table: str, column: str, row: str
+) -> None:
+    store = tmp_path / FILE_NAME
+    for rubbish in RUBBISH:
+        shutil.copy(finished.folder / FILE_NAME, store)
+        change(tmp_path, f"UPDATE {table} SET {column} = ? WHERE {row}", rubbish)
+        before = store.read_bytes()
+        for use in USES:
+            try:
+                use(finished, tmp_path)
+            except StoreError as error:
+                told = str(error)
+                assert told.startswith(str(tmp_path)), (rubbish, use, told)
+                assert len(told) < 400 + len(str(store)), (rubbish, use, told)
+                assert "\n" not in told, (rubbish, use, told)
+            except MiaiError:
+                pass  # another config, another game: told as such
+            assert store.read_bytes() == before, (rubbish, use)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            """UPDATE games SET returns = '["x",null]' WHERE rowid = 3""",
+            """table games, row 'ann~cid~0001a': returns is ['x', None], where a list of 2 """
+            "finite numbers should be",
+        ),
+        (
+            "UPDATE games SET returns = '[1]' WHERE rowid = 3",
+            "table games, row 'ann~cid~0001a': returns is [1], where a list of 2 finite numbers "
+            "should be",
+        ),
+        (
+            "UPDATE games SET returns = '[]' WHERE rowid = 3",
+            "table games, row 'ann~cid~0001a': is done, but returns is empty",
+        ),
+        (
+            "UPDATE games SET players = '[1' WHERE rowid = 3",
+            "table games, row 'ann~cid~0001a': players is '[1', which is no JSON",
+        ),
+        (
+            "UPDATE games SET status = 'dun' WHERE rowid = 3",
+            "is corrupt: CHECK constraint failed in games",
+        ),
+        (
+            "DELETE FROM players WHERE name = 'cid'",
+            "table games, row 'ann~cid~0001a': is of a player 'cid' that table players does not "
+            "have",
+        ),
+        ("DELETE FROM players", "table players: is empty"),
+        ("DELETE FROM run WHERE key = 'name'", "table run: row 'name' is missing"),
+        (
+            "INSERT INTO run VALUES ('colour', '1')",
+            "table run, row 'colour': is of no meaning to this version of miai",
+        ),
+    ],
+)
+def test_a_corrupt_row_is_told_with_file_row_cause_and_remedy(
+    finished: Finished, tmp_path: Path, statement: str, message: str
+) -> None:
+    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+    change(tmp_path, statement)
+    with pytest.raises(StoreError) as caught:
+        _report(finished, tmp_path)
+    assert str(caught.value) == f"{tmp_path / FILE_NAME}: {message}{REMEDY}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("DELETE FROM players", "table players: is empty"),
+        ("UPDATE run SET value = '\"x\"' WHERE key = 'resolved'", "row 'resolved': value is 'x'"),
+        ("UPDATE games SET returns = '[1]' WHERE rowid = 3", "row 'ann~cid~0001a': returns is [1]"),
+    ],
+)
+def test_the_commands_refuse_a_corrupt_row(
+    finished: Finished, tmp_path: Path, statement: str, message: str
+) -> None:
+    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+    change(tmp_path, statement)
+    before = (tmp_path / FILE_NAME).read_bytes()
+    for word in ("report", "resume"):
+        assert message in refused(word, tmp_path)
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+
+
+def test_a_corrupt_record_is_told_where_it_is_written_as_a_file(
+    finished: Finished, tmp_path: Path
+) -> None:
+    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+    change(tmp_path, "UPDATE records SET record = 'x' WHERE rowid = 3")
+    with pytest.raises(StoreError, match=r"table records, row '\w+~\w+~0001\w': ") as caught:
+        _run(finished, tmp_path)
+    assert str(caught.value).endswith(REMEDY)
+
+
+def test_a_config_that_is_none_is_told(finished: Finished, tmp_path: Path) -> None:
+    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+    change(tmp_path, "UPDATE run SET value = '{\"config\": {}}' WHERE key = 'resolved'")
+    with pytest.raises(StoreError, match=r"\(config\.tournament: is required\)"):
+        _resume(finished, tmp_path)
+    with pytest.raises(StoreError, match="value has no key 'results'"):
+        _run(finished, tmp_path)
+
+
+def test_a_finished_run_leaves_one_file_of_its_store(finished: Finished) -> None:
+    tournament("report", finished.folder)
+    names = [path.name for path in finished.folder.iterdir() if path.name.startswith(FILE_NAME)]
+    assert names == [FILE_NAME]
+
+
+def test_a_wrong_option_of_the_report_is_named_as_it_is_written(finished: Finished) -> None:
+    told = refused("report", finished.folder, "--anchor", "aan")
+    assert told == "miai: --anchor: no player 'aan'. Did you mean 'ann'?\n"
+    told = refused("report", finished.folder, "--anchor-elo", "1e9")
+    assert told.startswith("miai: --anchor-elo: is 1000000000.0; give a rating within ")

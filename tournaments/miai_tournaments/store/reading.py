@@ -1,0 +1,184 @@
+"""From the store's rows to objects: every value is checked where it is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any, Final, get_args
+
+from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
+
+_NAME: Final = re.compile(r"[\w+~-][\w.+~-]{0,199}")
+"""Names and games' identities become parts of file names."""
+_INTEGER_END: Final = 2**63
+_LARGEST: Final = 1e300
+_SEATS: Final = 2
+
+Cell = tuple[str, Callable[[Any], bool]]
+"""What a value should be, in words and as a check."""
+
+
+def _is_int(value: Any, least: int = 0) -> bool:
+    return type(value) is int and least <= value < _INTEGER_END
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST
+
+
+def _is_duration(value: Any) -> bool:
+    return _is_number(value) and value >= 0
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def _is_list(value: Any, check: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(check, value))
+
+
+def _is_per_player(value: Any, check: Callable[[Any], bool]) -> bool:
+    return _is_list(value, check) and len(value) in (0, _SEATS)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+_TEXT: Cell = ("a text", lambda v: isinstance(v, str))
+_A_NAME: Cell = ("a name", _is_name)
+_WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
+_COUNT: Cell = ("a whole number from 0", _is_int)
+_ORDINAL: Cell = ("a whole number from 1", lambda v: _is_int(v, 1))
+_LIMIT: Cell = ("a whole number from 1 or nothing", lambda v: v is None or _is_int(v, 1))
+_TABLE: Cell = ("a table", lambda v: isinstance(v, dict))
+_TABLES: Cell = ("a table of tables", _is_tables)
+
+_RUN: Mapping[str, Cell] = {
+    "name": _A_NAME,
+    "seed": _COUNT,
+    "rounds": _ORDINAL,
+    "game": _WORD,
+    "game_version": _COUNT,
+    "game_parameters": _TABLE,
+    "time_control": _TABLE,
+    "move_limit": _LIMIT,
+    "created": _TEXT,
+    "resolved": _TABLES,
+    "config_text": _TEXT,
+    "config_path": _TEXT,
+}
+_PLAYER: Mapping[str, Cell] = {
+    "name": _A_NAME,
+    "agent": _WORD,
+    "given": _TABLE,
+    "parameters": _TABLE,
+}
+_GAME: Mapping[str, Cell] = {
+    "game_id": _A_NAME,
+    "pair_id": _A_NAME,
+    "round": _ORDINAL,
+    "players": ("a list of two names", lambda v: _is_list(v, _is_name) and len(set(v)) == _SEATS),
+    "seed": _COUNT,
+    "opening": ("a list of actions", lambda v: _is_list(v, _is_int)),
+    "status": (f"one of {', '.join(get_args(Status))}", lambda v: v in get_args(Status)),
+    "returns": ("a list of 2 finite numbers", lambda v: _is_per_player(v, _is_number)),
+    "termination": _TEXT,
+    "loser": ("0, 1 or nothing", lambda v: v is None or (_is_int(v) and v < _SEATS)),
+    "detail": _TEXT,
+    "moves": _COUNT,
+    "player_moves": ("a list of 2 whole numbers", lambda v: _is_per_player(v, _is_int)),
+    "seconds": ("a list of 2 durations", lambda v: _is_per_player(v, _is_duration)),
+    "cpu_seconds": (
+        "a list of 2 durations or nulls",
+        lambda v: _is_per_player(v, lambda item: item is None or _is_duration(item)),
+    ),
+    "wall_seconds": ("a duration", _is_duration),
+    "started": _TEXT,
+    "versions": ("a table of texts", _is_texts),
+    "void_count": _COUNT,
+    "void_reason": _TEXT,
+}
+_JSON: Final = frozenset({"given", "parameters", "players", "opening", "returns", "versions"}) | {
+    "player_moves",
+    "seconds",
+    "cpu_seconds",
+}
+GAME_COLUMNS: Final = tuple(_GAME)
+
+
+def run_info(rows: Sequence[tuple[Any, Any]]) -> RunInfo:
+    """Return what holds for the whole run. Raises `ValueError` naming the row."""
+    values = {}
+    for key, text in rows:
+        where = f"table run, row {_shown(key)}"
+        if key not in _RUN:
+            raise ValueError(f"{where}: is of no meaning to this version of miai")
+        values[key] = _checked(_decoded(text, where, "value"), _RUN[key], where, "value")
+    for field in fields(RunInfo):
+        required = field.default is MISSING and field.default_factory is MISSING
+        if required and field.name not in values:
+            raise ValueError(f"table run: row '{field.name}' is missing")
+    return RunInfo(**values)
+
+
+def player_row(cells: Sequence[Any]) -> PlayerRow:
+    """Return a player. Raises `ValueError` naming the row."""
+    return PlayerRow(**_row("players", _PLAYER, cells))
+
+
+def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
+    """Return a game of known players. Raises `ValueError` naming the row."""
+    values = _row("games", _GAME, cells)
+    for name in values["players"]:
+        if name not in players:
+            raise ValueError(
+                f"table games, row '{values['game_id']}': is of a player '{name}' that table "
+                "players does not have"
+            )
+    if values["status"] == "done" and not values["returns"]:
+        raise ValueError(f"table games, row '{values['game_id']}': is done, but returns is empty")
+    return GameRow(**values)
+
+
+def known_status(status: Any) -> Status:
+    """Return the status of a game. Raises `ValueError` when it is none."""
+    found: Status = _checked(status, _GAME["status"], "table games", "status")
+    return found
+
+
+def _row(table: str, expected: Mapping[str, Cell], cells: Sequence[Any]) -> dict[str, Any]:
+    """Return the values of a row by column, its first cell being its name."""
+    where = f"table {table}, row {_shown(cells[0])}"
+    values = {}
+    for (column, cell), stored in zip(expected.items(), cells, strict=True):
+        value = _decoded(stored, where, column) if column in _JSON else stored
+        _checked(value, cell, where, column)
+        values[column] = tuple(value) if isinstance(value, list) else value
+    return values
+
+
+def _decoded(text: Any, where: str, column: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise ValueError(f"{where}: {column} is {_shown(text)}, which is no JSON") from None
+
+
+def _checked(value: Any, cell: Cell, where: str, column: str) -> Any:
+    words, check = cell
+    if not check(value):
+        raise ValueError(f"{where}: {column} is {_shown(value)}, where {words} should be")
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:57] + "..."
