@@ -198,7 +198,11 @@ class StrongAgent(SeedAgent):
             now = time.monotonic()
             share = now + 0.3 * (deadline - now)
         weights = by_opponent(
-            considered.rows, self.scorer, self.parameters.temperature, deadline=share
+            considered.rows,
+            self.scorer,
+            self.parameters.temperature,
+            blind=self.parameters.blind,
+            deadline=share,
         )
         return considered, weights
 

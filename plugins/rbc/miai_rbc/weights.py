@@ -11,16 +11,21 @@ from miai_rbc.scoring import Scorer, squeeze
 
 
 def by_opponent(
-    rows: Words, scorer: Scorer, temperature: float, *, deadline: float | None = None
+    rows: Words,
+    scorer: Scorer,
+    temperature: float,
+    *,
+    blind: float,
+    deadline: float | None = None,
 ) -> NDArray[np.float64]:
     """Return weights of boards on which we are to move, that sum to one: float64 (n,).
 
-    A board that is better for the opponent by `temperature` centipawns is e times as probable.
-    Boards on which the opponent has left its king to us are the least probable of all, yet never
-    impossible: it does not see everything either.
+    A board that is better for the opponent by `temperature` centipawns is e times as probable. The
+    share `blind` of the weight is spread over all boards alike: the opponent does not see
+    everything either.
     """
     ours = scorer.values(rows, deadline=deadline)
     theirs = -squeeze(np.where(ours > WIN - 1000, WIN, ours))
     weights = np.exp((theirs - theirs.max()) / temperature)
-    weights += 1e-4  # what we take for a blunder may be the opponent's best guess
-    return np.asarray(weights / weights.sum(), np.float64)
+    share = weights / weights.sum()
+    return np.asarray((1.0 - blind) * share + blind / len(rows), np.float64)

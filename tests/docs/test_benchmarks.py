@@ -1,0 +1,45 @@
+"""Every benchmark runs and prints one JSON object with the keys that its page names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PAGE = (BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+SMALL = {
+    "go_playouts.py": ("--seconds", "0.05", "--repetitions", "1"),
+    "go_mcts.py": ("--simulations", "200", "--repetitions", "1"),
+    "tournament_overhead.py": (
+        *("--games", "20", "--rounds", "2"),
+        *("--simulations", "50", "--repeats", "1"),
+    ),
+    "cold_start.py": ("--help",),  # compiles for half a minute
+    "rbc_belief.py": ("--sizes", "1000", "--repeats", "1"),
+    "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
+}
+KEYS = {
+    "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
+    "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
+    "tournament_overhead.py": {"overhead_seconds_per_game", "two_worker_speedup"},
+    "rbc_belief.py": {"boards", "successors_per_second", "ratio", "scan_boards_per_second"},
+}
+
+
+def test_every_benchmark_is_run_here() -> None:
+    assert {path.name for path in BENCHMARKS.glob("*.py")} == set(SMALL)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_prints_one_json_object(name: str) -> None:
+    command = [sys.executable, str(BENCHMARKS / name), "--json", *SMALL[name]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    if SMALL[name] != ("--help",):
+        assert KEYS[name] <= set(json.loads(done.stdout))
+    assert f"benchmarks/{name}" in PAGE

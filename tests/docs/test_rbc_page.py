@@ -1,0 +1,42 @@
+"""The page on Reconnaissance Blind Chess: its commands run, its names exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from miai.plugins.loader import registry
+from miai_rbc.scans import SCANS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "rbc.md").read_text(encoding="utf-8")
+
+
+def table(heading: str) -> set[str]:
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    return set(re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE))
+
+
+def test_its_commands_run() -> None:
+    (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for command in block.splitlines():
+        words = [sys.executable, "-m", *shlex.split(command)]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_its_python_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "21 True\n", done.stderr
+
+
+def test_its_tables_name_what_there_is() -> None:
+    assert table("Scans") == set(SCANS)
+    assert table("Moves and engines") == {"kernel", "stockfish"}
+    agents = {c.name for c in registry().agents(game="rbc")}
+    assert table("Agents") <= agents
+    assert agents - table("Agents") <= {c.name for c in registry().agents(game="tic_tac_toe")}
