@@ -35,7 +35,11 @@ message of a `MiaiError` and exits with status 2; any other exception is a defec
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from miai.testing.findings import Violation
 
 
 class MiaiError(Exception):
@@ -74,6 +78,14 @@ class HiddenInformationError(GameError):
 
 class UnsuitableGameError(GameError):
     """A search cannot handle games of this sort: too many players, or no constant sum."""
+
+
+class EmptyBeliefError(GameError):
+    """No world explains what the player was told: a defect of the game or a false observation."""
+
+
+class BeliefTooLargeError(GameError):
+    """More worlds than the stated limit; take a belief made for the game."""
 
 
 class PluginError(MiaiError):
@@ -133,6 +145,30 @@ class ConfigError(MiaiError, ValueError):
 
 class StoreError(MiaiError):
     """A tournament's store is corrupt, foreign, of another schema or in use."""
+
+
+class ConformanceError(MiaiError, AssertionError):
+    """A game or an agent breaks rules; the message lists all of them.
+
+    It is an `AssertionError` too, so that test runners report a failure and not a defect.
+
+    Attributes:
+      violations: the first violation found of each rule.
+    """
+
+    def __init__(self, subject: str, violations: Sequence[Violation]) -> None:
+        count = f"{len(violations)} rule" + ("s" if len(violations) > 1 else "")
+        lines = "".join(f"\n  {violation}" for violation in violations)
+        super().__init__(
+            f"{subject} breaks {count} (docs/tutorial.md explains them). To reproduce one, apply "
+            f"its actions to a new initial state, or repeat the check with its seed.{lines}"
+        )
+        self.violations = tuple(violations)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the rules that are broken."""
+        return tuple(violation.rule for violation in self.violations)
 
 
 def near_matches(name: str, known: Iterable[str]) -> str:

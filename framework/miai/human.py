@@ -12,7 +12,7 @@ from miai.clock import ClockReading
 from miai.errors import AgentUnavailableError, GameError, IllegalActionError
 from miai.game import Game
 from miai.plugins.parameters import Parameters
-from miai.render import Renderer, action_text, renderer_for
+from miai.render import Renderer, action_text, hint_of, renderer_for
 
 HELP = """\
 Type a move in the game's notation, such as {example}, or one of:
@@ -47,8 +47,8 @@ class HumanAgent(Agent):
         write: TextIO | None = None,
     ) -> None:
         super().__init__(game, parameters)
-        self.read = read or sys.stdin
-        self.write = write or sys.stdout
+        self.read: TextIO | None = read or sys.stdin  # None when the process began without one
+        self.write: TextIO | None = write or sys.stdout
         self._renderer: Renderer = renderer_for(game)
         self._notation = game.new_initial_state()
         self._lines_below = 0  # written since the board was shown
@@ -60,10 +60,12 @@ class HumanAgent(Agent):
         Raises:
           AgentUnavailableError: the input is closed, as in a process of its own.
         """
-        if self.read.closed:
-            raise AgentUnavailableError(
-                "agent 'human' needs a terminal: use `miai play`, not a tournament"
-            )
+        for stream, name in ((self.read, "input"), (self.write, "output")):
+            if stream is None or stream.closed:
+                raise AgentUnavailableError(
+                    f"agent 'human' needs a terminal, and standard {name} is closed: call "
+                    "`miai play` in a terminal, or let another agent play"
+                )
         super().new_game(seed, player=player, log=log)
         self._greeted = False
 
@@ -80,6 +82,8 @@ class HumanAgent(Agent):
         if not self._greeted:
             self._greeted = True
             self._say(f"Type a move, such as {self._examples(1)}, or 'help'.")
+        if hint := hint_of(self._renderer, self.view):
+            self._say(hint)
         name = self.game.info.player_names[self.view.player]
         left = "" if clock.limit is None else f" ({clock.limit:.0f} s left)"
         while True:
@@ -156,6 +160,8 @@ class HumanAgent(Agent):
         raise GameError(f"no legal move is written '{text.strip()[:40]}'")
 
     def _ask(self, prompt: str) -> str:
+        assert self.read is not None, "new_game refuses to begin without it"
+        assert self.write is not None, "new_game refuses to begin without it"
         self.write.write(prompt)
         self.write.flush()
         line = self.read.readline()

@@ -10,9 +10,19 @@ import random
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
-from miai.errors import GameError, HiddenInformationError
+from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
 from miai.game import Game, Json, Observation, State
 from miai.plain import to_plain
+
+__all__ = [
+    "BeliefState",
+    "BeliefTooLargeError",
+    "Determinizer",
+    "EmptyBeliefError",
+    "EnumeratedBelief",
+    "EnumeratingDeterminizer",
+    "PlayerView",
+]
 
 StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
@@ -101,14 +111,6 @@ class Determinizer(Protocol):
 
     def determinize(self, view: PlayerView, rng: random.Random) -> State:
         """Return a world consistent with the view, never chosen by looking at the true one."""
-
-
-class EmptyBeliefError(GameError):
-    """No world explains what the player was told: a defect of the game or a false observation."""
-
-
-class BeliefTooLargeError(GameError):
-    """More worlds than the stated limit; take a belief made for the game."""
 
 
 class EnumeratedBelief:

@@ -16,6 +16,7 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
     AgentUnavailableError,
+    MiaiError,
 )
 from miai.game import Game, Json, Observation, Player, State
 from miai.record import GameRecord, MoveRecord, Termination, told_as_json
@@ -219,7 +220,7 @@ class Match:
         if isinstance(forfeit.__cause__, AgentError):
             self._begun.discard(forfeit.player)
             exception = forfeit.__cause__.__cause__
-            if exception is not None:  # of an agent in this process: its author wants to see it
+            if _is_defect(forfeit, exception):  # its author wants to see where
                 _logger.error("%s", forfeit.detail, exc_info=exception)
 
     def _end(self) -> None:
@@ -253,6 +254,15 @@ class _Charge:
         if isinstance(error, AgentError):
             reason = next(r for k, r in _REASONS.items() if isinstance(error, k))
             raise _Forfeit(self.player, reason, str(error)) from error
+
+
+def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
+    """Return whether a player in this process failed by an exception in its own code.
+
+    What miai's errors chain, such as an engine's missing answer, is told by their messages.
+    """
+    unforeseen = exception is not None and not isinstance(exception, MiaiError)
+    return unforeseen and forfeit.reason is not Termination.UNAVAILABLE
 
 
 def _draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from miai.errors import UnknownComponentError
 from miai.game import Game, State
@@ -15,6 +15,14 @@ class Renderer(Protocol):
 
     def render(self, view: PlayerView) -> str:
         """Return the position, as far as the view's player knows it, as lines of text."""
+
+
+@runtime_checkable
+class HintingRenderer(Renderer, Protocol):
+    """A renderer that also tells a person what can be done, where moves do not explain it."""
+
+    def hint(self, view: PlayerView) -> str:
+        """Return a line for the player whose turn it is; empty where nothing needs saying."""
 
 
 class PlainRenderer:
@@ -45,6 +53,11 @@ def renderer_for(game: Game) -> Renderer:
         return PlainRenderer()
     renderer: Renderer = component.build(game, values={})
     return renderer
+
+
+def hint_of(renderer: Renderer, view: PlayerView) -> str:
+    """Return what a renderer has to say of the turn; empty for one that gives no hints."""
+    return renderer.hint(view) if isinstance(renderer, HintingRenderer) else ""
 
 
 def action_text(state: State, action: int) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import miai
-from miai import Observation, Player, State
+from miai import Observation, Player, PlayerView, State
 from miai.errors import IllegalActionError, InvalidActionError
+from miai.render import renderer_for
 
 GAME = miai.load_game("kuhn_poker")
 VALUE = Fraction(-1, 18)
@@ -99,6 +100,20 @@ def test_bets_are_seen_by_both_and_cards_are_not_shown_at_the_end() -> None:
     state = play("K", "J", "bet", "bet")
     assert state.observation(1) == Observation(1, 1, 1)
     assert [state.information_state_string(player) for player in (0, 1)] == ["Kbb", "Jbb"]
+
+
+def test_a_player_is_shown_its_own_card_and_a_spectator_both() -> None:
+    state, views = GAME.new_initial_state(), [PlayerView(GAME, player) for player in (0, 1)]
+    renderer = renderer_for(GAME)
+    assert renderer.render(views[0]) == str(state) == "the cards are not dealt yet"
+    for text in ("K", "J", "pass", "bet"):
+        state.apply_action(state.string_to_action(text))
+        for view in views:
+            if (told := state.observation(view.player)) is not None:
+                view.observe(told)
+    assert renderer.render(views[0]) == "your card: K\nbetting: pass, bet; pot: 3"
+    assert renderer.render(views[1]) == "your card: J\nbetting: pass, bet; pot: 3"
+    assert str(state) == "cards: first K, second J\nbetting: pass, bet; pot: 3"
 
 
 def test_the_tensor_shows_the_own_card_and_the_betting() -> None:

@@ -36,6 +36,13 @@ def test_the_drawn_tree_is_the_real_one() -> None:
     assert documented() == tree(MiaiError)
 
 
+def test_every_drawn_error_is_found_in_the_module() -> None:
+    for name, parent in documented():
+        assert issubclass(getattr(errors, name), getattr(errors, parent))
+    assert miai.information.EmptyBeliefError is errors.EmptyBeliefError
+    assert miai.testing.ConformanceError is errors.ConformanceError
+
+
 def test_near_matches_offer_what_is_near_or_all_there_is() -> None:
     assert near_matches("mtcs", ["mcts", "random"]) == "Did you mean 'mcts'?"
     assert near_matches("zzz", ["mcts", "random"]) == "Known: mcts, random."

@@ -117,3 +117,29 @@ def test_a_person_plays_a_game_that_hides_information() -> None:
     record = miai.play(game, [person, miai.make_agent("random", game)], seed=4)
     assert record.terminated
     assert "The game is over" in shown.getvalue()
+
+
+def test_settling_dead_stones_says_what_to_do() -> None:
+    game = miai.load_game("go", board_size=5, dead_stones="agreement")
+    shown = io.StringIO()
+    read = io.StringIO("C3\npass\npass\nC3\npass\nresume\nquit\n")
+    people = [HumanAgent(game, Parameters(), read=read, write=shown) for _ in range(2)]
+    with pytest.raises(KeyboardInterrupt):
+        miai.play(game, people)
+    text = shown.getvalue()
+    assert text.count("Name a dead stone, such as C3, to mark its chain; pass ends the list.") == 1
+    assert text.count("No stone is left to name; pass ends the list.") == 1
+    assert text.count("The stones in lower case would be dead: pass accepts that, resume") == 1
+
+
+def test_a_person_at_kuhn_poker_sees_a_card_and_in_the_end_both() -> None:
+    child = terminal("kuhn_poker", "--first", "human", "--second", "random")
+    child.expect("your card: ([JQK])\r\nbetting: none yet; pot: 2\r\n")
+    card = child.match.group(1) if child.match else ""
+    child.expect("first> ")
+    child.sendline("bet")
+    child.expect("The game is over")
+    child.expect(rf"cards: first {card}, second [JQK]\r\nbetting: bet, (pass|bet); pot: [34]")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, PathDistribution, entry_points
 from pathlib import Path
 
 import pytest
@@ -46,11 +46,10 @@ BROKEN = {
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder on the import path; what it brought is forgotten afterwards."""
+    """A folder on the import path; the plugins in it are forgotten afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
     yield tmp_path
-    for name in set(sys.modules) - before:
+    for name in [name for name in sys.modules if name.startswith("plug_")]:
         del sys.modules[name]
 
 
@@ -170,3 +169,52 @@ def test_two_components_cannot_share_a_name() -> None:
     registry.add("agent", "mcts", lambda: None, summary="")
     with pytest.raises(RegistrationError, match="already registered by plugin 'miai'"):
         registry.add("agent", "mcts", lambda: None, summary="")
+
+
+def test_a_newcomer_takes_no_name_away_from_a_plugin_of_miai(modules: Path) -> None:
+    (modules / "plug_aaa.py").write_text(
+        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
+        "    registry.add('search', 'mcts', 'a:b', summary='', game='go')\n"
+    )
+    metadata = modules / "aaa-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: aaa\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[miai]\naaa = plug_aaa\n")
+    newcomer = PathDistribution(metadata).entry_points
+    with pytest.warns(PluginWarning, match="'aaa' .*'mcts' for game 'go' .* by plugin 'go'"):
+        plugins = host(*newcomer, *entry_points(group="miai", name="go"))
+    broken = [p.name for p in plugins.plugins if p.state == "broken"]
+    assert broken == ["aaa"]
+    assert plugins.registry.get("search", "mcts", game="go").plugin == "go"
+
+
+@pytest.mark.parametrize(
+    ("kind", "factory", "broken"),
+    [
+        ("game", "json:loads", False),  # takes one argument; what it returns is not looked at
+        ("agent", "json:loads", True),
+        ("agent", "miai.errors:USER", True),
+        ("agent", "sys:path", True),
+        ("belief", "miai.beliefs:enumerated_belief", False),
+        ("belief", "miai.agent:RandomAgent", True),
+        ("agent", "builtins:max", False),  # compiled code need not tell its signature
+    ],
+)
+def test_check_sees_whether_a_factory_takes_its_arguments(
+    modules: Path, kind: str, factory: str, broken: bool
+) -> None:
+    source = (
+        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
+        f"    registry.add({kind!r}, 'x', {factory!r}, summary='')\n"
+    )
+    checked = host(entry(modules, "x", source)).check()[-1]
+    assert (checked.state == "broken") == broken
+    assert (checked.error is not None) == broken
+
+
+def test_a_factory_that_fails_is_told_with_its_plugin() -> None:
+    registry = Registry()
+    registry.add("agent", "loads", "json:loads", summary="")
+    with pytest.raises(PluginLoadError, match=r"'loads' of plugin 'miai'.*TypeError") as caught:
+        registry.get("agent", "loads").build(None, values={})
+    assert isinstance(caught.value.__cause__, TypeError)

@@ -2,6 +2,9 @@
 
 It imports next to nothing itself, so that Ctrl-C is told in a line from the start, whatever is
 being imported.
+
+Environment:
+  MIAI_TRACEBACK: when set to anything but 0, the traceback of an error is shown before its message.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ INTERRUPTED = 130
 
 
 def main() -> NoReturn:
-    """Run the command line; a `MiaiError` becomes one message and exit status 2."""
+    """Run the command line; what the user can mend becomes one message and exit status 2."""
     try:
         status = _run()
     except KeyboardInterrupt as interruption:
@@ -32,13 +35,38 @@ def _run() -> int:
     from miai.errors import MiaiError
 
     try:
-        run()
+        try:
+            run()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # or the interpreter would, at a time when nobody can explain
     except MiaiError as error:
-        print(f"miai: {error}", file=sys.stderr)
-        return USER_ERROR
-    except BrokenPipeError:
+        return _told(error, str(error))
+    except BrokenPipeError:  # the reader went away (`miai list agent | head`): no error
         _drop_output()
+    except OSError as error:
+        return _told(error, _explain(error))
     return 0
+
+
+def _told(error: Exception, message: str) -> int:
+    """Print the message of an error; return the exit status."""
+    import os
+
+    if os.environ.get("MIAI_TRACEBACK", "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exception(error)
+    print(f"miai: {message}", file=sys.stderr)
+    return USER_ERROR
+
+
+def _explain(error: OSError) -> str:
+    """Return what the machine refused: a file that the error names, or the output."""
+    if error.filename is not None:
+        return f"{error.strerror}: {error.filename}; MIAI_TRACEBACK=1 shows why it was needed"
+    _drop_output()
+    return f"the output cannot be written: {error.strerror}; make room, or send it elsewhere"
 
 
 def _ignore_interrupts() -> None:
@@ -49,7 +77,7 @@ def _ignore_interrupts() -> None:
 
 
 def _drop_output() -> None:
-    """Write no more: the reader of our output went away (`miai list agent | head`), no error."""
+    """Write no more to an output that takes nothing."""
     import os
 
     # Else the interpreter would complain when it flushes standard output at exit.

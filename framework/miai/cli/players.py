@@ -49,8 +49,12 @@ class PlayerOptions:
         try:
             return make_agent(self.agent, game, **self.values)
         except AgentUnavailableError as error:
-            told = " ".join(self.texts) or f"--{self.player} {self.agent}"
-            raise AgentUnavailableError(f"{told}: {error}") from error
+            raise self.unavailable(str(error)) from error
+
+    def unavailable(self, reason: str) -> AgentUnavailableError:
+        """Return the error that names the options whose agent cannot be had."""
+        told = " ".join(self.texts) or f"--{self.player} {self.agent}"
+        return AgentUnavailableError(f"{told}: {reason}")
 
 
 def parse_players(

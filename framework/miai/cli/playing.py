@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from miai.agent import Agent
     from miai.game import Game, State
     from miai.record import GameRecord, MoveRecord
 
@@ -41,19 +44,68 @@ def play(
     from miai.api import load_game
     from miai.cli.players import parse_players
     from miai.cli.values import parse_assignment
-    from miai.match import play as play_game
+    from miai.record import Termination
 
     game = load_game(game_name, **dict(parse_assignment(text) for text in settings or []))
     known = [option for parameter in context.command.params for option in parameter.opts]
     players = parse_players(game, context.args, known=known)
     writer = _writer(game, record) if record else None
     agents = [player.make_agent(game) for player in players]
-    human = any(player.agent == "human" for player in players)
-    show = None if quiet or human else _show_move
-    result = play_game(game, agents, seed=seed, on_move=show)
+    shown = _Shown(quiet=quiet, human=any(player.agent == "human" for player in players))
+    result = _played(game, agents, seed=seed, shown=shown)
+    never_began = result.termination == Termination.UNAVAILABLE and not result.moves
+    if never_began and result.loser is not None:
+        raise players[result.loser].unavailable(result.detail)
+    shown.show_end()
     print(_result(game, result))
     if writer:
         writer(result)
+
+
+def _played(game: Game, agents: Sequence[Agent], *, seed: int, shown: _Shown) -> GameRecord:
+    """Return the record of the game.
+
+    Raises:
+      PluginError: the game itself failed.
+      OSError: the moves cannot be printed.
+    """
+    from miai.errors import MiaiError, PluginError
+    from miai.match import play as play_game
+    from miai.plugins.loader import registry
+
+    try:
+        return play_game(game, agents, seed=seed, on_move=shown.note)
+    except (MiaiError, OSError):
+        raise
+    except Exception as error:  # what agents raise ends the game with a record
+        name = game.info.name
+        plugin = registry().get("game", name).plugin
+        raise PluginError(
+            f"game '{name}' of plugin '{plugin}' failed, so there is no result: "
+            f"{type(error).__name__}: {error}; a defect of the plugin: tell its author, with what "
+            "MIAI_TRACEBACK=1 shows"
+        ) from error
+
+
+class _Shown:
+    """Shows a game as it goes on, unless a person plays or nothing is to be shown."""
+
+    def __init__(self, *, quiet: bool, human: bool) -> None:
+        self._moves = not quiet and not human
+        self._end = not quiet and human
+        self._last: State | None = None
+
+    def note(self, state: State, move: MoveRecord) -> None:
+        """Take in a move and the state after it."""
+        self._last = state
+        if self._moves:
+            _show_move(state, move)
+
+    def show_end(self) -> None:
+        """Show a person who was not shown everything what there was."""
+        state = self._last
+        if self._end and state is not None and not state.game.info.perfect_information:
+            print(f"All there was:\n{state}")
 
 
 def _writer(game: Game, file: str) -> Any:
@@ -68,15 +120,33 @@ def _writer(game: Game, file: str) -> Any:
         )
     except UnknownComponentError as error:
         raise ConfigError(f"--record {file}: {error}") from error
-    if not path.parent.is_dir():
-        raise ConfigError(f"--record {file}: no folder '{path.parent}'; create it first")
+    _refuse_unwritable(path)
     format_ = component.build(values={})
 
     def write(record: GameRecord) -> None:
-        path.write_text(format_.write(record), encoding="utf-8")
+        text = format_.write(record)
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"--record {file}: cannot be written: {error.strerror}; the same command with "
+                "another file plays the game again"
+            ) from error
         print(f"written to {path}")
 
     return write
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Raise `ConfigError` for a file that could not be written after the game."""
+    from miai.errors import ConfigError
+
+    if not path.parent.is_dir():
+        raise ConfigError(f"--record {path}: no folder '{path.parent}'; create it first")
+    if path.is_dir():
+        raise ConfigError(f"--record {path}: is a folder; name a file in it")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"--record {path}: may not be written; name a file where you may")
 
 
 def _show_move(state: State, move: MoveRecord) -> None:

@@ -2,6 +2,7 @@
 
 pluggy's ``load_setuptools_entrypoints`` is all-or-nothing, so the loader goes entry by entry: a
 broken plugin costs one warning line, and an error with its cause chained when something needs it.
+Where two claim one name, the one that is loaded later is the broken one; miai's own come first.
 
 Environment:
   MIAI_PLUGINS: comma-separated names of the only plugins to load.
@@ -12,6 +13,7 @@ Environment:
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     import typer
 
 GROUP = "miai"
+OWN_DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-rbc")
+"""What this project releases; no plugin from outside takes a name away from these."""
 
 
 class PluginWarning(UserWarning):
@@ -81,7 +85,7 @@ class PluginHost:
         self._register("miai", builtin)
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
         entries = entry_points(group=GROUP) if found is None else found
-        self._load_all(sorted(entries, key=lambda e: e.name), environment)
+        self._load_all(sorted(entries, key=_rank), environment)
 
     def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
         only = _names(environment, "MIAI_PLUGINS")
@@ -131,7 +135,7 @@ class PluginHost:
                 _warn(f"plugin '{name}' cannot add its commands: {type(error).__name__}: {error}")
 
     def check(self) -> list[PluginStatus]:
-        """Import every component of every loaded plugin; return the plugins with what was found."""
+        """Import and check every component of every loaded plugin; return what was found."""
         errors: dict[str, BaseException] = {
             c.plugin: PluginLoadError(
                 f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
@@ -141,8 +145,7 @@ class PluginHost:
         for kind in self.registry.kinds:
             for component in self.registry.components(kind):
                 try:
-                    component.load_factory()
-                    component.load_parameters()
+                    component.check()
                 except PluginLoadError as error:
                     errors.setdefault(component.plugin, error)
         return [
@@ -167,6 +170,12 @@ def plugin_host() -> PluginHost:
 def registry() -> Registry:
     """Return the registry of this process, plugins loaded."""
     return plugin_host().registry
+
+
+def _rank(entry: EntryPoint) -> tuple[bool, str]:
+    """Return what plugins are sorted by: miai's own, then the others, each by name."""
+    distribution = re.sub(r"[-_.]+", "-", entry.dist.name).lower() if entry.dist else ""
+    return distribution not in OWN_DISTRIBUTIONS, entry.name
 
 
 def _names(environment: Mapping[str, str], variable: str) -> set[str]:

@@ -8,11 +8,13 @@ A component is a factory and a parameter model. The factory is called with the c
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import (
+    MiaiError,
     PluginLoadError,
     RegistrationError,
     UnknownComponentError,
@@ -38,6 +40,11 @@ KINDS: Mapping[str, str] = {
     "renderer": "Shows a state to people; factory(game, parameters) -> miai.render.Renderer",
 }
 """The kinds that the framework itself declares, with what their factories take and return."""
+
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(summary.partition("factory(")[2].partition(")")[0].split(", "))
+    for kind, summary in KINDS.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +95,44 @@ class Component:
 
         Raises:
           ParameterError: the values do not fit the parameter model.
-          PluginLoadError: the component's module cannot be imported.
+          PluginLoadError: the component's module cannot be imported, or its factory raises
+            anything but a `MiaiError`.
         """
-        return self.load_factory()(*context, self.fill(values, where=where))
+        factory, parameters = self.load_factory(), self.fill(values, where=where)
+        try:
+            return factory(*context, parameters)
+        except MiaiError:
+            raise
+        except Exception as error:
+            raise PluginLoadError(
+                f"{self._title}: its factory failed: {type(error).__name__}: {error}; a defect of "
+                "the plugin, which `miai plugins check` may explain"
+            ) from error
+
+    def check(self) -> None:
+        """Import the component and see whether its factory takes what its kind is given.
+
+        Raises:
+          PluginLoadError: it cannot be imported, or the factory cannot be called so.
+        """
+        factory = self.load_factory()
+        self.load_parameters()
+        arguments = _ARGUMENTS.get(self.kind)
+        if arguments is None:
+            return
+        try:
+            inspect.signature(factory).bind(*arguments)
+        except ValueError:  # of compiled code, some of which tells no signature
+            return
+        except TypeError as error:
+            raise PluginLoadError(
+                f"{self._title}: {self.factory} cannot be called as factory"
+                f"({', '.join(arguments)}): {error}"
+            ) from error
+
+    @property
+    def _title(self) -> str:
+        return f"{self.kind} '{self.name}' of plugin '{self.plugin}'"
 
     def _load(self, target: Any) -> Any:
         if not isinstance(target, str):
@@ -102,8 +144,7 @@ class Component:
                 loaded = getattr(loaded, part)
         except Exception as error:
             raise PluginLoadError(
-                f"{self.kind} '{self.name}' of plugin '{self.plugin}': {target} cannot be "
-                f"imported: {type(error).__name__}: {error}"
+                f"{self._title}: {target} cannot be imported: {type(error).__name__}: {error}"
             ) from error
         return loaded
 

@@ -79,10 +79,16 @@ class AgentHost:
 
     def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
         from miai.api import load_game, make_agent
+        from miai.errors import AgentError, AgentUnavailableError, MiaiError
         from miai.versions import component_version
 
-        game = load_game(message["game"], **message["game_parameters"])
-        self._agent = make_agent(message["agent"], game, **message["agent_parameters"])
+        try:
+            game = load_game(message["game"], **message["game_parameters"])
+            self._agent = make_agent(message["agent"], game, **message["agent_parameters"])
+        except AgentError:
+            raise
+        except MiaiError as error:  # its message says it all; the class is no word for users
+            raise AgentUnavailableError(str(error)) from error
         self._plugin_version = component_version("agent", message["agent"], game=game.info.name)
         return self._version()
 

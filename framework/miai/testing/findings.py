@@ -1,11 +1,21 @@
-"""What a check found: violations, the error that lists them and the report of a clean run."""
+"""What a check found: violations, and the report of a clean run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from miai.errors import MiaiError, ParameterError, near_matches
+from miai.errors import ConformanceError, ParameterError, near_matches
+
+__all__ = [
+    "MAX_TEXT",
+    "ConformanceError",
+    "Findings",
+    "Report",
+    "Violation",
+    "refuse_unknown_rules",
+    "shown",
+]
 
 MAX_TEXT = 400
 """Most characters of one value that a message shows."""
@@ -30,30 +40,6 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}\n    seed {self.seed}, actions {list(self.actions)}"
-
-
-class ConformanceError(MiaiError, AssertionError):
-    """A game or an agent breaks rules; the message lists all of them.
-
-    It is an `AssertionError` too, so that test runners report a failure and not a defect.
-
-    Attributes:
-      violations: the first violation found of each rule.
-    """
-
-    def __init__(self, subject: str, violations: Sequence[Violation]) -> None:
-        count = f"{len(violations)} rule" + ("s" if len(violations) > 1 else "")
-        lines = "".join(f"\n  {violation}" for violation in violations)
-        super().__init__(
-            f"{subject} breaks {count} (docs/tutorial.md explains them). To reproduce one, apply "
-            f"its actions to a new initial state, or repeat the check with its seed.{lines}"
-        )
-        self.violations = tuple(violations)
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """Names of the rules that are broken."""
-        return tuple(violation.rule for violation in self.violations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,7 +128,11 @@ class KuhnPokerState(State):
         return self._cards + self._bets
 
     def __str__(self) -> str:
-        return f"cards {self._cards or '-'}, betting {self._bets or '-'}"
+        if not self._cards:
+            return "the cards are not dealt yet"
+        named = zip(self.game.info.player_names, self._cards, strict=False)
+        cards = ", ".join(f"{name} {card}" for name, card in named)
+        return f"cards: {cards}\n{betting_text(self._bets)}"
 
     def action_to_string(self, action: int) -> str:
         """Return ``pass`` or ``bet``, or the card that chance deals."""
@@ -144,3 +148,9 @@ class KuhnPokerState(State):
         for ply, bet in enumerate(self._bets):
             tensor[3 + 2 * ply + "pb".index(bet)] = 1
         return tensor
+
+
+def betting_text(bets: str) -> str:
+    """Return the betting in words, and the chips in the pot: ``betting: pass, bet; pot: 3``."""
+    words = ", ".join({"p": "pass", "b": "bet"}[bet] for bet in bets) or "none yet"
+    return f"betting: {words}; pot: {2 + bets.count('b')}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the three games, and a picture of the one that has hidden moves."""
+    """Add the three games, and pictures of those that hide something."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -40,4 +40,11 @@ def miai_register(registry: Registry) -> None:
         "miai_classics.render:PhantomRenderer",
         summary="The board as far as the player knows it",
         game="phantom_tic_tac_toe",
+    )
+    registry.add(
+        "renderer",
+        "kuhn_poker",
+        "miai_classics.render:KuhnRenderer",
+        summary="The player's card, the betting and the pot",
+        game="kuhn_poker",
     )

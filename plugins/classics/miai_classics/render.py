@@ -1,10 +1,11 @@
-"""How phantom tic-tac-toe is shown to a player: from what it was told, and from nothing else."""
+"""How games are shown to a player: from what it was told, and from nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from miai_classics.kuhn_poker import betting_text
 from miai_classics.tic_tac_toe import NAMES, board_text
 
 if TYPE_CHECKING:
@@ -29,3 +30,22 @@ class PhantomRenderer:
                 hidden += 1
         hidden -= marks[1 - view.player].bit_count()
         return f"{board_text(marks)}\n{NAMES[1 - view.player]} out of sight: {hidden}"
+
+
+class KuhnRenderer:
+    """Shows the player's card, the betting and the pot."""
+
+    def __init__(self, game: Game, parameters: Parameters) -> None:
+        pass
+
+    def render(self, view: PlayerView) -> str:
+        """Return the card and the betting in two lines; one before the deal."""
+        card, bets = "", ""
+        for observation in view.observations:
+            if isinstance(observation.data, Mapping):
+                card = str(observation.data["card"])
+            if observation.action is not None:
+                bets += "pb"[observation.action]
+        if not card:
+            return "the cards are not dealt yet"
+        return f"your card: {card}\n{betting_text(bets)}"

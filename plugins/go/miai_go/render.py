@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,3 +87,21 @@ class GoRenderer:
     def render(self, view: PlayerView) -> str:
         """Return the position of a view, with who is to move and the prisoners."""
         return str(view.state)
+
+    def hint(self, view: PlayerView) -> str:
+        """Return what to do while dead stones are settled; empty while stones are placed."""
+        state = cast("GoState", view.state)
+        if state.phase == Phase.PROPOSE:
+            return _proposal_hint(state)
+        if state.phase == Phase.REPLY:
+            proposed = "The stones in lower case" if state.dead else "No stones"
+            return f"{proposed} would be dead: pass accepts that, resume plays on."
+        return ""
+
+
+def _proposal_hint(state: GoState) -> str:
+    stones = [action for action in state.legal_actions() if action != state.game.pass_action]
+    if not stones:
+        return "No stone is left to name; pass ends the list."
+    example = state.action_to_string(stones[0])
+    return f"Name a dead stone, such as {example}, to mark its chain; pass ends the list."
