@@ -139,7 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--games", type=int, default=2000, help="games of the overhead")
-    parser.add_argument("--rounds", type=int, default=20, help="rounds of the speedup")
+    parser.add_argument("--rounds", type=int, default=80, help="rounds of the speedup")
     parser.add_argument("--simulations", type=int, default=2000, help="of its players")
     parser.add_argument("--repeats", type=int, default=3, help="the median is told")
     given = parser.parse_args()

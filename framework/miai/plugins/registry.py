@@ -30,8 +30,6 @@ KINDS: Mapping[str, str] = {
     "search": "A search, which also plays as an agent; factory(game, parameters) -> "
     "miai.search.Search",
     "evaluator": "Values and priors of states; factory(game, parameters) -> miai.search.Evaluator",
-    "bounds": "Cached bounds on the values of beliefs; factory(game, parameters)",
-    "retention": "What a cache keeps; factory(parameters)",
     "belief": "A set of possible worlds; factory(game, player, parameters) -> miai.BeliefState",
     "record-format": "A file format of game records; factory(parameters) -> "
     "miai.record.RecordFormat",
