@@ -57,6 +57,4 @@ class StrongParameters(SeedParameters):
     temperature: float = parameter(
         150.0, gt=0, le=100_000, help="centipawns by which a board is e times as probable"
     )
-    blind: float = parameter(
-        0.4, ge=0, le=1, help="share of the weight that all boards have alike"
-    )
+    blind: float = parameter(0.4, ge=0, le=1, help="share of the weight that all boards have alike")

@@ -6,6 +6,7 @@ never sense round their own king.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from miai import Agent, ClockReading, Decision
@@ -63,7 +64,7 @@ def _knight_routes(start: int) -> list[Route]:
     paths = [[start]]
     while not any(path[-1] == _E8 for path in paths):
         paths = [[*path, end] for path in paths for end in _leaps(path[-1])]
-    return [tuple(zip(p, p[1:], strict=False)) for p in paths if p[-1] == _E8]
+    return [tuple(itertools.pairwise(p)) for p in paths if p[-1] == _E8]
 
 
 def _leaps(square: int) -> list[int]:

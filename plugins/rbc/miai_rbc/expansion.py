@@ -17,9 +17,12 @@ from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.expand import add_successors, count_successors, list_successors
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.table import rebuild
+from miai_rbc.memory import POOL
 
 _LIST = 1 << 15  # successors that a list holds, in each thread and part
-_REPEATED = 4  # successors that are usually one board
+_MANY = 4_000_000  # successors; of fewer, room is made for all at once
+_REPEATED = 4  # of many, how many are usually one board
+_WORTH_THREADS = 100_000  # successors; with fewer, threads cost more than they gain
 _FULL = 0.7  # of a table
 _FEW = 1024
 
@@ -36,9 +39,12 @@ def expand_rows(
         no limit.
     """
     total = int(count_successors(rows, told))
-    expected = total // _REPEATED if limit is None else min(total // _REPEATED, limit)
-    expansion = _Expansion(rows, told, expected, threads)
-    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+    expected = total if total < _MANY else max(_MANY, total // _REPEATED)
+    if limit is not None:
+        expected = min(expected, limit)
+    workers = threads if total > _WORTH_THREADS else 1
+    expansion = _Expansion(rows, told, expected, workers)
+    with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
         done = expansion.run(limit, pool)
     return expansion.result(), done
 
@@ -48,17 +54,26 @@ class _Part:
 
     def __init__(self, expected: int) -> None:
         self.count = 0
-        self.rows = np.empty((max(expected, _FEW), WORDS), np.uint64)
-        self.table = np.zeros(_table_size(expected), np.uint64)
+        self.rows = _rows(max(expected, _FEW))
+        self.table = _table(expected)
 
-    def make_room(self, more: int) -> None:
-        """Make room for so many boards more."""
+    def make_room(self, more: int, done: float) -> None:
+        """Make room for so many boards more.
+
+        Args:
+          done: share of the boards expanded so far; repetitions grow with it, so that in
+            proportion to it there will be no more boards than now.
+        """
         need = self.count + more
+        if need <= min(len(self.rows), _FULL * len(self.table)):
+            return
+        expected = min(2 * need, max(need, int(need / done) + _FEW))
         if need > len(self.rows):
-            # Of a large array the system moves the pages, not what is on them.
-            self.rows.resize((need + need // 2, WORDS), refcheck=False)
+            larger = _rows(expected)
+            larger[: self.count] = self.rows[: self.count]
+            self.rows = larger
         if need > _FULL * len(self.table):
-            self.table = np.zeros(_table_size(need), np.uint64)
+            self.table = _table(expected)
             rebuild(self.rows[: self.count], self.table)
 
 
@@ -67,22 +82,26 @@ class _Expansion:
         self._rows, self._told, self._threads = rows, told, threads
         self._parts = [_Part(expected // threads) for _ in range(threads)]
         shape = (threads, threads, min(_LIST, MAX_MOVES * (len(rows) + 1)) + MAX_MOVES)
-        self._keys = np.empty(shape, np.uint64)
-        self._sources = np.empty((*shape, 2), np.int32)
+        words = threads * threads * shape[2]
+        self._keys = POOL.take(words).reshape(shape)
+        self._sources = POOL.take(words).view(np.int32).reshape(*shape, 2)
         self._counts = np.zeros((threads, threads), np.int64)
+        self._done = 0.0
 
     def run(self, limit: int | None, pool: ThreadPoolExecutor | None) -> int:
         """Expand; return the number of boards done."""
         bounds = np.linspace(0, len(self._rows), self._threads + 1).astype(int)
         if limit is not None:
             return self._run_to_limit(limit, pool)
-        at, ends = bounds[:-1].tolist(), bounds[1:].tolist()
+        begins, ends = bounds[:-1].tolist(), bounds[1:].tolist()
+        at = begins.copy()
 
         def list_some(thread: int) -> None:
             at[thread] = self._list(thread, at[thread], ends[thread])
 
         while any(begin < end for begin, end in zip(at, ends, strict=True)):
             _each(pool, list_some, self._threads)
+            self._done = (sum(at) - sum(begins)) / len(self._rows)
             _each(pool, self._add, self._threads)
         return len(self._rows)
 
@@ -94,6 +113,7 @@ class _Expansion:
             after = self._list(0, at, end)
             if self._count() + int(self._counts[0].sum()) > limit:
                 return self._run_singly(at, limit)
+            self._done = after / end
             _each(pool, self._add, self._threads)
             at = after
         return at
@@ -103,6 +123,7 @@ class _Expansion:
         for board in range(at, len(self._rows)):
             before = [part.count for part in self._parts]
             self._list(0, board, board + 1)
+            self._done = (board + 1) / len(self._rows)
             _each(None, self._add, self._threads)
             if self._count() > limit:
                 for part, count in zip(self._parts, before, strict=True):
@@ -123,7 +144,7 @@ class _Expansion:
 
     def _add(self, number: int) -> None:
         part = self._parts[number]
-        part.make_room(int(self._counts[:, number].sum()))
+        part.make_room(int(self._counts[:, number].sum()), self._done)
         for thread in range(self._threads):
             listed = self._counts[thread, number]
             count = add_successors(
@@ -142,17 +163,15 @@ class _Expansion:
     def result(self) -> Words:
         """Return the boards found, in rows of their own."""
         first, *others = self._parts
-        for part in self._parts:
-            part.table = np.zeros(0, np.uint64)
         total = self._count()
-        begin = first.count
-        rows = first.rows
-        rows.resize((total, WORDS), refcheck=False)
+        rows, begin = first.rows, first.count
+        if total > len(rows):
+            rows = _rows(total)
+            rows[:begin] = first.rows[:begin]
         for part in others:
             rows[begin : begin + part.count] = part.rows[: part.count]
             begin += part.count
-            part.rows = np.zeros((0, WORDS), np.uint64)
-        return rows
+        return rows[:total]
 
 
 def _each(pool: ThreadPoolExecutor | None, call: Callable[[int], None], count: int) -> None:
@@ -161,5 +180,12 @@ def _each(pool: ThreadPoolExecutor | None, call: Callable[[int], None], count: i
         pass
 
 
-def _table_size(boards: int) -> int:
-    return 1 << max(10, int(boards / _FULL).bit_length())
+def _rows(count: int) -> Words:
+    return POOL.take(WORDS * count).reshape(count, WORDS)
+
+
+def _table(boards: int) -> Words:
+    """Return an empty table with room for so many boards."""
+    table = POOL.take(1 << max(10, int(boards / _FULL).bit_length()))
+    table[:] = 0
+    return table
