@@ -218,3 +218,18 @@ def test_a_factory_that_fails_is_told_with_its_plugin() -> None:
     with pytest.raises(PluginLoadError, match=r"'loads' of plugin 'miai'.*TypeError") as caught:
         registry.get("agent", "loads").build(None, values={})
     assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_a_factory_that_makes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import miai
+    from miai import api
+
+    known = Registry()
+    known.add("game", "counter", "collections:Counter", summary="")
+    game = miai.load_game("tic_tac_toe")
+    monkeypatch.setattr(api, "registry", lambda: known)
+    with pytest.raises(PluginLoadError, match="'counter' of plugin 'miai': its factory made a"):
+        api.load_game("counter")
+    known.add("agent", "list", "builtins:slice", summary="")
+    with pytest.raises(PluginLoadError, match="factory made a slice, not an Agent"):
+        api.make_agent("list", game)
