@@ -83,8 +83,8 @@ class _Expansion:
         self._parts = [_Part(expected // threads) for _ in range(threads)]
         shape = (threads, threads, min(_LIST, MAX_MOVES * (len(rows) + 1)) + MAX_MOVES)
         words = threads * threads * shape[2]
-        self._keys = POOL.take(words).reshape(shape)
-        self._sources = POOL.take(words).view(np.int32).reshape(*shape, 2)
+        self._keys = POOL.take(words)[:words].reshape(shape)
+        self._sources = POOL.take(words)[:words].view(np.int32).reshape(*shape, 2)
         self._counts = np.zeros((threads, threads), np.int64)
         self._done = 0.0
 
@@ -181,11 +181,14 @@ def _each(pool: ThreadPoolExecutor | None, call: Callable[[int], None], count: i
 
 
 def _rows(count: int) -> Words:
-    return POOL.take(WORDS * count).reshape(count, WORDS)
+    """Return room for at least so many boards."""
+    words = POOL.take(WORDS * count)
+    return words[: len(words) // WORDS * WORDS].reshape(-1, WORDS)
 
 
 def _table(boards: int) -> Words:
     """Return an empty table with room for so many boards."""
-    table = POOL.take(1 << max(10, int(boards / _FULL).bit_length()))
+    size = 1 << max(10, int(boards / _FULL).bit_length())
+    table = POOL.take(size)[:size]
     table[:] = 0
     return table

@@ -15,6 +15,7 @@ import numpy as np
 from miai_rbc.kernels.bits import Words
 
 _SMALL = 1 << 12  # words; smaller arrays are not worth keeping
+_MOST_TIMES = 16  # what is asked for is at most so many times smaller than what is given
 
 
 class Pool:
@@ -30,17 +31,20 @@ class Pool:
         self._lock = threading.Lock()
 
     def take(self, count: int) -> Words:
-        """Return an array of `count` words whose contents are undefined."""
+        """Return an array of at least `count` words whose contents are undefined.
+
+        It is longer where what is handed out again is: that may spare growing it.
+        """
         if count < _SMALL:
             return np.empty(count, np.uint64)
         with self._lock:
-            fitting = [store for store in self._free if count <= len(store)]
+            fitting = [s for s in self._free if count <= len(s) <= _MOST_TIMES * count]
             store = min(fitting, key=len, default=None)
             if store is not None:
                 self._free = [other for other in self._free if other is not store]
         if store is None:
             store = np.empty(count, np.uint64)
-        leased: Words = np.asarray(_Lease(self, store))[:count]
+        leased: Words = np.asarray(_Lease(self, store))
         return leased
 
     def give(self, store: Words) -> None:

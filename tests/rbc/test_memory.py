@@ -1,0 +1,47 @@
+"""Memory that is used again never belongs to two arrays at once."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from miai_rbc.memory import Pool
+
+
+def test_memory_is_handed_out_again_once_no_view_is_left() -> None:
+    pool = Pool(limit=1 << 20)
+    first = pool.take(10_000)
+    place, view = first.ctypes.data, first[5:50].reshape(5, 9)
+    del first
+    second = pool.take(10_000)
+    assert second.ctypes.data != place  # the view still holds it
+    view[:] = 7
+    second[:] = 3
+    assert (view == 7).all()
+    del view
+    assert pool.kept() == 10_000
+    assert pool.take(9_000).ctypes.data == place
+
+
+def test_more_than_the_limit_is_given_back() -> None:
+    pool = Pool(limit=25_000)
+    arrays = [pool.take(10_000) for _ in range(4)]
+    arrays.clear()
+    assert pool.kept() == 20_000
+
+
+def test_no_array_is_ever_shared() -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = random.Random(seed)
+    pool = Pool(limit=1 << 18)
+    held: dict[int, np.ndarray[tuple[int, ...], np.dtype[np.uint64]]] = {}
+    for number in range(300):
+        array = pool.take(rng.randrange(1, 30_000))
+        array[:] = number
+        held[number] = array
+        for victim in rng.sample(sorted(held), min(len(held), rng.randrange(3))):
+            del held[victim]
+        array = array[:0]
+        assert all((kept == mark).all() for mark, kept in held.items())
