@@ -8,9 +8,22 @@ from collections.abc import Generator
 
 import pytest
 
+from miai.errors import AgentUnavailableError
+from miai.programs import find_program
+
 # A shell's background jobs ignore SIGINT, and hand that on to all that they start; these tests
 # send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked ``engine("gnugo")`` where that program is not installed."""
+    for marker in item.iter_markers("engine"):
+        for program in marker.args:
+            try:
+                find_program(program, advice={})
+            except AgentUnavailableError:
+                pytest.skip(f"{program} is not installed; on Debian: apt install {program}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,7 +12,6 @@ import psutil
 import pytest
 
 from miai import TimeControl, load_game, make_agent, programs
-from miai.errors import AgentUnavailableError
 from miai.match import play, play_game
 from miai.process import AgentProcess
 from miai.record import GameRecord, Termination
@@ -28,21 +27,7 @@ from miai_go.gtp.locate import find_engine
 from miai_go.gtp.status import GtpJudge
 from miai_go.state import GoState
 
-
-def installed() -> bool:
-    try:
-        find_engine("gnugo")
-    except AgentUnavailableError:
-        return False
-    return True
-
-
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.skipif(
-        not installed(), reason="GNU Go is not installed; on Debian: apt install gnugo"
-    ),
-]
+pytestmark = pytest.mark.engine("gnugo")
 
 TOKEN = "MIAI_TEST_TOKEN"
 SECONDS = 30.0

@@ -249,16 +249,13 @@ def test_the_referee_is_any_component_of_the_kind() -> None:
         go(dead_stones="referee", referee="playout")
 
 
-@pytest.mark.engine
+@pytest.mark.engine("gnugo")
 def test_gnu_go_is_a_referee() -> None:
-    try:
-        state = split_board(
-            dead_stones="referee",
-            referee="gtp",
-            referee_settings={"command": "gnugo --mode gtp --seed 1"},
-        )
-    except AgentUnavailableError as error:
-        pytest.skip(str(error))
+    state = split_board(
+        dead_stones="referee",
+        referee="gtp",
+        referee_settings={"command": "gnugo --mode gtp --seed 1"},
+    )
     play(state, "pass pass")
     assert vertices(state, state.score().dead) == DEAD
 

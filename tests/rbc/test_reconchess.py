@@ -32,7 +32,6 @@ from miai.record import GameRecord, Termination
 from miai.seat import InProcessSeat, Seat
 from miai.testing import check_agent
 from miai_rbc import reconchess_bots
-from miai_rbc.engines.locate import find_engine
 from miai_rbc.reconchess.own_board import OwnBoard
 from miai_rbc.reconchess.player import ReconchessAgent
 from miai_rbc.reconchess.reading import read_history
@@ -327,16 +326,7 @@ def test_without_stockfish_the_package_is_named(
         agent.new_game(0, player=0)
 
 
-def stockfish_is_there() -> bool:
-    try:
-        find_engine("stockfish")
-    except AgentUnavailableError:
-        return False
-    return True
-
-
-@pytest.mark.engine
-@pytest.mark.skipif(not stockfish_is_there(), reason="no Stockfish; Debian: apt install stockfish")
+@pytest.mark.engine("stockfish")
 def test_trout_plays_by_a_stockfish_off_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STOCKFISH_EXECUTABLE", raising=False)
     record = play_bot(process(TROUT), move_limit=10)

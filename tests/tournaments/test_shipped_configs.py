@@ -35,7 +35,7 @@ def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
     assert len(games_of(out)) == 18
 
 
-@pytest.mark.engine
+@pytest.mark.engine("gnugo")
 def test_gnu_go_plays_a_match(tmp_path: Path) -> None:
     out = tmp_path / "out"
     settings = (

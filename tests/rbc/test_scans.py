@@ -1,0 +1,93 @@
+"""Scans: exact outcomes of all windows, and the strategies that choose among them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from tests.rbc.games import follow, rbc
+
+from miai_rbc import scans
+from miai_rbc.board_set import BoardSet
+from miai_rbc.kernels.scan import WINDOWS
+from miai_rbc.rows import piece_at
+from miai_rbc.state import window
+
+
+def middle_games() -> list[tuple[BoardSet, int]]:
+    """Return beliefs of both players that have a few hundred to a few thousand boards."""
+    found = []
+    for seed in range(4):
+        for played in follow(rbc(), random.Random(seed), 16, limit=3000):
+            for player, belief in enumerate(played.beliefs):
+                if len(belief) > 200:
+                    found.append((belief.boards.copy(), player))
+    return found[:: max(1, len(found) // 6)]
+
+
+BELIEFS = middle_games()
+
+
+@pytest.mark.parametrize("number", range(len(BELIEFS)))
+def test_outcomes_are_those_that_one_would_count(number: int) -> None:
+    boards, player = BELIEFS[number]
+    weights = np.random.default_rng(number).random(len(boards))
+    plain, weighted = (scans.outcomes(boards, player, w) for w in (scans.NO_WEIGHTS, weights))
+    assert plain.total == len(boards)
+    for index, centre in enumerate(scans.CENTRES):
+        counts: Counter[tuple[str | None, ...]] = Counter()
+        sums: defaultdict[tuple[str | None, ...], float] = defaultdict(float)
+        for row, weight in zip(boards.rows, weights, strict=True):
+            seen = tuple(piece_at(row, square) for square in window(centre))
+            counts[seen] += 1
+            sums[seen] += weight
+        assert sorted(plain.sums[index]) == sorted(map(float, counts.values()))
+        assert np.allclose(sorted(weighted.sums[index]), sorted(sums.values()))
+
+
+@pytest.mark.parametrize("name", scans.SCANS)
+def test_a_strategy_values_all_windows_and_the_best_is_an_inner_square(name: str) -> None:
+    for boards, player in BELIEFS:
+        weights = np.ones(len(boards)) if name == "weighted" else scans.NO_WEIGHTS
+        values = scans.SCANS[name](boards, player, weights)
+        assert values.shape == (WINDOWS,)
+        assert np.isfinite(values).all()
+        best = scans.best_window(values)
+        assert 0 < best % 8 < 7
+        assert 0 < best // 8 < 7
+
+
+def test_strategies_keep_their_promises() -> None:
+    """Expected size and entropy from their definitions; equal weights are no weights."""
+    for boards, player in BELIEFS:
+        found = scans.outcomes(boards, player)
+        sizes = scans.expected_size(boards, player)
+        entropies = scans.entropy(boards, player)
+        for index, sums in enumerate(found.sums):
+            share = sums / len(boards)
+            assert sizes[index] == pytest.approx(-(share * sums).sum())
+            assert entropies[index] == pytest.approx(-(share * np.log2(share)).sum())
+        equal = scans.weighted(boards, player, np.full(len(boards), 0.25))
+        assert np.allclose(equal, entropies)
+        assert np.allclose(scans.max_size(boards, player), [-s.max() for s in found.sums])
+
+
+def test_the_partition_looks_at_the_square_whose_commonest_content_is_rarest() -> None:
+    for boards, player in BELIEFS:
+        values = scans.partition(boards, player)
+        for index, centre in enumerate(scans.CENTRES):
+            contents = Counter(piece_at(row, centre) for row in boards.rows)
+            assert values[index] == -max(contents.values())
+
+
+def test_many_outcomes_make_tables_grow() -> None:
+    boards = BELIEFS[0][0]
+    for _ in range(2):
+        boards.rows[:, 7] ^= np.uint64(1)
+        boards, _ = boards.after_opponent(None, limit=60_000)
+    found = scans.outcomes(boards, BELIEFS[0][1])
+    assert max(map(len, found.sums)) > 1000
+    for sums in found.sums:
+        assert sums.sum() == len(boards)
