@@ -14,7 +14,7 @@ from miai.errors import InvalidStateError
 from miai_rbc.expansion import expand_rows
 from miai_rbc.kernels import filters
 from miai_rbc.kernels.bits import Int, Words
-from miai_rbc.kernels.board import KINGS, NO_SQUARE, STATE, WHITE, WORDS
+from miai_rbc.kernels.board import EP_SHIFT, KINGS, NO_SQUARE, STATE, WHITE, WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import count_pieces
 from miai_rbc.kernels.table import add_boards
@@ -22,7 +22,6 @@ from miai_rbc.rows import board_of_row, row_of_board, row_of_fen
 
 BYTES_PER_BOARD = 8 * WORDS
 _NO_WEIGHTS = np.zeros(0)
-_EP_SHIFT = np.uint64(8)
 _MAX_BOARDS = 1 << 31  # their numbers are 32 bits wide
 
 
@@ -122,7 +121,7 @@ class BoardSet:
         square = NO_SQUARE if captured is None else captured
         # Boards that differ in the piece captured, or in a pawn that might have been taken in
         # passing, become the same.
-        merges = square != NO_SQUARE or bool((self.rows[:, STATE] >> _EP_SHIFT).any())
+        merges = square != NO_SQUARE or bool((self.rows[:, STATE] >> EP_SHIFT).any())
         result = self._cut(filters.keep_moved(self.rows, requested, taken, square))
         return result.union() if merges else result
 

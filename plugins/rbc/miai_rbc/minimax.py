@@ -88,17 +88,17 @@ def choose_move(
     if not requests:
         return Choice(NOTHING, None, 0, 0, "only")
     known = np.array(requests, np.int32)
-    looked, looked_weights = _drawn(boards, weights, _LOOKED_AT, rng)
+    looked, looked_weights = draw_boards(boards, weights, _LOOKED_AT, rng)
     captures = np.empty(len(known))
     count_king_captures(looked.rows, known, looked_weights, captures)
     best = int(np.argmax(captures))
     if captures[best] > bold * looked_weights.sum():
         return Choice(int(known[best]), float(WIN), len(looked), len(known), "king")
-    sample, sample_weights = _drawn(looked, looked_weights, samples, rng)
+    sample, sample_weights = draw_boards(looked, looked_weights, samples, rng)
     begun = time.monotonic()
     first = None if deadline is None else begun + _FIRST_SHARE * (deadline - begun)
     named = scorer.best_moves(sample.rows, top, deadline=first)
-    candidates = _candidates(named, sample_weights, widest)
+    candidates = rank_candidates(named, sample_weights, widest)
     if not candidates:
         candidates = [NOTHING]
     scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
@@ -111,7 +111,7 @@ def choose_move(
     return Choice(candidates[at], value, len(scores), len(candidates), "minimax")
 
 
-def _candidates(
+def rank_candidates(
     named: Sequence[Sequence[int]], weights: NDArray[np.float64], widest: int
 ) -> list[int]:
     """Return the moves named for most boards, those with the greatest weight first."""
@@ -135,7 +135,7 @@ def _out_of_check(rows: NDArray[np.uint64], scores: Scores) -> NDArray[np.bool_]
     return ends if ends.any() else np.ones(scores.shape[1], np.bool_)
 
 
-def _drawn(
+def draw_boards(
     boards: BoardSet,
     weights: NDArray[np.float64] | None,
     count: int,

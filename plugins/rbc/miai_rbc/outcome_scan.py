@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from miai_rbc.board_set import BoardSet
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import WHITE
-from miai_rbc.minimax import Mixture, _candidates, _drawn
+from miai_rbc.minimax import Mixture, draw_boards, rank_candidates
 from miai_rbc.scans import CENTRES
 from miai_rbc.scoring import Scorer, Scores, mixed
 
@@ -41,12 +41,12 @@ def outcome_values(
 
     Args: as `miai_rbc.minimax.choose_move`; the boards are those before the sense.
     """
-    sample, shares = _drawn(boards, weights, samples, rng)
+    sample, shares = draw_boards(boards, weights, samples, rng)
     now = time.monotonic()
     first = None if deadline is None else now + 0.35 * (deadline - now)
     named = scorer.best_moves(sample.rows, top, deadline=first)
     legal = set(requests)
-    candidates = [move for move in _candidates(named, shares, widest) if move in legal]
+    candidates = [move for move in rank_candidates(named, shares, widest) if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))
     scores = scorer.matrix(sample.rows, candidates, deadline=deadline)

@@ -29,7 +29,7 @@ WORDS = 8
 NOTHING = 0
 NO_SQUARE = -1
 
-_RIGHTS_SHIFT, _EP_SHIFT = np.uint64(1), np.uint64(8)
+RIGHTS_SHIFT, EP_SHIFT = np.uint64(1), np.uint64(8)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 _15, _127 = np.uint64(15), np.uint64(127)
 
@@ -51,7 +51,7 @@ def _keys() -> tuple[Words, Words, Words]:
     return pieces, rest[:16], rest[16:]
 
 
-_KEPT = _kept_rights()
+KEPT_RIGHTS = _kept_rights()
 PIECE_KEYS, RIGHTS_KEYS, EP_KEYS = _keys()
 
 
@@ -64,13 +64,13 @@ def turn_of(b: Words) -> Int:
 @inlined
 def rights_of(b: Words) -> Int:
     """Return castling rights as four bits."""
-    return np.int64((b[STATE] >> _RIGHTS_SHIFT) & _15)
+    return np.int64((b[STATE] >> RIGHTS_SHIFT) & _15)
 
 
 @inlined
 def ep_of(b: Words) -> Int:
     """Return the en passant square, or -1."""
-    return np.int64((b[STATE] >> _EP_SHIFT) & _127) - 1
+    return np.int64((b[STATE] >> EP_SHIFT) & _127) - 1
 
 
 @inlined
@@ -119,7 +119,7 @@ def play(b: Words, move: Int, out: Words) -> None:
     if move == NOTHING:
         for word in range(7):
             out[word] = b[word]
-        out[STATE] = U64(turn ^ 1) | U64(rights_of(b)) << _RIGHTS_SHIFT
+        out[STATE] = U64(turn ^ 1) | U64(rights_of(b)) << RIGHTS_SHIFT
         return
     start, end, becomes = move & 63, (move >> 6) & 63, move >> 12
     from_bit, to_bit = bit(start), bit(end)
@@ -144,8 +144,8 @@ def play(b: Words, move: Int, out: Words) -> None:
         arrived |= rook_to
     if turn == 0:
         out[WHITE] |= arrived
-    rights = U64(rights_of(b)) & _KEPT[start] & _KEPT[end]
-    out[STATE] = U64(turn ^ 1) | rights << _RIGHTS_SHIFT | U64(ep) << _EP_SHIFT
+    rights = U64(rights_of(b)) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end]
+    out[STATE] = U64(turn ^ 1) | rights << RIGHTS_SHIFT | U64(ep) << EP_SHIFT
 
 
 @inlined
@@ -171,6 +171,6 @@ def hash_after(key: np.uint64, b: Words, move: Int) -> np.uint64:
         rook_from = end + 1 if end > start else end - 2
         key ^= PIECE_KEYS[turn, ROOKS, rook_from] ^ PIECE_KEYS[turn, ROOKS, (start + end) // 2]
     if rights:
-        kept = np.int64(U64(rights) & _KEPT[start] & _KEPT[end])
+        kept = np.int64(U64(rights) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end])
         key ^= RIGHTS_KEYS[rights] ^ RIGHTS_KEYS[kept]
     return key

@@ -72,6 +72,41 @@ def _add_pawns(moves: Moves, n: Int, ends: np.uint64, step: Int) -> Int:
 
 
 @inlined
+def _piece_moves(
+    b: Words, own: np.uint64, blockers: np.uint64, ends: np.uint64, moves: Moves
+) -> Int:
+    """List the moves of all but pawns, castling left out; return their number.
+
+    Args:
+      own: the pieces that move.
+      blockers: what stops a slider; it may go on to the first.
+      ends: the squares that may be gone to.
+    """
+    n: Int = 0
+    left = own & b[KNIGHTS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, KNIGHT[square] & ends)
+    left = own & (b[BISHOPS] | b[QUEENS])
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, bishop_attacks(square, blockers) & ends)
+    left = own & (b[ROOKS] | b[QUEENS])
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, rook_attacks(square, blockers) & ends)
+    left = own & b[KINGS]
+    while left:
+        square = lowest(left)
+        left &= left - _ONE
+        n = _add(moves, n, square, KING[square] & ends)
+    return n
+
+
+@inlined
 def taken_moves(b: Words, wanted: np.uint64, quiet: bool, moves: Moves) -> Int:
     """List the moves that the side to move can take, `NOTHING` left out; return their number.
 
@@ -86,27 +121,7 @@ def taken_moves(b: Words, wanted: np.uint64, quiet: bool, moves: Moves) -> Int:
     ends = enemy
     if quiet:
         ends |= ~occ
-    n: Int = 0
-    left = own & b[KNIGHTS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, KNIGHT[square] & ends)
-    left = own & (b[BISHOPS] | b[QUEENS])
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, bishop_attacks(square, occ) & ends)
-    left = own & (b[ROOKS] | b[QUEENS])
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, rook_attacks(square, occ) & ends)
-    left = own & b[KINGS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, KING[square] & ends)
+    n = _piece_moves(b, own, occ, ends, moves)
     n = _pawn_moves(b, turn, own & b[PAWNS], occ, enemy, wanted, quiet, moves, n)
     if quiet:
         n = _castles(b, turn, occ, moves, n)
@@ -181,27 +196,7 @@ def requested_moves(b: Words, moves: Moves) -> Int:
     occ = occupied(b)
     own = occ & ~b[WHITE] if turn else b[WHITE]
     ends = ~own
-    n: Int = 0
-    left = own & b[KNIGHTS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, KNIGHT[square] & ends)
-    left = own & (b[BISHOPS] | b[QUEENS])
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, bishop_attacks(square, own) & ends)
-    left = own & (b[ROOKS] | b[QUEENS])
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, rook_attacks(square, own) & ends)
-    left = own & b[KINGS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
-        n = _add(moves, n, square, KING[square] & ends)
+    n = _piece_moves(b, own, own, ends, moves)
     left = own & b[PAWNS]
     while left:
         square = lowest(left)

@@ -24,17 +24,17 @@ from miai_rbc.kernels.bits import (
     rook_attacks,
 )
 from miai_rbc.kernels.board import (
-    _EP_SHIFT,
-    _KEPT,
-    _RIGHTS_SHIFT,
     BISHOPS,
     EP_KEYS,
+    EP_SHIFT,
+    KEPT_RIGHTS,
     KINGS,
     KNIGHTS,
     PAWNS,
     PIECE_KEYS,
     QUEENS,
     RIGHTS_KEYS,
+    RIGHTS_SHIFT,
     ROOKS,
     STATE,
     WHITE,
@@ -95,7 +95,7 @@ def plant(tree: Words, board: Words, salt: np.uint64) -> None:
 def advance(tree: Words, ply: Int, move: Int) -> None:
     """Write the row after a described move to the next ply, as `board.play` would."""
     # each mention of a constant array is compiled anew, so once
-    keys, values, kept_by = PIECE_KEYS, SQUARE_VALUES, _KEPT
+    keys, values, kept_by = PIECE_KEYS, SQUARE_VALUES, KEPT_RIGHTS
     ep_keys, rights_keys = EP_KEYS, RIGHTS_KEYS
     b, out = tree[ply], tree[ply + 1]
     turn, rights, ep = turn_of(b), rights_of(b), ep_of(b)
@@ -133,7 +133,7 @@ def advance(tree: Words, ply: Int, move: Int) -> None:
     if turn == 0:
         out[WHITE] ^= moved
     kept = U64(rights) & kept_by[start] & kept_by[end]
-    out[STATE] = U64(turn ^ 1) | kept << _RIGHTS_SHIFT | U64(new_ep) << _EP_SHIFT
+    out[STATE] = U64(turn ^ 1) | kept << RIGHTS_SHIFT | U64(new_ep) << EP_SHIFT
     out[KEY] = key ^ ep_keys[new_ep] ^ rights_keys[np.int64(kept)]
     out[SQUARES] = U64(squares)
 
