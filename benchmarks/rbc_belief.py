@@ -31,11 +31,11 @@ import miai
 from miai_rbc import scans
 from miai_rbc.belief import RbcBelief
 from miai_rbc.board_set import BoardSet
-from miai_rbc.expansion import expand_rows
+from miai_rbc.expansion import count_rows, expand_rows
 from miai_rbc.game import RbcGame
 from miai_rbc.kernels.board import NO_SQUARE
-from miai_rbc.kernels.expand import count_successors
 from miai_rbc.kernels.filters import keep_moved, keep_sensed
+from miai_rbc.memory import POOL
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 EXPANSION_TARGET = {1_000_000: 10e6, 10_000_000: 5e6}
@@ -117,12 +117,13 @@ def measure_size(size: int, repeats: int, seed: int) -> dict[str, Any]:
     """Return the figures for beliefs that are `size` boards after the opponent's turn."""
     rng = np.random.default_rng(seed)
     before = of_size(middle_game(seed, 6), size, rng)
-    generated = int(count_successors(before.rows, NO_SQUARE))
+    generated = count_rows(before.rows, NO_SQUARE)
     out = 0
 
     def expand(threads: int) -> int:
         nonlocal out
-        out = len(expand_rows(before.rows, NO_SQUARE, threads=threads)[0])
+        total = count_rows(before.rows, NO_SQUARE, threads=threads)
+        out = len(expand_rows(before.rows, NO_SQUARE, total, threads=threads)[0])
         return generated
 
     sample = list(before.sample(PEER_BOARDS, rng).boards())
@@ -176,6 +177,7 @@ def peak_bytes(work: Callable[[], object]) -> int | None:
     reset, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
     if not reset.exists():
         return None
+    POOL.clear()
     before = _kilobytes(status, "VmRSS")
     reset.write_text("5")
     work()

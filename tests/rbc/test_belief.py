@@ -15,7 +15,7 @@ from miai.errors import InvalidStateError
 from miai_rbc.belief import RbcBelief
 from miai_rbc.board_set import BoardSet
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.table import rebuild
+from miai_rbc.kernels.table import add_boards
 from miai_rbc.observations import BadObservationError, OpponentMoved
 from miai_rbc.rows import row_of_board
 from miai_rbc.stash import Stash
@@ -213,23 +213,34 @@ def test_occupancy_counts_pieces() -> None:
 
 
 def test_hashes_are_kept_up_while_boards_change() -> None:
-    """The hash after a move, updated, is the hash of the board after it."""
+    """A successor is listed with the hash of the board that it is written as."""
     from miai_rbc.kernels.expand import list_successors
-    from miai_rbc.kernels.filters import play_requested
+    from miai_rbc.kernels.parts import BLOCK, add_listed
 
     for fen in STARTS:
         row = row_of_board(chess.Board(fen))[None]
-        keys, counts = np.zeros((1, 2000), np.uint64), np.zeros(1, np.int64)
-        sources = np.zeros((1, 2000, 2), np.int32)
-        list_successors(row, 0, -1, keys, sources, counts)
-        for j in range(int(counts[0])):
-            after = row.copy()
-            play_requested(after, int(sources[0, j, 1]), np.zeros((1, 2), np.int32))
+        heads, counts = np.zeros((1, 1, 2000), np.uint64), np.zeros((1, 1), np.int64)
+        changes = np.zeros((1, 1, 2000), np.int32)
+        list_successors(row, 0, 1, -1, 2000, heads[0], changes[0], counts[0])
+        for j in range(int(counts[0, 0])):
+            after = np.zeros((2 * BLOCK, 8), np.uint64)
+            add_listed(
+                row,
+                heads[..., j : j + 1],
+                changes[..., j : j + 1],
+                np.ones((1, 1), np.int64),
+                0,
+                1,
+                after,
+                tables=np.zeros((1, 4), np.uint64),
+                sizes=np.zeros(1, np.int64),
+                ends=np.array([-1]),
+                free=np.zeros(1, np.int64),
+            )
             table = np.zeros(1024, np.uint64)
-            rebuild(after, table)
+            assert add_boards(after[:1], np.zeros((1, 8), np.uint64), 0, table) == 1
             (slot,) = np.flatnonzero(table)
-            key = int(keys[0, j])
-            assert (int(slot), int(table[slot]) >> 32) == (key & 1023, key >> 32), after
+            assert int(table[slot]) >> 32 == int(heads[0, 0, j]) >> 32, after[0]
 
 
 def passed(boards: BoardSet) -> BoardSet:

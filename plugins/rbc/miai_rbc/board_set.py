@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import InvalidStateError
-from miai_rbc.expansion import expand_rows
+from miai_rbc.expansion import count_rows, expand_rows, rows_of
 from miai_rbc.kernels import filters
 from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import EP_SHIFT, KINGS, NO_SQUARE, STATE, WHITE, WORDS
@@ -93,14 +93,12 @@ class BoardSet:
         if limit is not None and limit < MAX_MOVES:
             raise ValueError(f"the limit is at least {MAX_MOVES} boards, got {limit}")
         told = NO_SQUARE if captured is None else captured
-        found, done = expand_rows(self.rows, told, limit=limit, threads=threads)
-        left = self.rows[done:]
-        if len(left):
+        rows, total = self.rows, count_rows(self.rows, told, threads=threads)
+        if limit is not None and total > limit:
             draw = np.random.default_rng(0) if rng is None else rng
-            order = draw.permutation(len(self.rows))
-            found, done = expand_rows(self.rows[order], told, limit=limit, threads=threads)
-            left = self.rows[order[done:]]
-        return type(self)(found), type(self)(left)
+            rows = rows[draw.permutation(len(rows))]
+        found, left = expand_rows(rows, told, total, limit=limit, threads=threads)
+        return type(self)(found), type(self)(rows_of(rows, left))
 
     def sensed(self, window: int, pieces: Words) -> Self:
         """Return the boards that look as was sensed. This set is used up.

@@ -1,194 +1,191 @@
 """Expanding a set of boards by the opponent's turn, with one thread or several.
 
-Each thread owns a part of the hashes and keeps the boards of that part in a table of its own. In
-turns, all threads list successors of some boards, then each adds those of its part.
+In turns, all threads list the successors of some of their boards, sorted by hash into parts, then
+each adds those of the parts that are its own. No two threads write the same thing, and which
+boards come out does not depend on their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import WORDS
-from miai_rbc.kernels.expand import add_successors, count_successors, list_successors
+from miai_rbc.kernels.expand import count_successors, list_successors
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.table import rebuild
+from miai_rbc.kernels.parts import BLOCK, add_listed, close_gaps, move_tables
 from miai_rbc.memory import POOL
 
-_LIST = 1 << 15  # successors that a list holds, in each thread and part
-_MANY = 4_000_000  # successors; of fewer, room is made for all at once
-_REPEATED = 4  # of many, how many are usually one board
+_T = TypeVar("_T")
+
+_LISTED = 1 << 18  # successors that a thread lists at a time
+_PART = 1 << 14  # successors for each of which there is a part
+_MOST_PARTS = 64
 _WORTH_THREADS = 100_000  # successors; with fewer, threads cost more than they gain
 _FULL = 0.7  # of a table
-_FEW = 1024
+_SPARE = 1.1  # blocks of several threads that are taken unevenly
+_FEW = 1 << 20  # successors; for fewer, tables have room at once
+_REPEATED = 4  # of many, how many are usually one board
+
+
+def count_rows(rows: Words, told: int, *, threads: int = 1) -> int:
+    """Return the number of successors of boards, repetitions included; arguments as below."""
+    if len(rows) < _WORTH_THREADS // MAX_MOVES:
+        return int(count_successors(rows, told))
+    parts = np.array_split(rows, threads)
+    return sum(_each(lambda thread: int(count_successors(parts[thread], told)), threads))
 
 
 def expand_rows(
-    rows: Words, told: int, *, limit: int | None = None, threads: int = 1
-) -> tuple[Words, int]:
-    """Return the distinct successors of boards and the number of boards that were expanded.
+    rows: Words, told: int, total: int, *, limit: int | None = None, threads: int = 1
+) -> tuple[Words, list[slice]]:
+    """Return the distinct successors of boards, and which boards there was no room for.
 
     Args:
-      rows: (n, 8) distinct boards with the opponent to move, in the order of their expansion.
+      rows: (n, 8) distinct boards with the opponent to move.
       told: the square on which the opponent captured, -1 for none.
-      limit: most successors; boards whose successors would exceed it are left, whole; None for
-        no limit.
+      total: their successors, repetitions included.
+      limit: most successors; None for no limit. Each thread expands boards of its own in their
+        order until the successors of the next might be too many.
     """
-    total = int(count_successors(rows, told))
-    expected = total if total < _MANY else max(_MANY, total // _REPEATED)
-    if limit is not None:
-        expected = min(expected, limit)
-    workers = threads if total > _WORTH_THREADS else 1
-    expansion = _Expansion(rows, told, expected, workers)
-    with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
-        done = expansion.run(limit, pool)
-    return expansion.result(), done
-
-
-class _Part:
-    """The boards that one thread keeps."""
-
-    def __init__(self, expected: int) -> None:
-        self.count = 0
-        self.rows = _rows(max(expected, _FEW))
-        self.table = _table(expected)
-
-    def make_room(self, more: int, done: float) -> None:
-        """Make room for so many boards more.
-
-        Args:
-          done: share of the boards expanded so far; repetitions grow with it, so that in
-            proportion to it there will be no more boards than now.
-        """
-        need = self.count + more
-        if need <= min(len(self.rows), _FULL * len(self.table)):
-            return
-        expected = min(2 * need, max(need, int(need / done) + _FEW))
-        if need > len(self.rows):
-            larger = _rows(expected)
-            larger[: self.count] = self.rows[: self.count]
-            self.rows = larger
-        if need > _FULL * len(self.table):
-            self.table = _table(expected)
-            rebuild(self.rows[: self.count], self.table)
+    expansion = _Expansion(rows, told, total, limit, threads if total > _WORTH_THREADS else 1)
+    expansion.run()
+    return expansion.result(), expansion.left()
 
 
 class _Expansion:
-    def __init__(self, rows: Words, told: int, expected: int, threads: int) -> None:
-        self._rows, self._told, self._threads = rows, told, threads
-        self._parts = [_Part(expected // threads) for _ in range(threads)]
-        shape = (threads, threads, min(_LIST, MAX_MOVES * (len(rows) + 1)) + MAX_MOVES)
-        words = threads * threads * shape[2]
-        self._keys = POOL.take(words)[:words].reshape(shape)
-        self._sources = POOL.take(words)[:words].view(np.int32).reshape(*shape, 2)
-        self._counts = np.zeros((threads, threads), np.int64)
-        self._done = 0.0
+    def __init__(self, rows: Words, told: int, total: int, limit: int | None, threads: int) -> None:
+        self._rows, self._told, self._limit, self._threads = rows, told, limit, threads
+        parts = 1 << max(0, min(_MOST_PARTS, total // _PART).bit_length() - 1)
+        self._parts = max(parts, 1 << (threads - 1).bit_length())
+        # The lists, of every thread and part.
+        most = min(_LISTED, total)
+        room = most // self._parts + 4 * int((most / self._parts) ** 0.5) + 2 * MAX_MOVES
+        shape = (threads, self._parts, room)
+        words = threads * self._parts * room
+        self._heads = POOL.take(words).reshape(shape)
+        self._changes = POOL.take((words + 1) // 2).view(np.int32)[:words].reshape(shape)
+        self._counts = np.zeros((threads, self._parts), np.int64)
+        # What is found. Rows that are not reached are never touched and cost nothing.
+        found = total if limit is None else min(total, limit)
+        self._lease = POOL.lease(WORDS * int(_SPARE * found + self._ahead(most)))
+        self._out = self._lease.array().reshape(-1, WORDS)
+        likely = found if found < _FEW else max(_FEW, found // _REPEATED)
+        self._tables = _tables(self._parts, likely / self._parts)
+        self._sizes = np.zeros(self._parts, np.int64)
+        self._ends = np.full(self._parts, -1, np.int64)
+        self._free = BLOCK * np.arange(threads)  # the next block of each thread
+        bounds = np.linspace(0, len(rows), threads + 1).astype(int).tolist()
+        self._at, self._until = bounds[:-1], bounds[1:]
 
-    def run(self, limit: int | None, pool: ThreadPoolExecutor | None) -> int:
-        """Expand; return the number of boards done."""
-        bounds = np.linspace(0, len(self._rows), self._threads + 1).astype(int)
-        if limit is not None:
-            return self._run_to_limit(limit, pool)
-        begins, ends = bounds[:-1].tolist(), bounds[1:].tolist()
-        at = begins.copy()
+    # -- turns ----------------------------------------------------------------------------------
 
-        def list_some(thread: int) -> None:
-            at[thread] = self._list(thread, at[thread], ends[thread])
+    def run(self) -> None:
+        """Expand all boards, or as many as the limit allows."""
+        while self._at != self._until:
+            _each(self._list, self._threads)
+            if not self._counts.any() and self._limit is not None:
+                break
+            self._make_room()
+            _each(self._add, self._threads)
 
-        while any(begin < end for begin, end in zip(at, ends, strict=True)):
-            _each(pool, list_some, self._threads)
-            self._done = (sum(at) - sum(begins)) / len(self._rows)
-            _each(pool, self._add, self._threads)
-        return len(self._rows)
-
-    def _run_to_limit(self, limit: int, pool: ThreadPoolExecutor | None) -> int:
-        """As `run`, in the order of the boards: one thread lists, all add."""
-        at, end = 0, len(self._rows)
-        self._counts[:] = 0
-        while at < end:
-            after = self._list(0, at, end)
-            if self._count() + int(self._counts[0].sum()) > limit:
-                return self._run_singly(at, limit)
-            self._done = after / end
-            _each(pool, self._add, self._threads)
-            at = after
-        return at
-
-    def _run_singly(self, at: int, limit: int) -> int:
-        """Expand board by board up to the limit."""
-        for board in range(at, len(self._rows)):
-            before = [part.count for part in self._parts]
-            self._list(0, board, board + 1)
-            self._done = (board + 1) / len(self._rows)
-            _each(None, self._add, self._threads)
-            if self._count() > limit:
-                for part, count in zip(self._parts, before, strict=True):
-                    part.count = count  # its table is not used again
-                return board
-        return len(self._rows)
-
-    def _list(self, thread: int, first: int, end: int) -> int:
-        after = list_successors(
-            self._rows[:end],
-            first,
-            self._told,
-            self._keys[thread],
-            self._sources[thread],
-            self._counts[thread],
-        )
-        return int(after)
-
-    def _add(self, number: int) -> None:
-        part = self._parts[number]
-        part.make_room(int(self._counts[:, number].sum()), self._done)
-        for thread in range(self._threads):
-            listed = self._counts[thread, number]
-            count = add_successors(
+    def _list(self, thread: int) -> None:
+        most = _LISTED
+        if self._limit is not None:
+            most = min(most, (self._limit - self._count()) // self._threads)
+        self._at[thread] = int(
+            list_successors(
                 self._rows,
-                self._keys[thread, number, :listed],
-                self._sources[thread, number, :listed],
-                part.rows,
-                part.count,
-                part.table,
+                self._at[thread],
+                self._until[thread],
+                self._told,
+                most,
+                self._heads[thread],
+                self._changes[thread],
+                self._counts[thread],
             )
-            part.count = int(count)
+        )
+
+    def _make_room(self) -> None:
+        listed = self._counts.sum(axis=0)
+        need = int((self._sizes + listed).max())
+        if need > _FULL * self._tables.shape[1]:
+            larger = _tables(self._parts, need)
+            move_tables(self._tables, larger)
+            self._tables = larger
+        rows = int(self._free.max()) + self._ahead(int(listed.sum()))
+        if rows > len(self._out):
+            lease = POOL.lease(WORDS * 2 * rows)
+            larger = lease.array().reshape(-1, WORDS)
+            larger[: len(self._out)] = self._out
+            self._lease, self._out = lease, larger
+
+    def _ahead(self, listed: int) -> int:
+        """Return the rows that adding so many successors may take, whosever they are."""
+        return self._threads * (listed + 2 * BLOCK * (self._parts + 1))
+
+    def _add(self, thread: int) -> None:
+        add_listed(
+            self._rows,
+            self._heads,
+            self._changes,
+            self._counts,
+            thread,
+            self._threads,
+            self._out,
+            self._tables,
+            self._sizes,
+            self._ends,
+            self._free[thread : thread + 1],
+        )
 
     def _count(self) -> int:
-        return sum(part.count for part in self._parts)
+        return int(self._sizes.sum())
+
+    # -- the end --------------------------------------------------------------------------------
 
     def result(self) -> Words:
         """Return the boards found, in rows of their own."""
-        first, *others = self._parts
-        total = self._count()
-        rows, begin = first.rows, first.count
-        if total > len(rows):
-            rows = _rows(total)
-            rows[:begin] = first.rows[:begin]
-        for part in others:
-            rows[begin : begin + part.count] = part.rows[: part.count]
-            begin += part.count
-        return rows[:total]
+        top = int(self._free.max())
+        free = (range(begin, top, BLOCK * self._threads) for begin in self._free.tolist())
+        gaps = [(begin, begin + BLOCK) for blocks in free for begin in blocks]
+        gaps += [(e, (e // BLOCK + 1) * BLOCK) for e in self._ends.tolist() if e >= 0]
+        self._lease.used = WORDS * top
+        return self._out[
+            : int(close_gaps(self._out, np.array(sorted(gaps), np.int64).reshape(-1, 2), top))
+        ]
+
+    def left(self) -> list[slice]:
+        """Return the boards that were not expanded."""
+        ranges = zip(self._at, self._until, strict=True)
+        return [slice(at, until) for at, until in ranges if at < until]
 
 
-def _each(pool: ThreadPoolExecutor | None, call: Callable[[int], None], count: int) -> None:
-    """Call once for each thread, in the threads of the pool if there is one."""
-    for _ in map(call, range(count)) if pool is None else pool.map(call, range(count)):
-        pass
+def _each(call: Callable[[int], _T], threads: int) -> list[_T]:
+    """Call once for each thread, for the first in the caller's own: one less is to be woken up."""
+    others = [_pool(threads - 1).submit(call, thread) for thread in range(1, threads)]
+    return [call(0), *(other.result() for other in others)]
 
 
-def _rows(count: int) -> Words:
-    """Return room for at least so many boards."""
-    words = POOL.take(WORDS * count)
-    return words[: len(words) // WORDS * WORDS].reshape(-1, WORDS)
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "miai-rbc-expansion")
 
 
-def _table(boards: int) -> Words:
-    """Return an empty table with room for so many boards."""
+def _tables(parts: int, boards: float) -> NDArray[np.uint64]:
+    """Return empty tables with room for so many boards in each part."""
     size = 1 << max(10, int(boards / _FULL).bit_length())
-    table = POOL.take(size)[:size]
-    table[:] = 0
-    return table
+    tables = POOL.take(parts * size).reshape(parts, size)
+    tables[:] = 0
+    return tables
+
+
+def rows_of(rows: Words, ranges: Sequence[slice]) -> Words:
+    """Return the rows of some ranges, copied together."""
+    return np.concatenate([rows[:0], *(rows[part] for part in ranges)])

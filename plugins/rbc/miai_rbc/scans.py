@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.board_set import BoardSet
-from miai_rbc.kernels.scan import WINDOWS, count_outcomes, count_pieces, move_entries
+from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.scan import (
+    WINDOWS,
+    count_outcomes,
+    count_pieces,
+    measure_outcomes,
+    move_entries,
+)
+from miai_rbc.memory import POOL
 
 Values = NDArray[np.float64]
 
@@ -21,7 +29,8 @@ CENTRES = tuple(8 * (1 + window // 6) + 1 + window % 6 for window in range(WINDO
 """The square at the centre of each window."""
 
 NO_WEIGHTS = np.zeros(0)
-_SMALLEST_TABLE = 1 << 12
+_NO_WEIGHT = 1e-300  # in place of the weight of no boards, to divide by
+_FIRST_TABLE = 1 << 12  # of many boards; it grows with the outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +38,35 @@ class Outcomes:
     """How a belief would split under each of the 36 windows.
 
     Attributes:
-      sums: for each window the weights of its distinct outcomes, float64, in no order.
-      total: their sum.
+      tables: float64 (36, m): the weights of the distinct outcomes of each window among zeros.
+      total: the weight of all boards.
     """
 
-    sums: tuple[Values, ...]
+    tables: Values
     total: float
+
+    @property
+    def sums(self) -> tuple[Values, ...]:
+        """For each window the weights of its outcomes, in no order."""
+        return tuple(table[table > 0] for table in self.tables)
+
+    def expected(self) -> Values:
+        """Return the weight expected to be left by each window: float64 (36,)."""
+        return np.asarray(self._measures()[:, 0] / max(self.total, _NO_WEIGHT))
+
+    def entropy(self) -> Values:
+        """Return the bits that the outcome of each window is expected to tell: float64 (36,)."""
+        total = max(self.total, _NO_WEIGHT)
+        return np.asarray(np.log2(total) - self._measures()[:, 1] / total)
+
+    def largest(self) -> Values:
+        """Return the weight of the likeliest outcome of each window: float64 (36,)."""
+        return self._measures()[:, 2]
+
+    def _measures(self) -> Values:
+        measures = np.empty((WINDOWS, 3))
+        measure_outcomes(self.tables, measures)
+        return measures
 
 
 def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Outcomes:
@@ -44,8 +76,7 @@ def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Out
       player: whose belief it is; its own pieces are the same on all boards.
       weights: (n,) of the boards; without them each counts one.
     """
-    size = _SMALLEST_TABLE
-    keys, sums = np.zeros((WINDOWS, size), np.uint64), np.zeros((WINDOWS, size))
+    keys, sums = _tables(min(_FIRST_TABLE, 2 << len(boards).bit_length()))
     used = np.zeros(WINDOWS, np.int64)
     at = 0
     while True:
@@ -53,8 +84,7 @@ def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Out
         if at == len(boards):
             break
         keys, sums = _enlarged(keys, sums)
-    total = float(weights.sum()) if len(weights) else float(len(boards))
-    return Outcomes(tuple(s[k != 0] for s, k in zip(sums, keys, strict=True)), total)
+    return Outcomes(sums, float(weights.sum()) if len(weights) else float(len(boards)))
 
 
 def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
@@ -70,23 +100,22 @@ def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Va
 
 def expected_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
     """Value windows by the number of boards expected to be left, the fewer the better."""
-    found = outcomes(boards, player)
-    return np.array([-np.square(sums).sum() for sums in found.sums]) / max(found.total, 1.0)
+    return -outcomes(boards, player).expected()
 
 
 def entropy(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
     """Value windows by the bits of information that their outcome is expected to give."""
-    return _entropies(outcomes(boards, player))
+    return outcomes(boards, player).entropy()
 
 
 def max_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
     """Value windows by the most boards that may be left, the fewer the better."""
-    return np.array([-sums.max(initial=0.0) for sums in outcomes(boards, player).sums])
+    return -outcomes(boards, player).largest()
 
 
 def weighted(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
     """As `entropy`, each board as probable as its weight says."""
-    return _entropies(outcomes(boards, player, weights))
+    return outcomes(boards, player, weights).entropy()
 
 
 Scan = Callable[[BoardSet, int, Values], Values]
@@ -106,18 +135,16 @@ def best_window(values: Values) -> int:
     return CENTRES[int(np.argmax(values))]
 
 
-def _entropies(found: Outcomes) -> Values:
-    values = np.zeros(WINDOWS)
-    for window, sums in enumerate(found.sums):
-        shares = sums[sums > 0] / found.total
-        values[window] = -(shares * np.log2(shares)).sum()
-    return values
+def _tables(size: int) -> tuple[Words, Values]:
+    """Return empty tables: keys and sums, (36, size) each."""
+    words = POOL.take(2 * WINDOWS * size).reshape(2, WINDOWS, size)
+    words[:] = 0
+    return words[0], words[1].view(np.float64)
 
 
-def _enlarged(keys: NDArray[np.uint64], sums: Values) -> tuple[NDArray[np.uint64], Values]:
+def _enlarged(keys: Words, sums: Values) -> tuple[Words, Values]:
     """Return the tables four times as long, with the same entries."""
-    size = 4 * keys.shape[1]
-    larger, larger_sums = np.zeros((WINDOWS, size), np.uint64), np.zeros((WINDOWS, size))
+    larger, larger_sums = _tables(4 * keys.shape[1])
     for window in range(WINDOWS):
         move_entries(keys[window], sums[window], larger[window], larger_sums[window])
     return larger, larger_sums

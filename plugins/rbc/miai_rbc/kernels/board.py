@@ -146,31 +146,3 @@ def play(b: Words, move: Int, out: Words) -> None:
         out[WHITE] |= arrived
     rights = U64(rights_of(b)) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end]
     out[STATE] = U64(turn ^ 1) | rights << RIGHTS_SHIFT | U64(ep) << EP_SHIFT
-
-
-@inlined
-def hash_after(key: np.uint64, b: Words, move: Int) -> np.uint64:
-    """Return the hash of the board after a taken move, from the hash of the board before."""
-    turn, rights = turn_of(b), rights_of(b)
-    key ^= EP_KEYS[ep_of(b) + 1]
-    if move == NOTHING:
-        return key
-    start, end, becomes = move & 63, (move >> 6) & 63, move >> 12
-    kind = type_at(b, bit(start))
-    placed = becomes if becomes else kind
-    key ^= PIECE_KEYS[turn, kind, start] ^ PIECE_KEYS[turn, placed, end]
-    captured = type_at(b, bit(end))
-    if captured < 6:
-        key ^= PIECE_KEYS[turn ^ 1, captured, end]
-    if kind == PAWNS:
-        if end == ep_of(b):
-            key ^= PIECE_KEYS[turn ^ 1, PAWNS, end - 8 if turn == 0 else end + 8]
-        elif abs(end - start) == 16:
-            key ^= EP_KEYS[ep_after(b, turn, start, end)]
-    elif kind == KINGS and abs(end - start) == 2:
-        rook_from = end + 1 if end > start else end - 2
-        key ^= PIECE_KEYS[turn, ROOKS, rook_from] ^ PIECE_KEYS[turn, ROOKS, (start + end) // 2]
-    if rights:
-        kept = np.int64(U64(rights) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end])
-        key ^= RIGHTS_KEYS[rights] ^ RIGHTS_KEYS[kept]
-    return key

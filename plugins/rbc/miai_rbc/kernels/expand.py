@@ -1,10 +1,9 @@
-"""The opponent's turn: every board that one of a belief may have become, without repetitions.
+"""The opponent's turn: every board that one of a belief may have become, listed by hash.
 
-In two steps, so that several threads can share the work. `list_successors` lists the successors of
-some boards with their hashes, sorted by the part of the hash that says which thread keeps them.
-`add_successors` enters those of one part into that thread's table. The places in the table and the
-boards to compare with are asked for ahead, so that the waits for memory overlap; a successor is
-written only where it is new.
+Successors are listed before they are written: each is a hash, the number of the board it comes
+from, and the change. They are sorted by the upper bits of the hash into *parts*. Equal boards are
+in the same part, so parts can be shared out among threads, and the boards of one part, kept near
+each other (`miai_rbc.kernels.parts`), stay in the cache while its list is worked through.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels import kernel
-from miai_rbc.kernels.bits import U64, Int, Words, bit, prefetch
-from miai_rbc.kernels.board import NO_SQUARE, NOTHING, WORDS, board_hash, hash_after, play
+from miai_rbc.kernels.bits import U64, Int, Words, bit
+from miai_rbc.kernels.board import EP_KEYS, NO_SQUARE, NOTHING, ep_of
+from miai_rbc.kernels.changes import change_of, hash_changed, read_board
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves
-from miai_rbc.kernels.table import LOW, ONE, insert
 
 _NONE = np.uint64(0)
-_GROUP = 512  # successors that are looked up together
-_PART, _8 = np.uint64(56), np.uint64(8)  # the bits of a hash from 56 on say whose a board is
+_UPPER = np.uint64(0xFFFFFFFF00000000)
 
 
 @kernel
@@ -38,76 +36,54 @@ def count_successors(boards: Words, told: Int) -> Int:
 def list_successors(
     boards: Words,
     first: Int,
+    end: Int,
     told: Int,
-    keys: Words,
-    sources: NDArray[np.int32],
+    most: Int,
+    heads: Words,
+    changes: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> Int:
-    """List the successors of boards until a list is full; return the board to go on with.
+    """List the successors of boards while there is room; return the board to go on with.
 
     Args:
-      boards: (n, 8); those from `first` on are expanded.
+      boards: (n, 8); those from `first` to `end` are expanded.
       told: the square on which the opponent captured, -1 for none.
-      keys: (parts, m) written: hashes; m more than `MAX_MOVES`.
-      sources: (parts, m, 2) written: the number of the board, and the move.
+      most: successors to list at most; a board whose successors would be more is left.
+      heads: (parts, m) written: the upper half of the hash, and below it the number of the board;
+        the number of parts is a power of two, m more than `MAX_MOVES`.
+      changes: (parts, m) written: the changes.
       counts: (parts,) written: the lengths of the lists.
     """
     moves = np.empty(MAX_MOVES, np.int32)
+    mailbox = np.empty(64, np.uint8)
     wanted, quiet = _NONE if told == NO_SQUARE else bit(told), told == NO_SQUARE
-    parts, room = U64(len(keys)), keys.shape[1] - MAX_MOVES
+    parts, room = len(heads), heads.shape[1] - MAX_MOVES
+    shift = np.uint64(63 - np.int64(np.log2(parts)))
+    listed: Int = 0
+    full = False
     counts[:] = 0
-    for i in range(first, len(boards)):
-        for part in range(len(keys)):
-            if counts[part] > room:
-                return i
+    for i in range(first, end):
         b = boards[i]
         n = taken_moves(b, wanted, quiet, moves)
+        if full or listed + n + quiet > most:
+            return i
+        listed += n + quiet
+        key = read_board(b, mailbox)
+        bare = key ^ EP_KEYS[ep_of(b) + 1]
         if quiet:
-            moves[n] = NOTHING
-            n += 1
-        key = board_hash(b)
+            part = np.int64((bare >> shift) >> U64(1))
+            at = counts[part]
+            heads[part, at] = (bare & _UPPER) | U64(i)
+            changes[part, at] = NOTHING
+            counts[part] = at + 1
+            full |= at >= room
         for j in range(n):
-            child = hash_after(key, b, np.int64(moves[j]))
-            kept = np.int64(((child >> _PART) * parts) >> _8)
-            at = counts[kept]
-            keys[kept, at] = child
-            sources[kept, at, 0] = i
-            sources[kept, at, 1] = moves[j]
-            counts[kept] = at + 1
-    return len(boards)
-
-
-@kernel
-def add_successors(
-    boards: Words,
-    keys: Words,
-    sources: NDArray[np.int32],
-    out: Words,
-    count: Int,
-    table: Words,
-) -> Int:
-    """Add listed successors that are new to `out`; return the number of boards there.
-
-    There must be room for all of them, in `out` and in `table`.
-
-    Args:
-      boards: (n, 8) the boards before the moves.
-      keys, sources: (m,), (m, 2) one list of `list_successors`.
-      out, count: the boards so far.
-      table: theirs.
-    """
-    row = np.empty(WORDS, np.uint64)
-    flat = out.reshape(-1)
-    last = len(table) - 1
-    for begin in range(0, len(keys), _GROUP):
-        end = min(begin + _GROUP, len(keys))
-        for j in range(begin, end):
-            prefetch(table, np.int64(keys[j]) & last)
-        for j in range(begin, end):
-            entry = table[np.int64(keys[j]) & last]
-            if entry:
-                prefetch(flat, np.int64((entry & LOW) - ONE) * WORDS)
-        for j in range(begin, end):
-            play(boards[sources[j, 0]], np.int64(sources[j, 1]), row)
-            count = insert(row, keys[j], out, count, table)
-    return count
+            change = change_of(b, mailbox, np.int64(moves[j]))
+            child = hash_changed(bare, b, change)
+            part = np.int64((child >> shift) >> U64(1))
+            at = counts[part]
+            heads[part, at] = (child & _UPPER) | U64(i)
+            changes[part, at] = change
+            counts[part] = at + 1
+            full |= at >= room
+    return end

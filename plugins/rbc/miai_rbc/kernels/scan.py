@@ -60,14 +60,13 @@ def count_outcomes(
       used: (36,) outcomes in each.
     """
     ranks = np.empty((_BLOCK, 8), np.uint64)
-    room = keys.shape[1] // 2 - _BLOCK
     last = keys.shape[1] - 1
     shift = np.uint64(64 - popcount(U64(last)))
     for begin in range(first, len(boards), _BLOCK):
-        for window in range(WINDOWS):
-            if used[window] > room:
-                return begin
         size = min(_BLOCK, len(boards) - begin)
+        for window in range(WINDOWS):
+            if used[window] + size > keys.shape[1] // 2:
+                return begin
         for i in range(size):
             _read_rows(boards[begin + i], mine, ranks[i])
         for window in range(WINDOWS):
@@ -88,6 +87,26 @@ def count_outcomes(
                     slot = (slot + 1) & last
                 sums[window, slot] += weight
     return len(boards)
+
+
+@kernel
+def measure_outcomes(sums: NDArray[np.float64], measures: NDArray[np.float64]) -> None:
+    """Write for each window the sum of squares, the sum of ``w log2 w`` and the greatest weight.
+
+    Args:
+      sums: (36, m) the weights of outcomes; zeros are none.
+      measures: (36, 3) written.
+    """
+    for window in range(len(sums)):
+        squares = logs = largest = 0.0
+        for weight in sums[window]:
+            if weight > 0.0:
+                squares += weight * weight
+                logs += weight * np.log2(weight)
+                largest = max(largest, weight)
+        measures[window, 0] = squares
+        measures[window, 1] = logs
+        measures[window, 2] = largest
 
 
 @kernel

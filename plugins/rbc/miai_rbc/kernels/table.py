@@ -43,18 +43,6 @@ def insert(row: Words, key: np.uint64, out: Words, count: Int, table: Words) -> 
 
 
 @kernel
-def rebuild(boards: Words, table: Words) -> None:
-    """Enter distinct boards into an empty table."""
-    last = len(table) - 1
-    for i in range(len(boards)):
-        key = board_hash(boards[i])
-        slot = np.int64(key) & last
-        while table[slot] != _EMPTY:
-            slot = (slot + 1) & last
-        table[slot] = key >> _32 << _32 | U64(i + 1)
-
-
-@kernel
 def add_boards(boards: Words, out: Words, count: Int, table: Words) -> Int:
     """Add boards to `out` that are not there yet; return their number.
 
