@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 from miai.plugins.loader import registry
 from miai_rbc.scans import SCANS
@@ -20,12 +21,26 @@ def table(heading: str) -> set[str]:
     return set(re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE))
 
 
-def test_its_commands_run() -> None:
-    (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+def run_commands(block: str, folder: Path) -> None:
     for command in block.splitlines():
         words = [sys.executable, "-m", *shlex.split(command)]
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_its_commands_run() -> None:
+    rest = PAGE.split("## Pictures\n")[0]
+    (block,) = re.findall(r"```sh\n(.*?)```", rest, re.DOTALL)
+    run_commands(block, ROOT)
+
+
+def test_its_pictures_are_drawn(tmp_path: Path) -> None:
+    section = PAGE.split("## Pictures\n")[1].split("\n## ")[0]
+    (block,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    run_commands(block, tmp_path)
+    for name in ("belief.svg", "told.svg"):
+        root = ElementTree.parse(tmp_path / name).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_its_python_runs() -> None:

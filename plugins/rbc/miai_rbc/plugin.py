@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from miai.plugins.hooks import hookimpl
 
 if TYPE_CHECKING:
+    import typer
+
     from miai.plugins.registry import Registry
 
 
@@ -69,3 +71,18 @@ def _add_players(registry: Registry) -> None:
         summary="Game histories of reconchess, which rc-replay and rc-playback read",
         game="rbc",
     )
+    registry.add(
+        "renderer",
+        "rbc",
+        "miai_rbc.renderer:RbcRenderer",
+        summary="Own pieces, what was sensed last, captures, and where the opponent was seen",
+        game="rbc",
+    )
+
+
+@hookimpl
+def miai_register_commands(app: typer.Typer) -> None:
+    """Add the commands ``miai rbc``."""
+    from miai_rbc import commands
+
+    app.add_typer(commands.app, name="rbc")

@@ -1,0 +1,171 @@
+"""Pictures of one point in a recorded game, from one player's side."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+import chess
+
+from miai import Observation
+from miai.errors import ConfigError
+from miai_rbc.belief import RbcBelief
+from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed
+from miai_rbc.pictures.belief import draw_belief
+from miai_rbc.pictures.knowledge import Knowledge
+from miai_rbc.pictures.observation import draw_observation
+from miai_rbc.pictures.svg import SIDES
+from miai_rbc.reconchess.reading import History
+from miai_rbc.state import RbcState
+
+PhaseName = Literal["before-sense", "after-sense", "after-move"]
+Subject = Literal["belief", "observation"]
+
+_ENDS: dict[PhaseName, type[Event]] = {
+    "before-sense": OpponentMoved,
+    "after-sense": Sensed,
+    "after-move": Moved,
+}
+_SECONDS_BETWEEN_LINES = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in a game.
+
+    Attributes:
+      player: 0 for white, 1 for black.
+      turn: the player's own, counted from 0.
+      phase: before its sense, between sense and move, or after its move.
+    """
+
+    player: int
+    turn: int
+    phase: PhaseName
+
+    def __str__(self) -> str:
+        return f"{SIDES[self.player]}'s turn {self.turn}, {self.phase.replace('-', ' its ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a player was told at one point.
+
+    Attributes:
+      turn: the player's own, counted from 0.
+      observation: as it was told.
+      event: the same; None where it told no more than that the game begins.
+      state: the true state then.
+      own: the player's own pieces then.
+    """
+
+    turn: int
+    observation: Observation
+    event: Event | None
+    state: RbcState
+    own: chess.Board
+
+
+def steps_of(history: History, player: int) -> list[Step]:
+    """Return all that a player was told, oldest first.
+
+    A turn begins with what is told of the opponent's, so that each has at most three steps.
+    """
+    known = Knowledge(history.game.start, player)
+    steps = []
+    for state in history.states():
+        observation = state.observation(player)
+        if observation is not None:
+            turn = known.turn
+            event = known.observe(observation)
+            steps.append(Step(turn, observation, event, state, known.own.board.copy()))
+    return steps
+
+
+def picture_of(
+    history: History, moment: Moment, *, show: Subject, truth: bool = False, limit: int
+) -> str:
+    """Return the picture of what a player held possible at a moment, or was told in that turn.
+
+    How far a belief's boards are is told on standard error where it takes seconds.
+
+    Args:
+      truth: outline the opponent's true pieces on a belief.
+      limit: most boards that live.
+
+    Raises:
+      ConfigError: the game has no such moment, or the limit is less than what one board may become.
+    """
+    steps = steps_of(history, moment.player)
+    last = _step_at(moment, steps)
+    if show == "observation":
+        return _observation(history, moment, steps[: last + 1])
+    if limit < MAX_MOVES:
+        raise ConfigError(f"--limit {limit}: a belief needs room for {MAX_MOVES} boards or more")
+    _refuse_ended(moment, steps[last])
+    belief = RbcBelief(history.game, moment.player, limit=limit, spill_bytes=0)
+    try:
+        _follow(belief, steps[: last + 1])
+        board = steps[last].state.board() if truth else None
+        sensed = steps[last].observation.action if moment.phase == "after-sense" else None
+        heading = _heading(history, moment)
+        return draw_belief(belief, truth=board, sensed=sensed, heading=heading)
+    finally:
+        belief.close()
+
+
+def _observation(history: History, moment: Moment, steps: list[Step]) -> str:
+    """Return the picture of the last turn of some steps."""
+    turn = [step for step in steps if step.turn == moment.turn and step.event is not None]
+    before_move = [step for step in turn if not isinstance(step.event, Moved)]
+    return draw_observation(
+        [step.event for step in turn if step.event is not None],
+        moment.player,
+        own=before_move[-1].own,
+        heading=_heading(history, moment),
+    )
+
+
+def _step_at(moment: Moment, steps: list[Step]) -> int:
+    """Return the number of the step that ends a moment's phase."""
+    name = SIDES[moment.player]
+    turns = sum(isinstance(step.event, Sensed) for step in steps)
+    if moment.turn >= turns:
+        there = f"has turns 0 to {turns - 1}" if turns else "has no turn"
+        raise ConfigError(f"--turn {moment.turn}: {name} {there} in this game")
+    for number, step in enumerate(steps):
+        if step.turn == moment.turn and isinstance(step.event, _ENDS[moment.phase]):
+            return number
+    raise ConfigError(
+        f"--turn {moment.turn} --phase {moment.phase}: the game stopped before {name} moved; "
+        "take --phase after-sense"
+    )
+
+
+def _refuse_ended(moment: Moment, step: Step) -> None:
+    if any(step.state.returns()):
+        raise ConfigError(
+            f"--turn {moment.turn} --phase {moment.phase}: that move captured the king, after "
+            "which nothing is hidden; take --phase after-sense"
+        )
+
+
+def _follow(belief: RbcBelief, steps: list[Step]) -> None:
+    told = time.monotonic()
+    for step in steps:
+        belief.observe(step.observation)
+        if time.monotonic() - told > _SECONDS_BETWEEN_LINES:
+            told = time.monotonic()
+            print(
+                f"turn {step.turn} of {steps[-1].turn}: {len(belief):,} boards",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+def _heading(history: History, moment: Moment) -> str:
+    name = history.players[moment.player]
+    return f"{moment} ({name})" if name else str(moment)

@@ -1,0 +1,527 @@
+"""Pictures: what they show is what python-chess counts, and nothing that was not told."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import chess
+import numpy as np
+import pytest
+from tests.rbc.games import Played, follow, rbc
+
+import miai
+from miai import Observation
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai_rbc.actions import action_name, action_of
+from miai_rbc.belief import RbcBelief
+from miai_rbc.board_set import BoardSet
+from miai_rbc.game import RbcGame
+from miai_rbc.kernels.board import PAWNS
+from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed, event_of, move_of_name
+from miai_rbc.pictures import draw_belief, draw_observation
+from miai_rbc.reconchess.history import ReconchessRecords
+
+SVG = "{http://www.w3.org/2000/svg}"
+LIMIT = 20_000
+HALF = 22.5  # of a square
+
+Shown = list[tuple[str, float]]
+"""Names of pieces and their opacity, in the order of drawing."""
+
+
+class Picture:
+    """A parsed picture."""
+
+    def __init__(self, svg: str) -> None:
+        self.root = ET.fromstring(svg)
+        texts = [text for text in self.root.iter(f"{SVG}text") if len(text.text or "") == 1]
+        self.files = {t.text: float(t.attrib["x"]) for t in texts if t.text in tuple("abcdefgh")}
+        ranks = [t for t in texts if t.text in tuple("12345678")]
+        self.ranks = {t.text: float(t.attrib["y"]) for t in ranks if t.get("text-anchor") == "end"}
+
+    def of_class(self, name: str) -> list[ET.Element]:
+        return [e for e in self.root.iter() if e.get("class") == name]
+
+    def words(self) -> str:
+        return "\n".join(text.text or "" for text in self.root.iter(f"{SVG}text"))
+
+    def squares(self) -> dict[int, ET.Element]:
+        """Return what is drawn of each square of a belief."""
+        groups = [g for g in self.root.iter(f"{SVG}g") if g.find(f"{SVG}title") is not None]
+        return {chess.parse_square(g.attrib["data-square"]): g for g in groups}
+
+    def marked(self, name: str) -> dict[int, str]:
+        """Return the pieces of a class by square, as `chess.piece_name` or the colour and that."""
+        return {
+            chess.parse_square(e.attrib["data-square"]): used(e).partition("-")[2]
+            if used(e).startswith("outline")
+            else used(e)
+            for e in self.of_class(name)
+        }
+
+    def is_on(self, x: float, y: float, square: int) -> bool:
+        """Return whether a point lies on a square, by the coordinates beside the board."""
+        name = chess.square_name(square)
+        return abs(x - self.files[name[0]]) <= HALF and abs(y - self.ranks[name[1]] + 4) <= HALF
+
+
+def used(group: ET.Element) -> str:
+    use = group.find(f"{SVG}use")
+    assert use is not None
+    return use.attrib["href"].removeprefix("#")
+
+
+def place_of(group: ET.Element) -> tuple[float, float, float]:
+    """Return the middle of a piece and its size."""
+    found = re.fullmatch(r"translate\((.*),(.*)\) scale\((.*)\)", group.attrib["transform"])
+    assert found is not None
+    x, y, scale = map(float, found.groups())
+    return x + HALF * scale, y + HALF * scale, 2 * HALF * scale
+
+
+def name_of(piece: chess.Piece) -> str:
+    return f"{'white' if piece.color else 'black'}-{chess.piece_name(piece.piece_type)}"
+
+
+def games(seed: int, plies: int = 14) -> Iterator[Played]:
+    print("seed", seed)
+    yield from follow(rbc(), random.Random(seed), plies, limit=LIMIT)
+
+
+# -- beliefs -------------------------------------------------------------------------------------
+
+
+def counted(boards: BoardSet, weights: np.ndarray[Any, Any]) -> dict[int, Counter[str]]:
+    """Return the probability of each piece on each square, by python-chess."""
+    chances: dict[int, Counter[str]] = defaultdict(Counter)
+    for board, weight in zip(boards.boards(), weights / weights.sum(), strict=True):
+        for square, piece in board.piece_map().items():
+            chances[square][name_of(piece)] += weight
+    return chances
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_opacity_is_probability(seed: int, weighted: bool) -> None:
+    for played in games(seed):
+        for belief in played.beliefs:
+            if len(belief) > 1500:
+                continue
+            draw = np.random.default_rng(seed)
+            weights = draw.random(len(belief)) if weighted else np.ones(len(belief))
+            picture = Picture(draw_belief(belief, weights=weights if weighted else None))
+            check_squares(picture, counted(belief.boards, weights), belief.player)
+
+
+def check_squares(picture: Picture, chances: dict[int, Counter[str]], player: int) -> None:
+    drawn = picture.squares()
+    assert drawn.keys() == chances.keys()
+    opponent = ("black", "white")[player]
+    for square, group in drawn.items():
+        heat = [float(e.attrib["fill-opacity"]) for e in group if e.get("class") == "heat"]
+        theirs = sum(c for name, c in chances[square].items() if name.startswith(opponent))
+        assert heat == ([pytest.approx(theirs, abs=1e-4)] if theirs > 1e-9 else [])
+        shown = [(used(g), float(g.attrib["opacity"])) for g in group.findall(f"{SVG}g")]
+        likely = [(n, c) for n, c in chances[square].most_common(4) if c >= 0.01]
+        assert [c for _, c in shown] == pytest.approx([c for _, c in likely], abs=1e-4)
+        for name, opacity in shown:
+            assert opacity == pytest.approx(chances[square][name], abs=1e-4)
+        for piece in group.findall(f"{SVG}g"):
+            x, y, size = place_of(piece)
+            assert picture.is_on(x, y, square)
+            assert size == (2 * HALF if len(shown) == 1 else HALF)
+
+
+def test_a_square_tells_all_its_numbers() -> None:
+    boards, _ = BoardSet.of_fens([chess.STARTING_FEN]).after_opponent(None)
+    title = Picture(draw_belief(boards, 1)).squares()[chess.E4].find(f"{SVG}title")
+    assert title is not None
+    assert title.text == "e4: white pawn 4.7619 %"
+
+
+def test_it_says_whose_it_is_and_how_many_boards() -> None:
+    boards, _ = BoardSet.of_fens([chess.STARTING_FEN]).after_opponent(None)
+    assert "black's view: 21 boards\n" in Picture(draw_belief(boards, 1)).words()
+    white = Picture(draw_belief(BoardSet(boards.rows[:1]), 0))
+    black = Picture(draw_belief(BoardSet(boards.rows[:1]), 1))
+    assert "white's view: 1 board\n" in white.words()
+    assert white.ranks["1"] > white.ranks["8"]
+    assert white.files["a"] < white.files["h"]
+    assert black.ranks["1"] < black.ranks["8"]
+    assert black.files["a"] > black.files["h"]
+
+
+def test_a_belief_that_is_a_sample_says_so() -> None:
+    belief = RbcBelief(rbc(), 1, limit=512)
+    belief.observe(Observation(1, data={"captured": None}))
+    for _ in range(3):
+        belief.take_in(OpponentMoved(None))
+        belief.take_in(Sensed(0, np.zeros(7, np.uint64)))
+        belief.take_in(Moved(0, 0, None))
+    assert belief.stashed
+    assert "boards, a sample; others are stashed\n" in Picture(draw_belief(belief)).words()
+
+
+def test_no_boards_are_drawn_as_an_empty_board() -> None:
+    picture = Picture(draw_belief(BoardSet(np.zeros((0, 8), np.uint64)), 0))
+    assert "0 boards" in picture.words()
+    assert not picture.squares()
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("middle", [*range(0, 64, 7), 7, 56])
+def test_the_window_is_framed(middle: int, player: int) -> None:
+    boards = BoardSet.of_fens([chess.STARTING_FEN])
+    picture = Picture(draw_belief(boards, player, sensed=middle))
+    (frame,) = picture.of_class("window")
+    x, y, width, height = (float(frame.attrib[a]) for a in ("x", "y", "width", "height"))
+    for square in chess.SQUARES:
+        file, rank = chess.FILE_NAMES[square % 8], chess.RANK_NAMES[square // 8]
+        inside = x < picture.files[file] < x + width and y < picture.ranks[rank] < y + height
+        assert inside == (chess.square_distance(middle, square) <= 1)
+    assert {width % 45, height % 45} == {0}
+
+
+def test_no_window_is_framed_where_none_was_sensed() -> None:
+    boards = BoardSet.of_fens([chess.STARTING_FEN])
+    for sensed in (None, 64):
+        picture = Picture(draw_belief(boards, 0, sensed=sensed))
+        assert not picture.of_class("window")
+        assert "sensed" not in picture.words()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_truth_is_outlined_only_if_asked(seed: int) -> None:
+    for played in games(seed, plies=8):
+        board = played.state.board()
+        for belief in played.beliefs:
+            assert "outline" not in draw_belief(belief)
+            picture = Picture(draw_belief(belief, truth=board))
+            theirs = board.occupied_co[belief.player == 1]
+            assert picture.marked("truth") == {
+                square: chess.piece_name(piece.piece_type)
+                for square, piece in board.piece_map(mask=theirs).items()
+            }
+            for outline in picture.of_class("truth"):
+                x, y, _ = place_of(outline)
+                assert picture.is_on(x, y, chess.parse_square(outline.attrib["data-square"]))
+
+
+def test_what_is_no_belief_of_that_player_is_refused() -> None:
+    boards, _ = BoardSet.of_fens([chess.STARTING_FEN]).after_opponent(None)
+    with pytest.raises(ValueError, match="whose it is"):
+        draw_belief(boards)
+    with pytest.raises(ValueError, match="player 0's, not player 1's"):
+        draw_belief(RbcBelief(rbc(), 0), 1)
+    with pytest.raises(ValueError, match="one weight for each of 21 boards"):
+        draw_belief(boards, 1, weights=np.ones(20))
+    for bad in (np.zeros(21), np.zeros(21) + np.nan, np.linspace(-1.0, 1.0, 21)):
+        with pytest.raises(ValueError, match="finite, not negative and not all 0"):
+            draw_belief(boards, 1, weights=bad)
+
+
+# -- safe and well-formed ------------------------------------------------------------------------
+
+
+def pictures() -> Iterator[str]:
+    for played in games(7, plies=9):
+        board = played.state.board()
+        for belief in played.beliefs:
+            yield draw_belief(belief, truth=board, sensed=28)
+            yield draw_observation(belief.events[-3:], belief.player, own=board)
+
+
+def test_a_picture_scales_and_refers_to_nothing_outside_it() -> None:
+    for svg in pictures():
+        root = ET.fromstring(svg)
+        assert root.tag == f"{SVG}svg"
+        assert root.get("viewBox")
+        assert root.get("width") is None
+        ids = {e.attrib["id"] for e in root.iter() if "id" in e.attrib}
+        assert len(ids) == sum("id" in e.attrib for e in root.iter())
+        for e in root.iter():
+            assert e.tag.removeprefix(SVG) not in ("script", "style", "image", "foreignObject", "a")
+            for name, value in e.attrib.items():
+                assert not name.startswith("on")
+                if name == "href":
+                    assert value[0] == "#"
+                    assert value[1:] in ids
+                for reference in re.findall(r"url\((.*?)\)", value):
+                    assert reference[1:] in ids
+        assert re.findall(r"https?:[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "shown"),
+    [
+        ('<script>alert("1 & 2")</script>', '<script>alert("1 & 2")</script>'),
+        ("a\nb\x00c\ud800d\x1b[2J", "a b\ufffdc\ufffdd\ufffd[2J"),
+        ("]]><!-- &amp; \u0142\U0001f40e", "]]><!-- &amp; \u0142\U0001f40e"),
+    ],
+)
+def test_any_text_is_shown_as_text(heading: str, shown: str) -> None:
+    boards = BoardSet.of_fens([chess.STARTING_FEN])
+    for svg in (
+        draw_belief(boards, 0, heading=heading),
+        draw_observation([], 0, own=chess.Board(), heading=heading),
+    ):
+        root = ET.fromstring(svg.encode("ascii"))
+        assert root.findtext(f"{SVG}title") == shown
+        assert root.findtext(f"{SVG}text") == shown
+
+
+def test_a_long_text_ends_at_the_picture_s_edge() -> None:
+    svg = draw_belief(BoardSet.of_fens([chess.STARTING_FEN]), 0, heading="x" * 10_000)
+    assert len(max(Picture(svg).words().splitlines(), key=len)) < 80
+
+
+# -- observations --------------------------------------------------------------------------------
+
+
+def tell(state: Any, sense: int, move: int) -> tuple[Any, list[Event]]:
+    """Return what the player to move is told by a sense and a move, as data and as events."""
+    player, told, events = state.current_player(), [], []
+    for action in (sense, move):
+        pawns = int(state.boards.rows[0, PAWNS])
+        state.apply_action(action)
+        observation = state.observation(player)
+        told.append(observation.data)
+        events.append(event_of(observation, pawns=pawns))
+    return json.dumps(told), events
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_picture_of_an_observation_shows_what_was_told_and_no_more(seed: int) -> None:
+    """Of all boards that the player holds possible, those that tell the same look the same."""
+    rng = random.Random(seed)
+    hidden = 0
+    for played in games(seed, plies=24):
+        player = played.state.current_player()
+        if not isinstance(played.beliefs[player].events[-1], OpponentMoved):
+            continue
+        belief = played.beliefs[player]
+        lost = belief.events[-1]
+        own = played.state.board()
+        sense = rng.randrange(64)
+        move = rng.choice(belief.boards.requests())
+        pictures_of = defaultdict(set)
+        for row in belief.boards.sample(30, np.random.default_rng(seed)).rows:
+            world = belief.game.state_at(row, senses=True)
+            other = world.board()
+            told, events = tell(world, sense, action_of(move))
+            pictures_of[told].add(draw_observation([lost, *events], player, own=other))
+        assert all(len(same) == 1 for same in pictures_of.values())
+        assert len({svg for same in pictures_of.values() for svg in same}) == len(pictures_of)
+        told, events = tell(played.state.clone(), sense, action_of(move))
+        check_observation(Picture(draw_observation([lost, *events], player, own=own)), own, sense)
+        hidden += len(pictures_of) < min(30, len(belief))
+    assert hidden, "no two boards ever looked the same"
+
+
+def check_observation(picture: Picture, board: chess.Board, sense: int) -> None:
+    window = {s for s in chess.SQUARES if chess.square_distance(s, sense) <= 1}
+    colour = board.turn
+    own = {s: name_of(p) for s, p in board.piece_map().items() if p.color == colour}
+    seen = {s: name_of(p) for s, p in board.piece_map().items() if p.color != colour}
+    assert picture.marked("own") == own
+    assert picture.marked("seen") == {s: n for s, n in seen.items() if s in window}
+    fog = {chess.parse_square(e.attrib["data-square"]) for e in picture.of_class("fog")}
+    assert fog == set(chess.SQUARES) - window - own.keys()
+
+
+def arrows(picture: Picture) -> dict[str, list[str]]:
+    names = ("requested", "taken")
+    return {n: [e.attrib["data-move"] for e in picture.of_class(n)] for n in names}
+
+
+@pytest.mark.parametrize(
+    ("asked", "made", "captured", "shown", "text"),
+    [
+        ("e2e4", "e2e4", None, {"requested": [], "taken": ["e2e4"]}, "Moved e2e4."),
+        ("f1b5", "f1d3", 19, {"requested": ["f1b5"], "taken": ["f1d3"]}, "captured on d3 (ring)."),
+        ("e2e3", None, None, {"requested": ["e2e3"], "taken": []}, "no move was made."),
+        (None, None, None, {"requested": [], "taken": []}, "Passed."),
+    ],
+)
+def test_moves_are_arrows(
+    asked: str | None,
+    made: str | None,
+    captured: int | None,
+    shown: dict[str, list[str]],
+    text: str,
+) -> None:
+    move = Moved(move_of_name(asked), move_of_name(made), captured)
+    told: list[Event] = [OpponentMoved(None), Sensed(0, np.zeros(7, np.uint64)), move]
+    picture = Picture(draw_observation(told, 0, own=chess.Board()))
+    assert arrows(picture) == shown
+    assert text in picture.words()
+    assert len(picture.of_class("captured")) == (captured is not None)
+    for arrow in (*picture.of_class("requested"), *picture.of_class("taken")):
+        line, head = arrow.find(f"{SVG}line"), arrow.find(f"{SVG}polygon")
+        assert line is not None
+        assert head is not None
+        tip = head.attrib["points"].split()[0].split(",")
+        start, end = map(chess.parse_square, re.findall("..", arrow.attrib["data-move"])[:2])
+        assert picture.is_on(float(line.attrib["x1"]), float(line.attrib["y1"]), start)
+        assert picture.is_on(float(tip[0]), float(tip[1]), end)
+
+
+def test_captures_are_marked_where_they_were() -> None:
+    told: list[Event] = [
+        OpponentMoved(chess.C6),
+        Moved(move_of_name("d7c6"), move_of_name("d7c6"), chess.C6),
+    ]
+    picture = Picture(draw_observation(told, 1, own=chess.Board()))
+    (lost,), (ring,) = picture.of_class("lost"), picture.of_class("captured")
+    assert picture.is_on(float(ring.attrib["cx"]), float(ring.attrib["cy"]), chess.C6)
+    points = [
+        (float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", lost.get("d", ""))
+    ]
+    assert len(points) == 4
+    assert all(picture.is_on(x, y, chess.C6) for x, y in points)
+    assert "captured on c6 (cross)" in picture.words()
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def miai_rbc(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "miai", "rbc", "picture", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A game of seven turns that was stopped before white's eighth move."""
+    game = miai.load_game("rbc")
+    agents = [miai.make_agent("rbc-random", game) for _ in range(2)]
+    record = miai.play(game, agents, seed=11, move_limit=29)
+    assert len(record.moves) == 29
+    path = tmp_path_factory.mktemp("history") / "game.json"
+    path.write_text(ReconchessRecords().write(record))
+    return path
+
+
+@pytest.mark.parametrize("player", ["white", "black"])
+def test_the_command_draws_the_belief_of_a_recorded_turn(
+    player: str, history: Path, tmp_path: Path
+) -> None:
+    told = json.loads(history.read_text())
+    colour = "true" if player == "white" else "false"
+    sizes = {}
+    for phase, field in (
+        ("before-sense", "fens_before_move"),
+        ("after-sense", "fens_before_move"),
+        ("after-move", "fens_after_move"),
+    ):
+        output = tmp_path / f"{phase}.svg"
+        words = ("--player", player, "--turn", 2, "--phase", phase, "--truth", "--output", output)
+        done = miai_rbc(history, *words)
+        assert done.returncode == 0, done.stderr
+        picture = Picture(output.read_text(encoding="utf-8"))
+        board = chess.Board(told[field][colour][2])
+        theirs = {
+            square: chess.piece_name(piece.piece_type)
+            for square, piece in board.piece_map().items()
+            if piece.color != (player == "white")
+        }
+        assert picture.marked("truth") == theirs
+        drawn = picture.squares()
+        assert all(drawn[square].find(f"{SVG}rect") is not None for square in theirs)
+        framed = phase == "after-sense" and told["senses"][colour][2] is not None
+        assert len(picture.of_class("window")) == framed
+        found = re.search(rf"{player}'s view: ([\d,]+) board", picture.words())
+        assert found
+        sizes[phase] = int(found[1].replace(",", ""))
+    assert 1 <= sizes["after-sense"] <= sizes["before-sense"]
+    assert sizes["before-sense"] > 1
+
+
+def test_the_command_draws_what_a_turn_told(history: Path) -> None:
+    told = json.loads(history.read_text())
+    words = ("--player", "black", "--turn", 3, "--phase", "after-move", "--show", "observation")
+    done = miai_rbc(history, *words)
+    assert done.returncode == 0, done.stderr
+    picture = Picture(done.stdout)
+    check_observation(
+        picture, chess.Board(told["fens_before_move"]["false"][3]), told["senses"]["false"][3]
+    )
+    moved = told["taken_moves"]["false"][3]
+    assert arrows(picture)["taken"] == ([moved["value"]] if moved else [])
+    assert "black's turn 3, after its move (rbc-random)" in picture.words()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--player", "white", "--turn", 8), "--turn 8: white has turns 0 to 7 in this game"),
+        (
+            ("--player", "white", "--turn", 7, "--phase", "after-move"),
+            "--turn 7 --phase after-move: the game stopped before white moved",
+        ),
+        (("--player", "black", "--turn", 0, "--limit", 5), "--limit 5: a belief needs room"),
+        (("--player", "black", "--turn", 0, "--output", "x.png"), "ends in .svg"),
+        (("--player", "black", "--turn", 0, "--output", "no/x.svg"), "no folder 'no'; create it"),
+        (
+            ("--player", "black", "--turn", 0, "--truth", "--show", "observation"),
+            "--truth: is drawn on a belief only",
+        ),
+    ],
+)
+def test_a_mistake_costs_one_line(words: tuple[object, ...], message: str, history: Path) -> None:
+    done = miai_rbc(history, *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_a_file_that_is_no_history_costs_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    for file in ("x.json", "missing.json", ""):
+        done = miai_rbc(tmp_path / file, "--player", "white", "--turn", 0)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert str(tmp_path / file) in done.stderr
+
+
+class Scripted(Agent):
+    """Plays given actions."""
+
+    def __init__(self, game: RbcGame, *texts: str) -> None:
+        super().__init__(game, None)
+        self.texts = list(texts)
+
+    def act(self, clock: ClockReading) -> Decision:
+        text = self.texts.pop(0)
+        return Decision(next(a for a in self.view.legal_actions if action_name(a) == text))
+
+
+def test_a_move_that_captured_the_king_leaves_no_belief(tmp_path: Path) -> None:
+    game = rbc(fen="4k3/8/8/8/8/8/8/4KQ2 w - - 0 1")
+    agents = [
+        Scripted(game, "sense -", "f1f7", "sense -", "f7e8"),
+        Scripted(game, "sense -", "pass"),
+    ]
+    record = miai.play(game, agents)
+    assert record.detail == "1-0 king captured"
+    path = tmp_path / "game.json"
+    path.write_text(ReconchessRecords().write(record))
+    words = ("--player", "white", "--turn", 1)
+    assert miai_rbc(path, *words).returncode == 0
+    assert miai_rbc(path, *words, "--phase", "after-move", "--show", "observation").returncode == 0
+    done = miai_rbc(path, *words, "--phase", "after-move")
+    assert done.returncode == 2
+    assert "that move captured the king" in done.stderr
+    done = miai_rbc(path, "--player", "black", "--turn", 1)  # was told only that it lost its king
+    assert "--turn 1: black has turns 0 to 0 in this game" in done.stderr

@@ -1,0 +1,271 @@
+"""What a person who plays is shown: all that it was told, and nothing of the true board."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import chess
+import pytest
+from tests.rbc.games import rbc
+
+from miai import PlayerView
+from miai.render import HintingRenderer, renderer_for
+from miai_rbc.state import RbcState
+
+GAME = rbc()
+Cells = dict[int, str]
+
+
+def cells_of(text: str) -> Cells:
+    """Return what is shown on each square of the last board in a text."""
+    cells: Cells = {}
+    files: str = ""
+    for line in text.splitlines():
+        if re.fullmatch(r"   [a-h](  [a-h]){7}", line):
+            files = line.replace(" ", "")
+        if found := re.fullmatch(r"([1-8])  (.{23}) \1", line):
+            for file, cell in zip(files, re.findall("..(?: |$)", f"{found[2]} "), strict=True):
+                cells[chess.parse_square(f"{file}{found[1]}")] = cell.strip()
+    assert len(cells) in (0, 64)
+    return cells
+
+
+def shown(view: PlayerView) -> str:
+    return renderer_for(view.game).render(view)
+
+
+def hint(view: PlayerView) -> str:
+    renderer = renderer_for(view.game)
+    assert isinstance(renderer, HintingRenderer)
+    return renderer.hint(view)
+
+
+class Table:
+    """A game with the views of both players."""
+
+    def __init__(self, *texts: str, fen: str = chess.STARTING_FEN) -> None:
+        self.state: RbcState = rbc(fen=fen).new_initial_state()
+        self.views = [PlayerView(self.state.game, player) for player in (0, 1)]
+        self._tell()
+        self.play(*texts)
+
+    def play(self, *texts: str) -> None:
+        for text in texts:
+            self.apply(self.state.string_to_action(text))
+
+    def apply(self, action: int) -> None:
+        self.state.apply_action(action)
+        self._tell()
+
+    def _tell(self) -> None:
+        for player, view in enumerate(self.views):
+            observation = self.state.observation(player)
+            if observation is not None:
+                view.observe(observation)
+
+    def shown(self, player: int) -> str:
+        return shown(self.views[player])
+
+    def cells(self, player: int) -> str:
+        """Return the board as its cells in one line, a1 first."""
+        cells = cells_of(self.shown(player))
+        return " ".join(cells[square] for square in chess.SQUARES)
+
+
+def check(table: Table, player: int) -> int:
+    """Check what is shown against the true board; return how many squares are certain."""
+    board = table.state.board()
+    theirs = board.occupied_co[player == 1]
+    cells = cells_of(table.shown(player))
+    for square, cell in cells.items():
+        piece = board.piece_at(square)
+        if piece is not None and piece.color == (player == 0):
+            assert cell == piece.symbol()
+        elif cell == "x":
+            assert theirs >> square & 1
+        elif cell == ".":
+            assert piece is None
+        elif cell != "?" and not cell.endswith("'"):
+            assert piece is not None
+            assert cell == piece.symbol()
+        else:
+            assert cell in ("?", "x'") or cell[0].isupper() == (player == 1)
+    assert f"The opponent has {theirs.bit_count()} of 16 pieces" in table.shown(player)
+    return sum(cell != "?" and not cell.endswith("'") for cell in cells.values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_shown_as_certain_is_true(seed: int) -> None:
+    """Over random games, when it is the player's turn: then nothing can have changed."""
+    print("seed", seed)
+    rng = random.Random(seed)
+    table = Table()
+    for _ in range(120):
+        legal = table.state.legal_actions()
+        table.apply(rng.choice(legal))
+        if table.state.is_terminal():
+            break
+        check(table, table.state.current_player())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_shown_depends_on_what_was_told_alone(seed: int) -> None:
+    """The same game with another move of the opponent's that white is not told of."""
+    print("seed", seed)
+    rng = random.Random(seed)
+    differed = 0
+    for _ in range(12):
+        tables = [Table("sense e4", "e2e4") for _ in range(2)]
+        for _ in range(3):
+            for table in tables:
+                table.apply(rng.randrange(65))
+                table.apply(rng.choice(table.state.legal_actions()))
+            sense = rng.randrange(65)
+            for table in tables:
+                table.apply(sense)
+            common = set(tables[0].state.legal_actions()) & set(tables[1].state.legal_actions())
+            move = rng.choice(sorted(common))
+            for table in tables:
+                table.apply(move)
+            told = [table.views[0].observations for table in tables]
+            if told[0] != told[1]:
+                break
+            assert tables[0].shown(0) == tables[1].shown(0)
+            differed += tables[0].state.key() != tables[1].state.key()
+    assert differed, "white was never told the same of two games"
+
+
+def test_the_start_is_known_and_fades_with_the_opponent_s_moves() -> None:
+    table = Table()
+    assert check(table, 0) == 64
+    assert table.cells(1).split().count("?") == 32
+    assert table.cells(1).split().count("P'") == 8
+    table.play("sense -", "e2e4", "sense -", "e7e5")
+    assert cells_of(table.shown(0))[chess.E7] == "p'"
+    assert cells_of(table.shown(0))[chess.E5] == "?"
+
+
+def test_a_sense_shows_its_window_now_and_is_remembered_later() -> None:
+    table = Table("sense -", "e2e4", "sense -", "e7e5", "sense e6")
+    cells = cells_of(table.shown(0))
+    assert {chess.square_name(s): cells[s] for s in (chess.E5, chess.E7, chess.D7, chess.D6)} == {
+        "e5": "p",
+        "e7": ".",
+        "d7": "p",
+        "d6": ".",
+    }
+    assert "Sensed last, this turn, d5 to f7: pe5 pd7 pf7.\n" in table.shown(0)
+    table.play("d2d4", "sense -", "e5d4")
+    cells = cells_of(table.shown(0))
+    assert (cells[chess.E5], cells[chess.E7], cells[chess.D4]) == ("p'", "?", "x")
+    assert "Sensed last, in turn 1, d5 to f7: pe5 pd7 pf7.\n" in table.shown(0)
+    assert "the opponent captured your pawn on d4.\n" in table.shown(0)
+    assert "You have lost: pawn d4 (turn 2).\n" in table.shown(0)
+    table.play("sense d4")
+    assert cells_of(table.shown(0))[chess.D4] == "p"
+
+
+def test_the_king_is_where_it_was_seen_last() -> None:
+    table = Table("sense -", "e2e4", "sense -", "e7e5", "sense -", "pass", "sense -", "e8e7")
+    assert "its king was last known on e8, turn 0" in table.shown(0)
+    table.play("sense e7")
+    assert "its king was last known on e7, turn 2" in table.shown(0)
+    assert cells_of(table.shown(0))[chess.E8] == "."
+
+
+def test_moves_are_told_as_asked_and_as_made() -> None:
+    table = Table("sense -", "e2e4", "sense -", "e7e5", "sense -", "f1a6", "sense -", "pass")
+    assert "Your last move: f1a6.\n" in table.shown(0)
+    table.play("sense -", "a6c8")
+    assert "Your last move: a6c8, made as a6b7; it captured on b7.\n" in table.shown(0)
+    assert "The opponent has 15 of 16 pieces; you captured on b7 (turn 2)" in table.shown(0)
+    table.play("sense -", "c8b7")
+    assert "the opponent captured your bishop on b7" in table.shown(0)
+    table.play("sense -", "e4e5")
+    assert "Your last move: e4e5 was asked for and not made.\n" in table.shown(0)
+    assert cells_of(table.shown(0))[chess.E5] == "x"  # so something stood there
+    table.play("sense -", "pass", "sense -", "pass")
+    assert "Your last move: a pass.\n" in table.shown(0)
+
+
+def test_black_sees_the_board_from_its_side() -> None:
+    lines = Table().shown(1).splitlines()
+    assert lines[1] == "   h  g  f  e  d  c  b  a"
+    assert lines[2].startswith("1 ")
+    assert lines[0] == "You are black, turn 0: wait for the opponent."
+
+
+def test_lines_fit_a_terminal_of_eighty_columns() -> None:
+    table = Table("sense e6", "e2e4", "sense e3", "e7e5")
+    for line in [*table.shown(0).splitlines(), *hint(table.views[0]).splitlines()]:
+        assert len(line) <= 80
+
+
+def test_hints_say_what_can_be_typed() -> None:
+    table = Table(fen="4k3/P7/8/8/8/8/8/4K3 w - - 0 1")
+    assert "such as sense e5" in hint(table.views[0])
+    assert hint(table.views[1]) == ""
+    table.play("sense -")
+    assert hint(table.views[0]).endswith("unless its move ends with n, b or r: a7a8n.")
+    plain = Table("sense -")
+    assert "queen" not in hint(plain.views[0])
+    found = re.search("such as (....), or pass", hint(plain.views[0]))
+    assert found
+    plain.play(found[1])  # is legal
+
+
+def test_a_pawn_s_capture_that_failed_shows_an_empty_square() -> None:
+    table = Table("sense -", "e2e4", "sense -", "d7d5", "sense d6", "pass", "sense -", "d5d4")
+    assert cells_of(table.shown(0))[chess.D5] == "p'"
+    table.play("sense -", "e4d5")
+    assert "Your last move: e4d5 was asked for and not made.\n" in table.shown(0)
+    assert cells_of(table.shown(0))[chess.D5] == "."
+
+
+# -- at a terminal -------------------------------------------------------------------------------
+
+
+def test_a_person_plays_and_sees_what_the_history_says(tmp_path: Path) -> None:
+    typed = [
+        *("sense e7", "e2e4", "sense d6", "f1c4", "sense f7", "d1h5", "nonsense", "sense g6"),
+        *("h5f7", "sense -", "resign"),
+    ]
+    output = tmp_path / "game.reconchess"
+    words = ["play", "rbc", "--white", "human", "--black", "rbc-random", "--seed", "4"]
+    done = subprocess.run(
+        [sys.executable, "-m", "miai", *words, "--record", str(output)],
+        input="".join(f"{line}\n" for line in typed),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    history = json.loads(output.read_text())
+    parts = [part for part in done.stdout.split("white> ") if cells_of(part)]
+    befores = [chess.Board(fen) for fen in history["fens_before_move"]["true"]]
+    assert len(befores) == 4
+    for turn, board in enumerate(befores):
+        to_sense, to_move = parts[2 * turn], parts[2 * turn + 1]
+        assert f"You are white, turn {turn}: sense." in to_sense
+        assert "Sense first" in to_sense
+        assert f"You are white, turn {turn}: move." in to_move
+        for part in (to_sense, to_move):
+            own = {s: c for s, c in cells_of(part).items() if c.isupper()}
+            mine = board.piece_map(mask=board.occupied_co[chess.WHITE])
+            assert own == {square: piece.symbol() for square, piece in mine.items()}
+        cells = cells_of(to_move)
+        for square, piece in history["sense_results"]["true"][turn]:
+            if piece is None:
+                assert cells[square] == "."
+            else:
+                assert cells[square] == piece["value"]
+    assert "no legal move is written 'nonsense'" in done.stdout
+    assert "All there was:" in done.stdout.split("resignation by white")[0]
+    assert "FEN" not in done.stdout
+    seen_before_the_end = done.stdout.split("All there was:")[0]
+    assert not any(board.board_fen() in seen_before_the_end for board in befores)
