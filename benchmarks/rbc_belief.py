@@ -158,7 +158,7 @@ def measure_looks(boards: BoardSet, repeats: int) -> dict[str, float]:
         return len(boards)
 
     def move() -> int:
-        keep_moved(copies.pop(), request, request, NO_SQUARE)
+        keep_moved(copies.pop(), request, request, NO_SQUARE, False)
         return len(boards)
 
     def scan() -> int:

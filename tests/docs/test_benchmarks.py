@@ -22,6 +22,7 @@ SMALL = {
     "cold_start.py": ("--help",),  # compiles for half a minute
     "rbc_belief.py": ("--sizes", "1000", "--repeats", "1"),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
+    "rbc_matches.py": ("--help",),  # plays for minutes
 }
 KEYS = {
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},

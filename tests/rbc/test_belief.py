@@ -118,8 +118,13 @@ def test_a_false_observation_leads_to_a_belief_made_up_anew() -> None:
     assert board.piece_at(chess.A8) == chess.Piece.from_symbol("Q")
     assert board.king(chess.BLACK) == chess.C8
     for captured in (None, "e2", "d4"):
+        with pytest.raises(BadObservationError, match="does not follow"):
+            belief.observe(Observation(0, 1, None, {"captured": captured}))
+        passed: Json = {"requested": None, "taken": None, "captured": None}
+        belief.observe(Observation(0, 0, 65, passed))
         belief.observe(Observation(0, 1, None, {"captured": captured}))
         assert len(belief) > 0
+        belief.observe(Observation(0, 0, 64, {"sensed": []}))
 
 
 @pytest.mark.parametrize(

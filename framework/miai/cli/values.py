@@ -18,7 +18,7 @@ def parse_value(text: str) -> Any:
         return text
     try:
         values = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of 5,000 digits is the former
         return text
     return values["value"] if values.keys() == {"value"} else text
 

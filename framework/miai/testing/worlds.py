@@ -8,7 +8,7 @@ able to tell the true one from the rest.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Container, Hashable
 from typing import TypeAlias
 
 from miai.game import Game, Observation, State
@@ -66,9 +66,15 @@ class BeliefChecker:
             message = f"player {player} holds nothing possible: {error}"
             self._findings.add("belief", message, state.history())
         else:
-            if state.key() not in self.keys():
+            if not self._holds(state):
                 message = f"the true state is not among player {player}'s {len(self._belief)}"
                 self._findings.add("belief", f"{message} worlds", state.history())
+
+    def _holds(self, state: State) -> bool:
+        """Ask the belief, which may know better than by keys what it leaves out of its worlds."""
+        if isinstance(self._belief, Container):
+            return state in self._belief
+        return state.key() in self.keys()
 
     def keys(self) -> set[Hashable]:
         """Return the keys of all worlds; empty when there is no belief any more."""
@@ -82,6 +88,9 @@ class BeliefChecker:
         self._findings.beliefs += 1
         player = self.view.player
         for world in rng.sample(worlds, min(SAMPLED_WORLDS, len(worlds))):
+            if track.state.history() and not world.history():
+                self._compare_made(world, track)
+                continue
             replayed = Track(self.view.game, world.history())
             if replayed.told[player] != track.told[player]:
                 message = (
@@ -90,6 +99,17 @@ class BeliefChecker:
                 )
                 self._findings.add("belief", message, track.state.history())
             index.add(replayed)
+
+    def _compare_made(self, world: State, track: Track) -> None:
+        """Compare a world without a history, which a belief set up from what it holds."""
+        state, player = track.state, self.view.player
+        if world.current_player() != state.current_player():
+            message = f"the world {shown(str(world))} has somebody else to move"
+        elif state.current_player() == player and world.legal_actions() != state.legal_actions():
+            message = f"in the world {shown(str(world))} player {player} has other legal actions"
+        else:
+            return
+        self._findings.add("belief", message, state.history())
 
     def draw(self, rng: random.Random) -> State | None:
         """Return a world drawn from the belief; None when there is no belief any more."""

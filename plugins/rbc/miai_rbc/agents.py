@@ -12,13 +12,19 @@ from numpy.typing import NDArray
 from miai import Agent, ClockReading, Decision, Json, Observation
 from miai_rbc import scans
 from miai_rbc.actions import PASS, SENSE_NOTHING, action_of
-from miai_rbc.agent_parameters import BeliefParameters, SeedParameters, StrongParameters
+from miai_rbc.agent_parameters import (
+    BeliefParameters,
+    MoveParameters,
+    SeedParameters,
+    StrongParameters,
+)
 from miai_rbc.belief import RbcBelief
 from miai_rbc.board_set import BoardSet
 from miai_rbc.budget import Budget
 from miai_rbc.engines.choice import make_engine
 from miai_rbc.game import RbcGame
 from miai_rbc.kernels.board import NOTHING
+from miai_rbc.loading import load_beliefs
 from miai_rbc.minimax import Choice, Mixture, choose_move
 from miai_rbc.outcome_scan import outcome_values
 from miai_rbc.scoring import Scorer
@@ -32,50 +38,62 @@ class BeliefAgent(Agent):
 
     def __init__(self, game: RbcGame, parameters: BeliefParameters) -> None:
         super().__init__(game)
+        load_beliefs()
         self.parameters = parameters
-        self.belief = RbcBelief(game, 0)
+        self._belief = RbcBelief(game, 0)
+        self._told: list[Observation] = []
         self.draw = np.random.default_rng(0)
         self.budget = Budget()
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with a belief of one board."""
         super().new_game(seed, player=player, log=log)
-        self.belief.close()
+        self._belief.close()
+        self._told.clear()
         given = self.parameters
         self.draw = np.random.default_rng(seed)
-        self.belief = RbcBelief(
+        self._belief = RbcBelief(
             self.game,
             player,
             limit=given.limit,
             stash_bytes=given.stash_mb << 20,
             spill_bytes=given.spill_mb << 20,
             order=given.order,
+            threads=given.threads,
             seed=seed,
         )
         self.budget = Budget()
 
     def observe(self, observation: Observation) -> None:
-        """Take in what was told."""
+        """Remember what was told; the belief follows when it is needed."""
         super().observe(observation)
-        data = observation.data
-        if isinstance(data, dict) and "result" in data:
-            return  # the game is over
-        self.belief.observe(observation)
+        self._told.append(observation)
+
+    @property
+    def belief(self) -> RbcBelief:
+        """What the agent holds possible, after all that it was told."""
+        while self._told:
+            self._belief.observe(self._told.pop(0))
+        return self._belief
 
     def act(self, clock: ClockReading) -> Decision:
         """Return what to sense or what to ask for."""
         legal = self.view.legal_actions
+        sense_by, move_by = self.budget.sense_deadline(clock), self.budget.move_deadline(clock)
+        self._belief.limit = self.budget.boards(clock, self.parameters.limit)
+        self._belief.patience = self.budget.patience(clock)
         size = len(self.belief)
         statistics: dict[str, Json] = {"boards": size}
+        if self._belief.limit != self.parameters.limit:
+            statistics["limit"] = self._belief.limit
         if self.belief.stashed or self.belief.dropped:
             statistics |= {"stashed": self.belief.stashed, "dropped": self.belief.dropped}
         if self.belief.rebuilt:
             statistics["rebuilt"] = self.belief.rebuilt
         if legal[0] <= SENSE_NOTHING:
-            action = self.sense(self.budget.sense_deadline(clock), statistics)
+            action = self.sense(sense_by, statistics)
         else:
-            deadline = self.budget.move_deadline(clock)
-            choice = self.move(self.belief.boards.requests(), deadline)
+            choice = self.move(self.belief.boards.requests(), move_by)
             statistics |= {
                 "why": choice.why,
                 "candidates": choice.candidates,
@@ -96,16 +114,16 @@ class BeliefAgent(Agent):
 
     def close(self) -> None:
         """Release the belief's stash."""
-        self.belief.close()
+        self._belief.close()
 
 
-class SeedAgent(BeliefAgent):
-    """Senses where the boards split best by one square, and plays the best worst score."""
+class MinimaxAgent(BeliefAgent):
+    """Scores moves on sampled boards; subclasses choose what to sense."""
 
-    parameters: SeedParameters
+    parameters: MoveParameters
 
-    def __init__(self, game: RbcGame, parameters: SeedParameters | None = None) -> None:
-        super().__init__(game, parameters or SeedParameters())
+    def __init__(self, game: RbcGame, parameters: MoveParameters) -> None:
+        super().__init__(game, parameters)
         self.engine = make_engine(self.parameters)
         self.scorer = Scorer(self.engine)
 
@@ -113,14 +131,6 @@ class SeedAgent(BeliefAgent):
         """Begin a game; all that was valued before is forgotten."""
         super().new_game(seed, player=player, log=log)
         self.scorer.new_game()
-
-    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
-        """Return the centre of the best window of the scan."""
-        boards = self.belief.boards
-        if len(boards) == 1:
-            return SENSE_NOTHING
-        values = scans.SCANS[self.parameters.scan](boards, self.view.player, scans.NO_WEIGHTS)
-        return scans.best_window(values)
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
         """Return the best move over sampled boards."""
@@ -147,13 +157,51 @@ class SeedAgent(BeliefAgent):
             deadline=deadline,
         )
 
+    def weigh(
+        self, boards: BoardSet, deadline: float | None
+    ) -> tuple[BoardSet, NDArray[np.float64]]:
+        """Return boards of a belief and how probable each is, by the opponent's interest."""
+        considered = boards.sample(self.parameters.considered, self.draw)
+        share = None
+        if deadline is not None:
+            now = time.monotonic()
+            share = now + 0.3 * (deadline - now)
+        weights = by_opponent(
+            considered.rows,
+            self.scorer,
+            self.parameters.temperature,
+            blind=self.parameters.blind,
+            deadline=share,
+        )
+        return considered, weights
+
     def close(self) -> None:
         """End the engine too."""
         super().close()
         self.engine.close()
 
 
-class StrongAgent(SeedAgent):
+class SeedAgent(MinimaxAgent):
+    """Senses where the boards split best by one square, and plays the best worst score."""
+
+    parameters: SeedParameters
+
+    def __init__(self, game: RbcGame, parameters: SeedParameters | None = None) -> None:
+        super().__init__(game, parameters or SeedParameters())
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the best window of the scan."""
+        boards = self.belief.boards
+        if len(boards) == 1:
+            return SENSE_NOTHING
+        weights = scans.NO_WEIGHTS
+        if self.parameters.scan == "weighted":
+            boards, weights = self.weigh(boards, deadline)
+        values = scans.SCANS[self.parameters.scan](boards, self.view.player, weights)
+        return scans.best_window(values)
+
+
+class StrongAgent(MinimaxAgent):
     """Weighs boards by how well they suit the opponent, and senses for the move that follows."""
 
     parameters: StrongParameters
@@ -167,7 +215,7 @@ class StrongAgent(SeedAgent):
         if len(boards) == 1:
             return SENSE_NOTHING
         given = self.parameters
-        considered, weights = self._weighed(boards, deadline)
+        considered, weights = self.weigh(boards, deadline)
         values = outcome_values(
             considered,
             weights,
@@ -186,25 +234,8 @@ class StrongAgent(SeedAgent):
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
         """Return the best move over boards drawn by their weight."""
-        considered, weights = self._weighed(self.belief.boards, deadline)
+        considered, weights = self.weigh(self.belief.boards, deadline)
         return self._choose(considered, requests, weights, deadline)
-
-    def _weighed(
-        self, boards: BoardSet, deadline: float | None
-    ) -> tuple[BoardSet, NDArray[np.float64]]:
-        considered = boards.sample(self.parameters.considered, self.draw)
-        share = None
-        if deadline is not None:
-            now = time.monotonic()
-            share = now + 0.3 * (deadline - now)
-        weights = by_opponent(
-            considered.rows,
-            self.scorer,
-            self.parameters.temperature,
-            blind=self.parameters.blind,
-            deadline=share,
-        )
-        return considered, weights
 
 
 _BIT = 8.0

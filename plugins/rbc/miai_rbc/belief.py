@@ -9,7 +9,9 @@ lost only when the stash itself is full.
 
 from __future__ import annotations
 
+import math
 import random
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,10 +20,17 @@ import numpy as np
 from miai import Observation
 from miai_rbc.board_set import BoardSet
 from miai_rbc.fallback import impose
-from miai_rbc.kernels.board import PAWNS, STATE, WHITE
+from miai_rbc.kernels.board import NOTHING, PAWNS, STATE, WHITE
 from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed, event_of
+from miai_rbc.observations import (
+    BadObservationError,
+    Event,
+    Moved,
+    OpponentMoved,
+    Sensed,
+    event_of,
+)
 from miai_rbc.rows import row_of_board
 from miai_rbc.stash import Order, Stash
 
@@ -33,6 +42,12 @@ BYTES_HELD = 80
 """Bytes that a board takes while it is made: its row and its share of the table."""
 
 _KEPT_FOR_FALLBACK = 1000
+_FOLLOWS: dict[type[Event] | None, tuple[type[Event], ...]] = {
+    None: (OpponentMoved, Sensed),
+    OpponentMoved: (Sensed,),
+    Sensed: (Moved,),
+    Moved: (OpponentMoved,),
+}
 
 
 class RbcBelief:
@@ -44,6 +59,11 @@ class RbcBelief:
         for no limit.
       boards: those that live.
       events: what was told so far, oldest first.
+      quiet: half-moves since the last capture or move of one's own pawns: what the half-move clock
+        shows at most, for pawns that the opponent moves are not told of.
+      fullmove_number: as in a FEN.
+      patience: most seconds to search the stash for boards when all that lived are contradicted;
+        None for no limit. What was not reached stays there.
       rebuilt: how many times nothing was left and the belief was made up anew, from what was seen
         last (`miai_rbc.fallback`); 0 as long as the belief can be trusted.
     """
@@ -64,7 +84,9 @@ class RbcBelief:
             raise ValueError(f"a belief's limit is at least {MAX_MOVES} boards, got {limit}")
         self.game, self.player, self.limit = game, player, limit
         self.boards = BoardSet(row_of_board(game.start)[None])
+        self.patience: float | None = None
         self.rebuilt = 0
+        self.quiet, self.fullmove_number = game.start.halfmove_clock, game.start.fullmove_number
         self._stash = Stash(memory_bytes=stash_bytes, disk_bytes=spill_bytes)
         self._order: Order = order
         self._threads = threads
@@ -91,12 +113,35 @@ class RbcBelief:
         self.take_in(event_of(observation, pawns=pawns))
 
     def take_in(self, event: Event) -> None:
-        """As `observe`, of an event."""
+        """As `observe`, of an event.
+
+        Raises:
+          BadObservationError: it is not what follows the last one.
+        """
+        last = type(self.events[-1]) if self.events else None
+        if type(event) not in _FOLLOWS[last]:
+            raise BadObservationError(
+                f"rbc: {type(event).__name__} does not follow {last.__name__ if last else 'nothing'}: "
+                "a turn of the opponent, a sense and a move are told one after the other"
+            )
         self.events.append(event)
+        self._count(event)
         self.boards = self._after(self.boards, event, len(self.events) - 1)
         if len(self.boards) == 0:
             self._recover(event)
         self._kept = self.boards.sample(_KEPT_FOR_FALLBACK, self._rng)
+
+    def _count(self, event: Event) -> None:
+        """Keep up the clocks, as far as they can be known."""
+        if isinstance(event, Sensed):
+            return
+        pawn = isinstance(event, Moved) and event.taken != NOTHING and self._own_pawn(event.taken)
+        self.quiet = 0 if pawn or event.captured is not None else self.quiet + 1
+        mover = self.player if isinstance(event, Moved) else 1 - self.player
+        self.fullmove_number += mover
+
+    def _own_pawn(self, taken: int) -> bool:
+        return len(self.boards) > 0 and bool(int(self.boards.rows[0, PAWNS]) >> (taken & 63) & 1)
 
     def _to_move(self) -> int:
         return int(self.boards.rows[0, STATE]) & 1
@@ -109,13 +154,13 @@ class RbcBelief:
                     event.captured, limit=self.limit, threads=self._threads, rng=self._rng
                 )
                 self._stash.add(turn, left)
-                if event.captured is not None:
+                if event.captured is not None and not event.ends:
                     found = BoardSet(found.rows[: keep_kings(found.rows)])
                 return found
             case Sensed():
                 return boards.sensed(event.window, event.pieces) if event.window else boards
             case Moved():
-                return boards.moved(event.requested, event.taken, event.captured)
+                return boards.moved(event.requested, event.taken, event.captured, ends=event.ends)
 
     # -- the stash ------------------------------------------------------------------------------
 
@@ -135,17 +180,23 @@ class RbcBelief:
         return not (self.stashed or self.dropped or self.rebuilt)
 
     def _recover(self, event: Event) -> None:
-        while len(self.boards) == 0 and (entry := self._stash.take(self._order)) is not None:
-            self.boards = self._brought_up(*entry)
+        ends = math.inf if self.patience is None else time.monotonic() + self.patience
+        while len(self.boards) == 0 and time.monotonic() < ends:
+            if (entry := self._stash.take(self._order)) is None:
+                break
+            self.boards = self._brought_up(*entry, ends=ends)
         if len(self.boards) == 0:
             self.boards = impose(self._kept, event)
             self.rebuilt += 1
 
-    def _brought_up(self, turn: int, boards: BoardSet) -> BoardSet:
+    def _brought_up(self, turn: int, boards: BoardSet, *, ends: float = math.inf) -> BoardSet:
         """Return what became of boards that were left at a turn; the rest is stashed again."""
         for later in range(turn, len(self.events)):
             if len(boards) == 0:
                 break
+            if time.monotonic() > ends:
+                self._stash.add(later, boards)
+                return boards.sample(0, self._rng)
             boards = self._after(boards, self.events[later], later)
         return boards
 
@@ -166,7 +217,11 @@ class RbcBelief:
     # -- worlds, as `miai.information.BeliefState` ------------------------------------------------
 
     def sample(self, rng: random.Random) -> RbcState:
-        """Return one world, uniformly: a state with that board and no history."""
+        """Return one world, uniformly: a state with that board and no history.
+
+        Boards that differ in their half-move clocks alone are one world, with the greatest clock
+        that is possible.
+        """
         return self._world(rng.randrange(len(self.boards)))
 
     def __iter__(self) -> Iterator[RbcState]:
@@ -175,11 +230,22 @@ class RbcBelief:
     def __len__(self) -> int:
         return len(self.boards)
 
+    def __contains__(self, state: RbcState) -> bool:
+        """Return whether a state's board and phase are those of a world; clocks do not count."""
+        return state.senses == self._senses() and state.boards.rows[0] in self.boards
+
+    def _senses(self) -> bool:
+        return not (self.events and isinstance(self.events[-1], Sensed))
+
     def _world(self, number: int) -> RbcState:
         last = self.events[-1] if self.events else OpponentMoved(None)
         captured = None if isinstance(last, Sensed) else last.captured
         return self.game.state_at(
-            self.boards.rows[number], senses=not isinstance(last, Sensed), captured=captured
+            self.boards.rows[number],
+            senses=self._senses(),
+            captured=captured,
+            halfmove_clock=self.quiet,
+            fullmove_number=self.fullmove_number,
         )
 
 

@@ -109,18 +109,21 @@ class BoardSet:
         """
         return self._cut(filters.keep_sensed(self.rows, np.uint64(window), pieces))
 
-    def moved(self, requested: int, taken: int, captured: int | None) -> Self:
+    def moved(
+        self, requested: int, taken: int, captured: int | None, *, ends: bool = False
+    ) -> Self:
         """Return the boards after one's own move, where it turns out so. This set is used up.
 
         Args:
           requested, taken: moves of `miai_rbc.kernels.board`.
           captured: the square of the capture, or None.
+          ends: whether that captured the king.
         """
         square = NO_SQUARE if captured is None else captured
         # Boards that differ in the piece captured, or in a pawn that might have been taken in
         # passing, become the same.
         merges = square != NO_SQUARE or bool((self.rows[:, STATE] >> EP_SHIFT).any())
-        result = self._cut(filters.keep_moved(self.rows, requested, taken, square))
+        result = self._cut(filters.keep_moved(self.rows, requested, taken, square, ends))
         return result.union() if merges else result
 
     def play(self, requested: int) -> list[tuple[int, int | None]]:

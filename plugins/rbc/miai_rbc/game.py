@@ -49,8 +49,16 @@ class RbcGame(Game):
         """Return the position at the start, its side to sense."""
         return RbcState(self)
 
-    def state_at(self, row: Words, *, senses: bool, captured: int | None = None) -> RbcState:
-        """Return a state with a board of its own and no history; its clocks are at the start.
+    def state_at(
+        self,
+        row: Words,
+        *,
+        senses: bool,
+        captured: int | None = None,
+        halfmove_clock: int = 0,
+        fullmove_number: int = 1,
+    ) -> RbcState:
+        """Return a state with a board and clocks of its own, and no history.
 
         Args:
           senses: whether its side to move senses next, else it moves.
@@ -58,4 +66,5 @@ class RbcGame(Game):
         """
         state = self.new_initial_state()
         state.set_board(row, senses=senses, captured=captured)
+        state.halfmove_clock, state.fullmove_number = halfmove_clock, fullmove_number
         return state

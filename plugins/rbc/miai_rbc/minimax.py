@@ -141,13 +141,18 @@ def draw_boards(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[BoardSet, NDArray[np.float64]]:
-    """Return at most `count` boards with their weights."""
+    """Return at most `count` boards with their weights, in an order drawn too.
+
+    So the boards that time allows to score are a fair sample of them.
+    """
     own = np.ones(len(boards)) if weights is None else weights
     if len(boards) <= count:
-        return boards, own
+        order = rng.permutation(len(boards))
+        return BoardSet(boards.rows[order]), own[order]
     if weights is None:
         return boards.sample(count, rng), np.ones(count)
     shares = own / own.sum()
     # Drawn by weight, with repetition: then each counts the same.
     drawn, times = np.unique(rng.choice(len(boards), count, p=shares), return_counts=True)
-    return BoardSet(boards.rows[drawn]), times.astype(np.float64)
+    order = rng.permutation(len(drawn))
+    return BoardSet(boards.rows[drawn[order]]), times[order].astype(np.float64)

@@ -11,10 +11,14 @@ import numpy as np
 from miai import Observation
 from miai.errors import GameError
 from miai_rbc.kernels.bits import Words
-from miai_rbc.kernels.board import NOTHING, QUEENS, WHITE
+from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, QUEENS, WHITE
+
+KING_CAPTURED = "king captured"
+"""Why a game ended, as its result says it."""
 
 _KINDS = "pnbrqk"
 _FILES, _RANKS, _BECOMES = "abcdefgh", "12345678", "nbrq"
+_ENDS = 0xFF000000000000FF  # the first and the last rank
 
 
 class BadObservationError(GameError):
@@ -27,9 +31,11 @@ class OpponentMoved:
 
     Attributes:
       captured: the square on which it captured a piece of ours, or None.
+      ends: whether that was our king.
     """
 
     captured: int | None
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,13 @@ class Moved:
     Attributes:
       requested, taken: moves of `miai_rbc.kernels.board`.
       captured: the square of the capture, or None.
+      ends: whether that captured the king.
     """
 
     requested: int
     taken: int
     captured: int | None
+    ends: bool = False
 
 
 Event = OpponentMoved | Sensed | Moved
@@ -78,14 +86,15 @@ def event_of(observation: Observation, *, pawns: int) -> Event:
             raise TypeError("no data")
         if "sensed" in data:
             return _sensed(data["sensed"])
+        ends = KING_CAPTURED in str(data.get("result", ""))
         if "requested" in data:
             requested = move_of_name(data["requested"])
             promotes = pawns >> (requested & 63) & 1 and not 8 <= requested >> 6 & 63 < 56
             if requested != NOTHING and promotes and requested >> 12 == 0:
                 requested |= QUEENS << 12
             taken = move_of_name(data["taken"])
-            return Moved(requested, taken, _square(data["captured"]))
-        return OpponentMoved(_square(data["captured"]))
+            return Moved(requested, taken, _square(data["captured"]), ends)
+        return OpponentMoved(_square(data["captured"]), ends)
     except (KeyError, TypeError, ValueError) as error:
         raise BadObservationError(
             f"rbc: {str(observation)[:200]} is no observation of the game: {error}"
@@ -99,23 +108,34 @@ def _sensed(told: Any) -> Sensed:
     pieces = np.zeros(WHITE + 1, np.uint64)
     for name, piece in told:
         square = _square(name)
-        if square is None:
-            raise ValueError("a sense names its squares")
+        if square is None or window >> square & 1:
+            raise ValueError("a sense names its squares, each once")
         window |= 1 << square
-        if piece is None:
-            continue
-        bit = np.uint64(1 << square)
-        pieces[_KINDS.index(piece.lower())] |= bit
-        if piece.isupper():
-            pieces[WHITE] |= bit
+        if piece is not None:
+            _put(pieces, piece, square)
+    white, kings = int(pieces[WHITE]), int(pieces[KINGS])
+    if (kings & white).bit_count() > 1 or (kings & ~white).bit_count() > 1:
+        raise ValueError("a side has two kings")
+    if int(pieces[PAWNS]) & _ENDS:
+        raise ValueError("a pawn stands on the first or last rank")
     return Sensed(window, pieces)
+
+
+def _put(pieces: Words, piece: Any, square: int) -> None:
+    if not isinstance(piece, str) or len(piece) != 1 or not piece.isascii():
+        raise ValueError(f"{piece!r} is no piece")
+    bit = np.uint64(1 << square)
+    pieces[_KINDS.index(piece.lower())] |= bit
+    if piece.isupper():
+        pieces[WHITE] |= bit
 
 
 def _square(name: Any) -> int | None:
     if name is None:
         return None
-    file, rank = name
-    return _FILES.index(file) + 8 * _RANKS.index(rank)
+    if not isinstance(name, str) or len(name) != 2:
+        raise ValueError(f"{name!r} is no square")
+    return _FILES.index(name[0]) + 8 * _RANKS.index(name[1])
 
 
 def move_of_name(name: Any) -> int:

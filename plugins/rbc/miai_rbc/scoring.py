@@ -104,13 +104,15 @@ def mixed(
     Args:
       scores: (boards, requests), centipawns; beyond ten pawns they are squeezed together, so
         that a lost board does not drown all others in a mean.
-      weights: (boards,) of the boards, for the mean and the quantile.
+      weights: (boards,) of the boards, for the mean and the quantile; where none has any, as
+        when all weight lies on boards that time did not reach, all count the same.
       mean, low: shares of the weighted mean and of the low end.
       quantile: the low end is the score that this share of the weight lies below; 0 for the worst
         of all boards.
     """
     squeezed = squeeze(scores)
-    shares = weights / weights.sum()
+    total = weights.sum()
+    shares = weights / total if total > 0 else np.full(len(scores), 1 / len(scores))
     average = shares @ squeezed
     if quantile <= 0.0:
         return np.asarray(mean * average + low * squeezed.min(axis=0))

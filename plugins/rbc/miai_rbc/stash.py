@@ -40,7 +40,7 @@ class Stash:
         self._folder = folder
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._entries: list[_Entry] = []  # in the order of their turns
-        self._files = 0
+        self._files = self._in_memory = self._on_disk = 0  # files made; boards
 
     def add(self, turn: int, boards: BoardSet) -> None:
         """Keep boards that were left at a turn."""
@@ -49,6 +49,7 @@ class Stash:
         entry = _Entry(turn, boards, count=len(boards))
         later = (i for i, other in enumerate(self._entries) if other.turn > turn)
         self._entries.insert(next(later, len(self._entries)), entry)
+        self._in_memory += entry.count
         self._spill()
 
     def take(self, order: Order) -> tuple[int, BoardSet] | None:
@@ -61,10 +62,12 @@ class Stash:
             return None
         entry = self._entries.pop(0 if order == "earliest" else -1)
         boards = entry.boards
-        if boards is None:
-            assert entry.file is not None
-            boards = BoardSet(np.load(entry.file, allow_pickle=False))
-            entry.file.unlink()
+        if boards is not None:
+            self._in_memory -= entry.count
+            return entry.turn, boards
+        assert entry.file is not None
+        boards = BoardSet(np.load(entry.file, allow_pickle=False))
+        self._forget(entry.file, entry.count)
         return entry.turn, boards
 
     def turns(self) -> set[int]:
@@ -72,19 +75,20 @@ class Stash:
         return {entry.turn for entry in self._entries}
 
     def __len__(self) -> int:
-        return sum(entry.count for entry in self._entries)
+        return self._in_memory + self._on_disk
 
     def memory_used(self) -> int:
         """Return the bytes held in memory."""
-        return BYTES_PER_BOARD * sum(e.count for e in self._entries if e.boards is not None)
+        return BYTES_PER_BOARD * self._in_memory
 
     def disk_used(self) -> int:
         """Return the bytes held in files."""
-        return BYTES_PER_BOARD * sum(e.count for e in self._entries if e.boards is None)
+        return BYTES_PER_BOARD * self._on_disk
 
     def close(self) -> None:
         """Forget everything and remove the files."""
         self._entries.clear()
+        self._in_memory = self._on_disk = 0
         if self._spilled is not None:
             self._spilled.cleanup()
             self._spilled = None
@@ -92,16 +96,26 @@ class Stash:
     def _spill(self) -> None:
         while self.memory_used() > self._memory:
             entry = next(e for e in self._entries if e.boards is not None)
-            assert entry.boards is not None
             if self.disk_used() + BYTES_PER_BOARD * entry.count > self._disk:
-                oldest = self._entries.pop(0)
-                self.dropped += oldest.count
-                if oldest.file is not None:
-                    oldest.file.unlink()
+                self._drop(self._entries.pop(0))
                 continue
+            assert entry.boards is not None
             entry.file = self._path()
             entry.boards.save(entry.file)
             entry.boards = None
+            self._in_memory -= entry.count
+            self._on_disk += entry.count
+
+    def _drop(self, entry: _Entry) -> None:
+        self.dropped += entry.count
+        if entry.file is None:
+            self._in_memory -= entry.count
+        else:
+            self._forget(entry.file, entry.count)
+
+    def _forget(self, file: Path, count: int) -> None:
+        self._on_disk -= count
+        file.unlink()
 
     def _path(self) -> Path:
         if self._spilled is None:

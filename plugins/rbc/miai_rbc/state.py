@@ -20,6 +20,7 @@ from miai_rbc.actions import (
 )
 from miai_rbc.board_set import BoardSet
 from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, STATE, WHITE
+from miai_rbc.observations import KING_CAPTURED
 from miai_rbc.rows import board_of_row, piece_at, row_of_board
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class RbcState(State):
         self._legal: list[int] | None = None
 
     # -- rules ----------------------------------------------------------------------------------
+
+    @property
+    def senses(self) -> bool:
+        """Whether the side to move senses next; else it moves."""
+        return self._senses
 
     def current_player(self) -> int:
         """Return 0 for white, 1 for black, or that the game is over."""
@@ -131,7 +137,6 @@ class RbcState(State):
         self.boards = BoardSet(row[None].copy())
         self._mover = int(row[STATE]) & 1
         self._senses, self._captured, self._legal = senses, captured, None
-        self.halfmove_clock, self.fullmove_number = 0, 1
         self._told = ([], [])
 
     # -- the end --------------------------------------------------------------------------------
@@ -164,7 +169,7 @@ class RbcState(State):
             return ""
         winner = self._winner()
         if winner is not None:
-            return f"{('1-0', '0-1')[winner]} king captured"
+            return f"{('1-0', '0-1')[winner]} {KING_CAPTURED}"
         limit = self.game.parameters.full_turn_limit
         turns = limit is not None and self.fullmove_number > limit
         return f"1/2-1/2 {'turn limit' if turns else 'move limit'}"

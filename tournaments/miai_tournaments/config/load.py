@@ -69,7 +69,7 @@ def load_tournament(path: Path, assignments: Iterable[str] = ()) -> Tournament:
     text = _read(path)
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise ConfigError(f"{path}: is not TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None

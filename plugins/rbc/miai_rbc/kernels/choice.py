@@ -25,7 +25,6 @@ from miai_rbc.kernels.board import (
     PAWNS,
     QUEENS,
     ROOKS,
-    STATE,
     WHITE,
     occupied,
     play,
@@ -34,7 +33,6 @@ from miai_rbc.kernels.board import (
 from miai_rbc.kernels.moves import revise
 
 _NONE = np.uint64(0)
-_ONE = np.uint64(1)
 
 
 @inlined
@@ -95,12 +93,3 @@ def play_requests(boards: Words, requests: NDArray[np.int32], out: Words) -> Non
     for i in range(len(boards)):
         for j in range(len(requests)):
             play(boards[i], revise(boards[i], np.int64(requests[j])), out[i, j])
-
-
-@kernel
-def pass_turn(boards: Words, out: Words) -> None:
-    """Write every board with the other side to move: (n, 8)."""
-    for i in range(len(boards)):
-        play(boards[i], NOTHING, out[i])
-        if out[i, STATE] == boards[i, STATE]:
-            out[i, STATE] ^= _ONE

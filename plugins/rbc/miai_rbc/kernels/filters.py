@@ -35,15 +35,14 @@ def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
 
 
 @kernel
-def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int) -> Int:
+def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int, ends: bool) -> Int:
     """Play one's own move on the boards on which it turns out as told; return their number.
-
-    Boards on which it captures the king are dropped: the game would be over.
 
     Args:
       boards: (n, 8); the boards after the move come to stand first.
       requested, taken: moves as in `board`.
       captured: the square told, or -1.
+      ends: whether the king was captured there: the game is over just then.
     """
     row = np.empty(WORDS, np.uint64)
     king = _ZERO if captured == NO_SQUARE else bit(captured)
@@ -52,7 +51,7 @@ def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int) -> Int:
         b = boards[i]
         if revise(b, requested) != taken or capture_of(b, taken) != captured:
             continue
-        if b[KINGS] & king:
+        if (b[KINGS] & king != _ZERO) != ends:
             continue
         play(b, taken, row)
         for word in range(WORDS):

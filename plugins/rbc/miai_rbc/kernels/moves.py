@@ -233,7 +233,18 @@ def revise(b: Words, move: Int) -> Int:
         return move if clear else NOTHING
     if kind == PAWNS and files != 0:
         return move if occ & bit(end) or ep_of(b) == end else NOTHING
-    ranks = (end >> 3) - (start >> 3)
+    reached = _slide(kind, start, end, occ)
+    if reached == start:
+        return NOTHING
+    return move if reached == end else start | reached << 6
+
+
+@inlined
+def _slide(kind: Int, start: Int, end: Int, occ: np.uint64) -> Int:
+    """Return the square that a slider or a pawn reaches, on the first piece or, a pawn, before."""
+    files, ranks = (end & 7) - (start & 7), (end >> 3) - (start >> 3)
+    if files != 0 and ranks != 0 and abs(files) != abs(ranks):
+        return start  # asked of a board on which some other piece stands there
     step = np.sign(files) + 8 * np.sign(ranks)
     square = start
     while square != end:
@@ -243,9 +254,7 @@ def revise(b: Words, move: Int) -> Int:
                 break
             square -= step
             break
-    if square == start:
-        return NOTHING
-    return move if square == end else start | square << 6
+    return square
 
 
 @inlined

@@ -1,0 +1,192 @@
+"""Matches of an agent of Reconnaissance Blind Chess against others, with figures of its beliefs.
+
+Every pair of games has both colours. The match is a tournament in a folder of its own: interrupted,
+it goes on where it was when the same command is given again; of a match that is over the figures
+are told again. `truth_held` is the share of the agent's decisions at which the true board was among
+those that lived in its belief: each game is played again, with the belief that the agent had.
+
+    python benchmarks/rbc_matches.py FOLDER --agent rbc-strong --against trout --games 100
+    python benchmarks/rbc_matches.py FOLDER --agent rbc-seed --against attacker-bot random --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miai.errors import MiaiError
+from miai.game import Observation
+from miai.record import GameRecord, MoveRecord
+from miai_rbc.agent_parameters import BeliefParameters
+from miai_rbc.belief import RbcBelief
+from miai_rbc.game import RbcGame
+from miai_rbc.parameters import RbcParameters
+from miai_tournaments.config.load import check_tournament
+from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.store.store import Store
+
+OPPONENTS: dict[str, dict[str, Any]] = {
+    "trout": {"agent": "reconchess", "bot": "reconchess.bots.trout_bot"},
+    "attacker-bot": {"agent": "reconchess", "bot": "reconchess.bots.attacker_bot"},
+    "random": {"agent": "rbc-random"},
+    "attacker": {"agent": "attacker"},
+    "rbc-seed": {"agent": "rbc-seed"},
+}
+
+
+def play(folder: Path, given: argparse.Namespace, opponent: str) -> None:
+    """Play a match, or what is left of it."""
+    raw = {
+        "tournament": {"name": f"{given.agent}-{opponent}", "seed": 1, "rounds": given.games // 2},
+        "game": {"name": "rbc"},
+        "time": {"kind": "fischer", "seconds": given.seconds, "increment": given.increment},
+        "run": {"workers": given.workers},
+        "players": [
+            {"name": "we", "agent": given.agent},
+            {"name": "they", **OPPONENTS[opponent]},
+        ],
+    }
+    text = json.dumps(raw)
+    tournament = check_tournament(raw, source="rbc_matches.py", folder=Path(), text=text)
+    with contextlib.redirect_stdout(sys.stderr):
+        ending = run(tournament, folder, Options(make_reporter=lambda _: PlainReporter()))
+    if ending.kind != "complete":
+        sys.exit(f"{folder}: {ending.kind}; the same command goes on")
+
+
+def figures_of(folder: Path) -> dict[str, Any]:
+    """Return the figures of a match that is over."""
+    with Store.read(folder) as store:
+        rows = store.results()
+        records = [GameRecord.from_json_lines(store.record(row.game_id)) for row in rows]
+    ours = [[player.name for player in record.players].index("we") for record in records]
+    scores = [record.returns[us] for record, us in zip(records, ours, strict=True)]
+    wins, losses = sum(s > 0 for s in scores), sum(s < 0 for s in scores)
+    late = [r.loser == us for r, us in zip(records, ours, strict=True) if r.termination == "time"]
+    turns = [turn for record, us in zip(records, ours, strict=True) for turn in beliefs(record, us)]
+    seconds = [record.players[us].seconds for record, us in zip(records, ours, strict=True)]
+    low, high = wilson(wins, len(scores))
+    return {
+        "games": len(scores),
+        "wins": wins,
+        "draws": len(scores) - wins - losses,
+        "losses": losses,
+        "wins_on_time": late.count(False),
+        "losses_on_time": late.count(True),
+        "won": round(wins / len(scores), 3),
+        "won_95": [round(low, 3), round(high, 3)],
+        "plies": round(float(np.mean([len(record.moves) / 2 for record in records])), 1),
+        "boards_before_sense": spread([size for senses, size, _ in turns if senses]),
+        "boards_after_sense": spread([size for senses, size, _ in turns if not senses]),
+        "truth_held": round(float(np.mean([held for _, _, held in turns])), 4),
+        "seconds_a_game": spread(seconds),
+        "seconds_a_turn": round(2 * sum(seconds) / len(turns), 3),
+    }
+
+
+def beliefs(record: GameRecord, us: int) -> Iterator[tuple[bool, int, bool]]:
+    """Yield for each of our decisions: whether it is a sense, boards held, the truth among them."""
+    game = RbcGame(RbcParameters(**record.game_parameters))
+    player = record.players[us]
+    given = BeliefParameters(
+        **{k: v for k, v in player.parameters.items() if k in BeliefParameters.model_fields}
+    )
+    belief = RbcBelief(
+        game,
+        us,
+        limit=given.limit,
+        stash_bytes=given.stash_mb << 20,
+        spill_bytes=given.spill_mb << 20,
+        order=given.order,
+        threads=given.threads,
+        seed=player.seed,
+    )
+    state, told = game.new_initial_state(), []
+    if (first := state.observation(us)) is not None:
+        told.append(first)
+    for move in record.moves:
+        if move.actor == us:
+            belief.limit = _limit(move, given)
+            while told:
+                belief.observe(told.pop(0))
+            if len(belief) != move.statistics.get("boards", len(belief)):
+                sys.exit("the belief that is made again is not the one that was recorded")
+            yield state.senses, len(belief), state in belief
+        state.apply_action(move.action)
+        if (observation := state.observation(us)) is not None:
+            told.append(Observation(us, observation.actor, observation.action, observation.data))
+    belief.close()
+
+
+def _limit(move: MoveRecord, given: BeliefParameters) -> int:
+    limit = move.statistics.get("limit", given.limit)
+    return limit if isinstance(limit, int) else given.limit
+
+
+def wilson(wins: int, games: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    z = 1.959964
+    share, width = wins / games, z * z / games
+    middle = share + width / 2
+    reach = z * math.sqrt(share * (1 - share) / games + width / games / 4)
+    return (middle - reach) / (1 + width), (middle + reach) / (1 + width)
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return the median, the ninetieth percentile and the greatest."""
+    parts = {"median": np.median(values), "p90": np.percentile(values, 90), "most": max(values)}
+    return {key: round(float(value), 1) for key, value in parts.items()}
+
+
+def main() -> None:
+    """Play and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="of the matches; each has a folder in it")
+    parser.add_argument("--agent", default="rbc-strong", choices=("rbc-strong", "rbc-seed"))
+    parser.add_argument("--against", nargs="+", default=["trout"], choices=OPPONENTS)
+    parser.add_argument("--games", type=int, default=100, help="of each match, an even number")
+    parser.add_argument("--seconds", type=float, default=60.0, help="on each clock")
+    parser.add_argument("--increment", type=float, default=1.0, help="seconds a turn")
+    parser.add_argument("--workers", type=int, default=2, help="processes that play games")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    matches = {}
+    for opponent in given.against:
+        folder = given.folder / f"{given.agent}-{opponent}"
+        try:
+            play(folder, given, opponent)
+        except MiaiError as error:
+            sys.exit(f"rbc_matches.py: {error}")
+        matches[opponent] = figures_of(folder)
+    figures = {
+        "agent": given.agent,
+        "clock": f"{given.seconds:g} s + {given.increment:g} s",
+        "matches": matches,
+        "load_after": round(os.getloadavg()[0], 2),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    if given.json:
+        print(json.dumps(figures))
+        return
+    for opponent, row in matches.items():
+        print(f"{given.agent} against {opponent}:")
+        for key, value in row.items():
+            print(f"  {key:<20} {value}")
+
+
+if __name__ == "__main__":
+    main()

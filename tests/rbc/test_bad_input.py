@@ -1,0 +1,550 @@
+"""What is false or malformed: positions, limits, observations, bots and histories."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.rbc.games import rbc
+from tests.rbc.test_history import record_of, save
+from tests.rbc.test_reconchess import play_bot, process, write_bot
+from tests.tournaments.support import config_text, player, refused
+
+import miai
+from miai import ClockReading, Json, Observation, TimeControl
+from miai.errors import InvalidStateError, ParameterError, RecordError
+from miai.match import play_game
+from miai.process import AgentProcess
+from miai.record import Termination
+from miai.seat import InProcessSeat
+from miai_rbc.actions import PASS, SENSE_NOTHING, action_of, move_name, square_name
+from miai_rbc.agents import BeliefAgent
+from miai_rbc.belief import RbcBelief
+from miai_rbc.board_set import BoardSet
+from miai_rbc.fallback import impose
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.observations import BadObservationError, Moved, OpponentMoved, event_of, move_of_name
+from miai_rbc.reconchess.reading import read_history
+from miai_rbc.state import window
+
+CLOCK = ClockReading(control=TimeControl(kind="per-move", seconds=0.1), main=0.1, limit=0.1)
+"""Captures of sixteen queens a side are not searched to their end."""
+
+# -- positions ------------------------------------------------------------------------------------
+
+ILLEGAL = {
+    "": "no FEN",
+    "garbage": "no FEN",
+    "\x00\x1b[31m": "no FEN",
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1": "no FEN",
+    "rnbqkbnr/pppppppp/8/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1": "no FEN",
+    "4k3/9/8/8/8/8/8/4K3 w - - 0 1": "no FEN",
+    "4k3/8/8/8/8/8/8/3KK3 w - - 0 1": "white has 2 kings",
+    "4k3/8/8/8/8/8/8/8 w - - 0 1": "white has 0 kings",
+    "8/8/8/8/8/8/8/4K3 w - - 0 1": "black has 0 kings",
+    "8/8/8/8/8/8/8/8 w - - 0 1": "kings",
+    "4k2P/8/8/8/8/8/8/4K3 w - - 0 1": "a pawn stands on",
+    "4k3/8/8/8/QQQQQQQQ/QQQQQQQQ/8/4K3 w - - 0 1": "white has 17 pieces",
+    "4k~3/8/8/8/8/8/8/4K3 w - - 0 1": "promoted|no FEN",
+    "1" * 100_000: "at most 120 characters",
+}
+
+
+@pytest.mark.parametrize("fen", ILLEGAL, ids=lambda fen: repr(fen[:24]))
+def test_positions_that_the_game_does_not_have_are_refused(fen: str) -> None:
+    with pytest.raises(InvalidStateError, match=ILLEGAL[fen]) as told:
+        BoardSet.of_fens([chess.STARTING_FEN, fen])
+    assert len(str(told.value)) < 500
+    with pytest.raises((InvalidStateError, ParameterError)) as refusal:  # too long a parameter
+        rbc(fen=fen)
+    assert len(str(refusal.value)) < 500
+
+
+@pytest.mark.parametrize("fen", [None, 3, ["8/8"], b"8/8"])
+def test_what_is_no_text_is_no_position(fen: Any) -> None:
+    with pytest.raises(InvalidStateError, match="a FEN is a text"):
+        BoardSet.of_fens([fen])
+
+
+@given(st.text(max_size=130))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_refused_or_a_position_with_two_kings(text: str) -> None:
+    try:
+        boards = BoardSet.of_fens([text])
+    except InvalidStateError:
+        return
+    assert [board.kings.bit_count() for board in boards.boards()] == [2]
+
+
+@pytest.mark.parametrize("fen", ["garbage", "8/8/8/8/8/8/8/4K3 w - - 0 1", "x" * 5000])
+def test_the_command_line_refuses_a_position(fen: str) -> None:
+    told = _play("--white", "random", "--black", "random", "--set", f"fen={fen}")
+    assert "no FEN" in told or "no position" in told or "fen: " in told
+
+
+def _play(*words: str) -> str:
+    """Have ``miai play`` refuse a game, and return its message."""
+    done = subprocess.run(
+        [sys.executable, "-m", "miai", "play", "rbc", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2, done.stderr
+    return _one_message(done.stderr)
+
+
+def _one_message(told: str) -> str:
+    assert told.startswith("miai: "), told
+    assert "Traceback" not in told
+    assert len(told.strip().splitlines()) == 1
+    assert len(told) < 1000
+    return told
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+BAD: list[tuple[str, Any]] = [
+    ("limit", 0),
+    ("limit", -1),
+    ("limit", 511),
+    ("limit", 1.5),
+    ("depth", 0),
+    ("samples", 0),
+    ("stash_mb", -1),
+    ("spill_mb", -1),
+    ("order", "newest"),
+    ("scan", "luck"),
+    ("engine", "fruit"),
+    ("quantile", 1.0),
+    ("temperature", 0.0),
+    ("temperature", float("nan")),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=name):
+        miai.make_agent("rbc-strong", rbc(), **{name: value})
+
+
+def test_no_limit_is_zero(tmp_path: Path) -> None:
+    """In the library, on the command line, and in a config."""
+    with pytest.raises(ValueError, match="at least 512 boards, got 0"):
+        RbcBelief(rbc(), 0, limit=0)
+    for name, value in (("limit", 0), ("depth", 0), ("samples", 0)):
+        words = ["--white", "rbc-seed", "--black", "random", f"--white.{name}", str(value)]
+        assert name in _play(*words)
+        config = tmp_path / "x.toml"
+        players = (player("ann", "rbc-seed", **{name: value}), player("bob"))
+        config.write_text(config_text(*players, game={"name": "rbc"}))
+        told = _one_message(refused("check", config))
+        assert f"players[0] (ann): {name}" in told
+    config.write_text(
+        config_text(player("ann"), player("bob"), game={"name": "rbc", "full_turn_limit": 0})
+    )
+    assert "full_turn_limit" in _one_message(refused("check", config))
+
+
+# -- observations that are none -------------------------------------------------------------------
+
+MALFORMED: list[Any] = [
+    None,
+    3,
+    [],
+    {},
+    {"captured": "z9"},
+    {"captured": ""},
+    {"captured": "e44"},
+    {"captured": ["e", "4"]},
+    {"captured": {"e": 1, "4": 2}},
+    {"captured": 12},
+    {"sensed": None},
+    {"sensed": {"a1": "P"}},
+    {"sensed": [["a1"]]},
+    {"sensed": [["a1", "P", "P"]]},
+    {"sensed": [["a1", 7]]},
+    {"sensed": [["a1", ""]]},
+    {"sensed": [["a1", "pn"]]},
+    {"sensed": [["a1", "\u212a"]]},  # the kelvin sign, a k in lower case
+    {"sensed": [["a1", ["P"]]]},
+    {"sensed": [[None, "P"]]},
+    {"sensed": [["a2", None], ["a2", "P"]]},
+    {"sensed": [["a2", "K"], ["b2", "K"]]},
+    {"sensed": [["a8", "P"]]},
+    {"sensed": [["h1", "p"]]},
+    {"sensed": [["a2", None]] * 10},
+    {"requested": "e2e4", "captured": None},
+    {"requested": "e2e4", "taken": None},
+    {"requested": "e2", "taken": None, "captured": None},
+    {"requested": 5, "taken": None, "captured": None},
+    {"requested": ["e2", "e4"], "taken": None, "captured": None},
+    {"requested": "e7e8k", "taken": None, "captured": None},
+    {"requested": "e2e9", "taken": None, "captured": None},
+    {"requested": None, "taken": "x", "captured": None},
+]
+
+
+@pytest.mark.parametrize("data", MALFORMED, ids=repr)
+def test_a_malformed_observation_changes_nothing(data: Any) -> None:
+    belief = RbcBelief(rbc(), 0)
+    belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
+    with pytest.raises(BadObservationError, match="is no observation of the game") as told:
+        belief.observe(Observation(0, 0, 5, data))
+    assert len(str(told.value)) < 500
+    assert (len(belief), len(belief.events)) == (1, 0)
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+told_things = st.dictionaries(
+    st.sampled_from(["captured", "sensed", "requested", "taken"]),
+    plain | st.lists(st.tuples(plain | st.just("e4"), plain | st.sampled_from("PkN")), max_size=3),
+    max_size=4,
+)
+
+
+@given(plain | told_things)
+@settings(max_examples=300, deadline=None)
+def test_no_data_raises_anything_else(data: Any) -> None:
+    with contextlib.suppress(BadObservationError):  # and nothing else
+        event_of(Observation(0, 0, 5, data), pawns=0xFF00)
+
+
+# -- observations that lie ------------------------------------------------------------------------
+
+
+def lie() -> Observation:
+    """Tell white that its own queen stands in a8's corner, and the black king beside her."""
+    seen: Json = [["a8", "Q"], ["b8", "k"], ["c8", None], ["a7", None], ["b7", None], ["c7", "n"]]
+    return Observation(0, 0, 49, {"sensed": seen})
+
+
+@pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
+def test_after_a_lie_the_belief_is_made_up_and_the_game_goes_on(name: str) -> None:
+    game = rbc(full_turn_limit=12)
+    liar = _Liar(miai.make_agent(name, game, depth=1, samples=5), lies_at={3, 9, 10})
+    record = play_game(game, [liar, InProcessSeat(miai.make_agent("random", game, seed=3))], seed=2)
+    assert record.termination is Termination.TERMINAL, record.detail
+    told: list[Any] = [move.statistics for move in record.moves if move.actor == 0]
+    assert len(told) > 10  # the last lie was told by then
+    assert told[-1]["rebuilt"] >= 2
+    assert all(statistics["boards"] >= 1 for statistics in told)
+
+
+class _Liar(InProcessSeat):
+    """Tells its agent the lie instead of some senses' results."""
+
+    def __init__(self, agent: miai.Agent, *, lies_at: set[int]) -> None:
+        super().__init__(agent)
+        self._lies_at, self._senses = lies_at, 0
+
+    def observe(self, observation: Observation) -> None:
+        if isinstance(observation.data, dict) and "sensed" in observation.data:
+            self._senses += 1
+            if self._senses in self._lies_at:
+                observation = Observation(
+                    0, 0, observation.action, lie().data, observation.legal_actions
+                )
+        super().observe(observation)
+
+
+squares = st.integers(0, 63)
+pieces = st.sampled_from([None, None, *"PNBRQpnbrq"])
+kings = st.sampled_from(["", "", "", "K", "k", "Kk"])
+windows = st.tuples(squares, st.lists(pieces, min_size=9, max_size=9), kings)
+
+
+def forged_sense(centre: int, contents: list[str | None], royal: str) -> Observation:
+    """Return a well-formed result of a sense, true or not."""
+    seen: list[Json] = []
+    royals = [*royal]
+    for square, piece in zip(window(centre), contents, strict=False):
+        ends = piece in ("P", "p") and not 8 <= square < 56
+        shown = royals.pop() if royals and square % 3 == 0 else None if ends else piece
+        seen.append([square_name(square), shown])
+    return Observation(0, 0, centre, {"sensed": seen})
+
+
+def forged_move(requested: int, taken: int, captured: int | None) -> Observation:
+    data: dict[str, Json] = {
+        "requested": None if requested == NOTHING else move_name(requested),
+        "taken": None if taken == NOTHING else move_name(taken),
+        "captured": None if captured is None else square_name(captured),
+    }
+    return Observation(0, 0, action_of(requested), data)
+
+
+turns = st.lists(
+    st.tuples(
+        st.none() | squares,  # what the opponent is said to have captured
+        windows,
+        st.integers(0, 200),  # which of our moves is asked for
+        st.sampled_from(["as asked", "not", "shorter", "another"]),
+        st.none() | squares,
+    ),
+    min_size=1,
+    max_size=7,
+)
+
+
+@given(turns, st.sampled_from([0, 1]))
+@settings(max_examples=25, deadline=None)
+def test_no_well_formed_lie_empties_a_belief(told: list[Any], player: int) -> None:
+    """Or makes boards that are none: two kings, at most sixteen pieces a side, own ones alike."""
+    belief = RbcBelief(rbc(), player, limit=512, stash_bytes=0, spill_bytes=0)
+    belief.observe(Observation(player, data={"captured": None}, legal_actions=(0,) * (1 - player)))
+    for number, (lost, seen, asked, how, captured) in enumerate(told):
+        if number or player:
+            square = None if lost is None else square_name(lost)
+            belief.observe(Observation(player, 1 - player, None, {"captured": square}))
+            _check(belief)
+        belief.observe(forged_sense(*seen))
+        _check(belief)
+        requests = belief.boards.requests()
+        requested = requests[asked % len(requests)] if requests else NOTHING
+        taken = {
+            "as asked": requested,
+            "not": NOTHING,
+            "shorter": requested & 63 | (requested >> 6 & 63 ^ 1) << 6,
+            "another": requests[captured or 0] if len(requests) > (captured or 0) else NOTHING,
+        }[how]
+        belief.observe(forged_move(requested, taken, captured))
+        _check(belief)
+    belief.close()
+
+
+def _check(belief: RbcBelief) -> None:
+    assert 1 <= len(belief) <= 1000
+    own = set()
+    for board in belief.boards.boards():
+        assert (board.kings & board.occupied_co[True]).bit_count() == 1, board.fen()
+        assert (board.kings & board.occupied_co[False]).bit_count() == 1, board.fen()
+        assert max(side.bit_count() for side in board.occupied_co) <= 16, board.fen()
+        assert not board.pawns & chess.BB_BACKRANKS, board.fen()
+        assert not board.occupied_co[True] & ~board.occupied
+        own.add(board.occupied_co[belief.player == 0])
+    assert len(own) == 1
+
+
+@given(squares, st.lists(pieces, min_size=9, max_size=9), kings, st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_boards_that_are_made_up_show_what_was_sensed(
+    centre: int, contents: list[str | None], royal: str, seed: int
+) -> None:
+    observation = forged_sense(centre, contents, royal)
+    event = event_of(observation, pawns=0)
+    boards = BoardSet.of_fens(
+        [chess.STARTING_FEN, "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "k7/8/2q5/8/8/2Q5/8/7K w - - 0 1"]
+    )
+    told: Any = observation.data
+    for board in impose(boards, event).boards():
+        for name, piece in told["sensed"]:
+            found = board.piece_at(chess.parse_square(str(name)))
+            assert (found and found.symbol()) == piece, board.fen()
+
+
+def test_a_king_that_is_not_where_it_was_comes_to_stand_outside_what_was_seen() -> None:
+    boards = BoardSet.of_fens(["4k3/8/8/8/8/8/8/4K3 w - - 0 1"])
+    event = event_of(forged_sense(chess.E8, [None] * 9, ""), pawns=0)
+    (board,) = impose(boards, event).boards()
+    king = board.king(chess.BLACK)
+    assert king is not None
+    assert chess.square_distance(king, chess.E8) == 2
+
+
+def test_a_capture_that_nothing_could_make_is_made_all_the_same() -> None:
+    """By the nearest piece; where our own king is said to be gone, it stands beside."""
+    boards = BoardSet.of_fens(["4k3/8/8/8/8/6n1/8/4K2R b - - 0 1"])
+    for square in (chess.H1, chess.E1):
+        (board,) = impose(boards, OpponentMoved(square)).boards()
+        assert board.color_at(square) is chess.BLACK
+        assert board.king(chess.WHITE) is not None
+        assert board.turn is chess.WHITE
+
+
+def test_a_pawn_that_is_said_to_have_arrived_is_a_queen() -> None:
+    boards = BoardSet.of_fens(["4k3/P7/8/8/8/8/8/4K3 w - - 0 1"])
+    move = move_of_name("a7a8")
+    (board,) = impose(boards, Moved(move, move, None)).boards()
+    assert board.piece_at(chess.A8) == chess.Piece.from_symbol("Q")
+
+
+@pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
+@given(st.lists(st.tuples(windows, st.none() | squares), min_size=2, max_size=5))
+@settings(max_examples=8, deadline=None)
+def test_an_agent_answers_whatever_it_was_told(name: str, told: list[Any]) -> None:
+    game = rbc()
+    agent = miai.make_agent(name, game, depth=1, samples=4, limit=512)
+    assert isinstance(agent, BeliefAgent)
+    agent.new_game(1, player=0)
+    senses = tuple(range(SENSE_NOTHING + 1))
+    agent.observe(Observation(0, data={"captured": None}, legal_actions=senses))
+    for seen, lost in told:
+        assert agent.act(CLOCK).action in senses
+        sensed = forged_sense(*seen)
+        moves = (PASS, *sorted(map(action_of, agent.belief.boards.requests())))
+        agent.observe(Observation(0, 0, sensed.action, sensed.data, moves))
+        action = agent.act(CLOCK).action
+        assert action in moves
+        text = game.new_initial_state().action_to_string(action)
+        data: Json = {
+            "requested": None if action == PASS else text,
+            "taken": None,
+            "captured": None,
+        }
+        agent.observe(Observation(0, 0, action, data))
+        captured = None if lost is None else square_name(lost)
+        agent.observe(Observation(0, 1, None, {"captured": captured}, senses))
+    agent.close()
+
+
+# -- bots -----------------------------------------------------------------------------------------
+
+
+def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
+    """Boards, lists, and the history at the end; the game is as if it had not."""
+    keeps = """
+        def __init__(self):
+            self.drawn = random.Random(5)
+
+        def choose_sense(self, sense_actions, move_actions, seconds_left):
+            choice = self.drawn.choice(sense_actions)
+            self.spoil(sense_actions, move_actions)
+            return choice
+
+        def choose_move(self, move_actions, seconds_left):
+            choice = self.drawn.choice(move_actions)
+            self.spoil(move_actions)
+            return choice
+
+        def spoil(self, *lists):
+            pass
+        """
+    spoils = """
+
+        def handle_game_start(self, color, board, opponent_name):
+            board.clear()
+
+        def handle_sense_result(self, sense_result):
+            sense_result[:] = [(0, None)] * 20
+
+        def handle_game_end(self, winner_color, win_reason, game_history):
+            game_history.__dict__.clear()
+
+        def spoil(self, *lists):
+            for each in lists:
+                each[:] = [None, "x"]
+        """
+    records = []
+    for number, body in enumerate((keeps, keeps + spoils)):
+        bot = write_bot(tmp_path, body.replace("\n        ", "\n"), name=f"bot_{number}")
+        records.append(play_bot(process(bot)))
+    first, second = records
+    assert second.termination is first.termination, second.detail
+    assert len(first.moves) > 20
+    assert [move.action for move in first.moves] == [move.action for move in second.moves]
+
+
+@pytest.mark.parametrize(
+    ("fault", "termination", "detail"),
+    [
+        ("raise RuntimeError('enough')", Termination.CRASH, "RuntimeError: enough"),
+        ("import os; os._exit(7)", Termination.CRASH, "exited with status 7"),
+        ("return object()", Termination.PROTOCOL, "which is no move"),
+        ("return move_actions", Termination.PROTOCOL, "which is no move"),
+        ("return chess.Move.null()", Termination.PROTOCOL, "not in move_actions"),
+        ("while True: pass", Termination.TIME, "did not answer 'act' within"),
+        ("import time; time.sleep(1000)", Termination.TIME, "did not answer 'act' within"),
+    ],
+)
+def test_a_bot_that_fails_in_the_middle_of_a_game_forfeits(
+    fault: str, termination: Termination, detail: str, tmp_path: Path
+) -> None:
+    body = f"""
+def choose_move(self, move_actions, seconds_left):
+    self.moves = getattr(self, "moves", 0) + 1
+    if self.moves > 4:
+        {fault}
+    return move_actions[0]
+"""
+    game = rbc()
+    control = TimeControl(kind="per-move", seconds=1.5)
+    other = InProcessSeat(miai.make_agent("rbc-random", game))
+    with process(write_bot(tmp_path, body)) as seat:
+        began = time.monotonic()
+        record = play_game(game, [other, seat], seed=4, time_control=control)
+        assert time.monotonic() - began < 30.0
+    assert record.termination is termination, record.detail
+    assert (record.loser, record.returns) == (1, (1.0, -1.0))
+    assert detail in record.detail
+    assert len([move for move in record.moves if move.actor == 1]) == 9  # four turns and a sense
+
+
+def test_an_agent_s_process_survives_a_forfeit(tmp_path: Path) -> None:
+    """The next game is played with a process that was started anew."""
+    bot = write_bot(tmp_path, "def choose_move(self, *a): raise ValueError('never')\n")
+    game = rbc(full_turn_limit=3)
+    other = InProcessSeat(miai.make_agent("rbc-random", game))
+    with AgentProcess("rbc", {}, "reconchess", {"bot": str(bot)}, name="bot") as seat:
+        for seed in range(2):
+            record = play_game(game, [seat, other], seed=seed)
+            assert (record.termination, record.loser) == (Termination.CRASH, 0)
+
+
+# -- histories ------------------------------------------------------------------------------------
+
+
+def test_a_history_cut_short_is_refused_at_any_length(tmp_path: Path) -> None:
+    path = save(tmp_path, record_of(1, move_limit=20))
+    whole = path.read_bytes()
+    for length in range(0, len(whole) - 1, max(1, len(whole) // 60)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(RecordError, match=re.escape(f"{path}: not the JSON")) as told:
+            read_history(path)
+        assert len(str(told.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"type": None}, "no history of reconchess"),
+        ({"schema": "miai.record/1", "type": "Game"}, "no history of reconchess"),
+        ({"senses": None}, "senses: "),
+        ({"taken_moves": {"true": [], "false": "none"}}, "taken_moves, 'false': "),
+        ({"sense_results": {"white": [], "black": []}}, "sense_results: "),
+        ({"capture_squares": [[], []]}, "capture_squares: "),
+        ({"winner_color": 1}, "winner_color: 1"),
+        ({"win_reason": "KING_CAPTURE"}, "win_reason: "),
+    ],
+)
+def test_a_history_of_another_version_is_refused_by_field(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = save(tmp_path, record_of(1, move_limit=20))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    with pytest.raises(RecordError, match=re.escape(f"{path}: {message}")) as told:
+        read_history(path)
+    assert len(str(told.value).splitlines()) == 1
+
+
+def test_what_a_history_lacks_is_named(tmp_path: Path) -> None:
+    path = save(tmp_path, record_of(1, move_limit=20))
+    whole = json.loads(path.read_text())
+    for name in ("senses", "win_reason", "fens_before_move"):
+        path.write_text(json.dumps({k: v for k, v in whole.items() if k != name}))
+        with pytest.raises(RecordError, match=f"fields missing: {name}; .* 1.6.9 are read"):
+            read_history(path)

@@ -1,0 +1,384 @@
+"""The choice of a move: against brute force with python-chess and reconchess, and on short time."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reconchess.utilities import revise_move
+from tests.rbc.games import follow, rbc, taken_moves
+
+from miai_rbc.actions import move_name
+from miai_rbc.board_set import BoardSet
+from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+from miai_rbc.engines.protocol import NO_MOVE, WIN, Evaluation
+from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.minimax import Choice, Mixture, choose_move, draw_boards, rank_candidates
+from miai_rbc.outcome_scan import outcome_values
+from miai_rbc.rows import row_of_board
+from miai_rbc.scans import CENTRES
+from miai_rbc.scoring import Scorer, mixed, squeeze
+from miai_rbc.weights import by_opponent
+
+WORST, MEAN = Mixture(), Mixture(mean=1.0, low=0.0)
+WIDE: dict[str, Any] = {"samples": 500, "top": 3, "widest": 500}
+"""Room for all boards and all candidates of the beliefs below: nothing is drawn."""
+
+
+class Noting(KernelEngine):
+    """The engine; notes every position that it is asked to value by score alone."""
+
+    def __init__(self, depth: int = 1) -> None:
+        self.valued: list[bytes] = []
+        super().__init__(KernelParameters(depth=depth, table_mb=1))
+
+    def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
+        if top == 1:
+            self.valued += [row.tobytes() for row in rows]
+        return super().evaluate(rows, top=top, deadline=deadline)
+
+
+def choose(boards: BoardSet, scorer: Scorer | None = None, *, seed: int = 0, **more: Any) -> Choice:
+    given = {**WIDE, "mixture": WORST, **more}
+    rng = np.random.default_rng(seed)
+    return choose_move(boards, boards.requests(), scorer or Scorer(Noting()), rng, **given)
+
+
+@cache
+def beliefs() -> Sequence[BoardSet]:
+    """Return beliefs of random games, the player to move, of up to thirty boards."""
+    found = []
+    for seed in range(8):
+        for played in follow(rbc(), random.Random(seed), 60, limit=2000):
+            for belief in played.beliefs:
+                to_move = int(belief.boards.rows[0, 7]) & 1 == belief.player
+                if to_move and 1 < len(belief) <= 30 and played.state.legal_actions()[0] > 64:
+                    found.append(belief.boards.copy())
+    return found[:: max(1, len(found) // 25)]
+
+
+def after(board: chess.Board, request: int) -> chess.Board:
+    """Return the board after a request as it turns out there, by reconchess."""
+    asked = None if request == NOTHING else chess.Move.from_uci(move_name(request))
+    taken = None if asked is None else revise_move(board, asked)
+    child = board.copy(stack=False)
+    child.push(taken if taken is not None else chess.Move.null())
+    return child
+
+
+def captures_king(board: chess.Board, request: int) -> bool:
+    return after(board, request).king(not board.turn) is None
+
+
+# -- scores ---------------------------------------------------------------------------------------
+
+
+def squeezed(score: float) -> float:
+    """Return a score as it counts: beyond ten pawns only a ninety-ninth part, WIN twenty pawns."""
+    beyond = max(0.0, abs(score) - 1000) * 1000 / (WIN - 1000)
+    return (min(abs(score), 1000) + beyond) * (1 if score >= 0 else -1)
+
+
+scores = st.one_of(st.integers(-1500, 1500), st.integers(-WIN, WIN))
+columns = st.integers(1, 4).flatmap(
+    lambda width: st.lists(
+        st.tuples(st.lists(scores, min_size=width, max_size=width), st.integers(1, 9)),
+        min_size=1,
+        max_size=8,
+    )
+)
+
+
+@given(columns, st.floats(0, 1), st.floats(0, 1), st.integers(0, 100))
+@settings(max_examples=200, deadline=None)
+def test_a_mixture_is_made_of_the_mean_and_the_low_end(
+    table: list[tuple[list[int], int]], mean: float, low: float, place: int
+) -> None:
+    weights = [weight for _, weight in table]
+    total = sum(weights)
+    # Between two sums of weights, where rounding decides nothing; or no quantile.
+    quantile = (place % total + 0.5) / total if place else 0.0
+    found = mixed(
+        np.array([row for row, _ in table], np.float64),
+        np.array(weights, np.float64),
+        mean=mean,
+        low=low,
+        quantile=quantile,
+    )
+    for column, value in enumerate(found):
+        ranked = sorted((squeezed(row[column]), weight) for row, weight in table)
+        average = sum(score * weight for score, weight in ranked) / total
+        below = [sum(weight for _, weight in ranked[: n + 1]) for n in range(len(ranked))]
+        lowest = next(s for (s, _), b in zip(ranked, below, strict=True) if b > quantile * total)
+        assert value == pytest.approx(mean * average + low * lowest, abs=1e-6)
+
+
+@given(st.lists(scores, min_size=2, max_size=20))
+def test_squeezing_keeps_the_order_and_ends_at_twenty_pawns(values: list[int]) -> None:
+    found = squeeze(np.array(sorted(values), np.float64))
+    assert (np.diff(found) >= 0).all()
+    assert (np.abs(found) <= 2000.0 + 1e-9).all()
+    assert squeeze(np.array([WIN, -WIN, 900.0])).tolist() == pytest.approx([2000, -2000, 900])
+
+
+def test_boards_of_no_weight_still_have_scores() -> None:
+    """All weight may lie on boards that time did not reach, or in other outcomes of a sense."""
+    table = np.array([[100.0, -50.0], [20.0, 30.0]])
+    found = mixed(table, np.zeros(2), mean=1.0, low=0.0)
+    assert found.tolist() == mixed(table, np.ones(2), mean=1.0, low=0.0).tolist()
+
+
+def test_a_matrix_holds_what_each_request_is_worth_on_each_board() -> None:
+    for boards in beliefs()[::4]:
+        requests = [NOTHING, *boards.requests()]
+        found = Scorer(Noting()).matrix(boards.rows, requests)
+        assert found.shape == (len(boards), len(requests))
+        fresh = Noting()
+        for row, board in zip(found, boards.boards(), strict=True):
+            children = np.stack([row_of_board(after(board, request)) for request in requests])
+            assert row.tolist() == (-fresh.evaluate(children).scores).tolist()
+
+
+def test_values_are_in_order_and_no_position_is_asked_twice() -> None:
+    engine = Noting()
+    scorer = Scorer(engine)
+    for boards in (*beliefs()[:6], *beliefs()[:3]):
+        rows = np.concatenate([boards.rows, boards.rows[::-1]])
+        found = scorer.values(rows)
+        assert found.tolist() == Noting().evaluate(rows).scores.tolist()
+        scorer.matrix(boards.rows, boards.requests()[:5])
+    assert len(engine.valued) == len(set(engine.valued)) > 100
+    assert scorer.asked - scorer.found >= len(engine.valued)
+    before = len(engine.valued)
+    scorer.new_game()
+    assert scorer.asked == scorer.found == 0
+    scorer.values(beliefs()[0].rows)
+    assert len(engine.valued) > before
+
+
+def test_values_without_search_are_not_kept() -> None:
+    scorer, rows = Scorer(Noting(depth=3)), beliefs()[0].rows
+    scorer.values(rows, deadline=0.0)
+    assert scorer.values(rows).tolist() == Noting(depth=3).evaluate(rows).scores.tolist()
+
+
+@pytest.mark.parametrize("top", [1, 3])
+def test_best_moves_are_the_engine_s(top: int) -> None:
+    boards = BoardSet.of_boards(board for found in beliefs() for board in found.boards())
+    named = Scorer(Noting()).best_moves(boards.rows, top)
+    expected = Noting().evaluate(boards.rows, top=top).moves.tolist()
+    assert named == [[move for move in row if move != NO_MOVE] for row in expected]
+    assert len(named) > 64  # more than one batch
+    for moves, board in zip(named, boards.boards(), strict=True):
+        assert {move_name(move) for move in moves} <= {m.uci() for m in taken_moves(board)}
+
+
+def test_candidates_are_ranked_by_weight_and_rank() -> None:
+    named = [[1, 2], [2, 3], [2]]
+    assert rank_candidates(named, np.array([5.0, 1.0, 1.0]), 9) == [1, 2, 3]
+    assert rank_candidates(named, np.array([1.0, 1.0, 1.0]), 9) == [2, 1, 3]
+    assert rank_candidates(named, np.ones(3), 1) == [2]
+    assert rank_candidates([[], []], np.ones(2), 5) == []
+
+
+def test_boards_are_drawn_by_their_weight() -> None:
+    boards, weights = BoardSet(np.arange(800, dtype=np.uint64).reshape(100, 8)), np.zeros(100)
+    weights[[3, 50]] = 1.0, 3.0
+    drawn, counts = draw_boards(boards, weights, 40, np.random.default_rng(1))
+    found = dict(zip((int(row[0]) // 8 for row in drawn.rows), counts, strict=True))
+    assert counts.sum() == 40
+    assert found.keys() == {3, 50}
+    assert found[50] > found[3]
+    whole, kept = draw_boards(boards, weights, 100, np.random.default_rng(1))
+    order = [int(row[0]) // 8 for row in whole.rows]
+    assert sorted(order) == list(range(100))
+    assert order != sorted(order), "boards that time cuts off are drawn too"
+    assert (kept == weights[order]).all()
+
+
+# -- the choice -----------------------------------------------------------------------------------
+
+
+def best_by_brute_force(boards: BoardSet) -> tuple[set[int], float]:
+    """Return the moves of the best worst score and that score; one board and move at a time."""
+    engine = Noting()
+    plain = list(boards.boards())
+    candidates: set[int] = set()
+    for board in plain:
+        moves = engine.evaluate(row_of_board(board)[None], top=WIDE["top"]).moves[0]
+        candidates |= {int(move) for move in moves if move != NO_MOVE}
+    worth = {
+        move: [
+            -float(engine.evaluate(row_of_board(after(board, move))[None]).scores[0])
+            for board in plain
+        ]
+        for move in candidates
+    }
+    ends = {m for m in candidates if all(not _leaves_check(board, m) for board in plain)}
+    allowed = ends or candidates
+    values = {move: min(map(squeezed, worth[move])) for move in allowed}
+    best = max(values.values())
+    return {move for move, value in values.items() if value == best}, best
+
+
+def _leaves_check(board: chess.Board, request: int) -> bool:
+    """Return whether our king is attacked, and still is after the request."""
+    if not board.is_check():
+        return False
+    child = after(board, request)
+    child.turn = board.turn
+    return child.is_check()
+
+
+def test_the_best_worst_score_is_that_of_brute_force() -> None:
+    quiet = 0
+    for boards in beliefs():
+        choice = choose(boards)
+        takers = [r for r in boards.requests() if any(captures_king(b, r) for b in boards.boards())]
+        if takers:
+            assert (choice.why, choice.request in takers) == ("king", True)
+            continue
+        quiet += 1
+        moves, value = best_by_brute_force(boards)
+        assert choice.why == "minimax"
+        assert choice.boards == len(boards)
+        assert choice.request in moves, list(boards.fens())
+        assert choice.value is not None
+        assert choice.value == pytest.approx(value)
+    assert quiet > 5
+
+
+def test_a_king_is_captured_where_one_board_of_many_allows_it() -> None:
+    closed = [f"3k4/{n}p{7 - n}/8/8/8/8/4Q3/4K3 w - - 0 1" for n in range(1, 7)]
+    opened = "4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"
+    assert choose(BoardSet.of_fens(closed)).why == "minimax"
+    boards = BoardSet.of_fens([*closed, opened])
+    for mixture in (WORST, MEAN):
+        choice = choose(boards, mixture=mixture)
+        assert (move_name(choice.request), choice.why) == ("e2e8", "king")
+    assert choose(boards, bold=0.1).why == "king"  # one of seven boards is more
+    assert choose(boards, bold=0.2).why == "minimax"
+
+
+def test_a_check_on_one_board_comes_before_a_queen_on_all_others() -> None:
+    safe = [f"k7/{n}p{7 - n}/8/3q4/8/8/8/3QK3 w - - 0 1" for n in range(2, 7)]
+    checked = "k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1"
+    assert move_name(choose(BoardSet.of_fens(safe), mixture=MEAN).request) == "d1d5"
+    choice = choose(BoardSet.of_fens([*safe, checked]), mixture=MEAN)
+    assert not _leaves_check(chess.Board(checked), choice.request)
+    assert move_name(choice.request) != "d1d5"
+    hopeless = "k3r3/8/8/8/8/8/3r1r2/4K3 w - - 0 1"  # no move ends it: then all count
+    assert choose(BoardSet.of_fens([hopeless])).request in BoardSet.of_fens([hopeless]).requests()
+
+
+def test_with_nothing_to_ask_for_it_passes() -> None:
+    boards = BoardSet.of_fens([chess.STARTING_FEN])
+    choice = choose_move(
+        boards, [], Scorer(Noting()), np.random.default_rng(0), mixture=WORST, **WIDE
+    )
+    assert (choice.request, choice.why, choice.value) == (NOTHING, "only", None)
+
+
+def test_a_sample_is_no_larger_than_asked_for() -> None:
+    for boards in beliefs()[:5]:
+        choice = choose(boards, samples=2, widest=3)
+        assert choice.why == "king" or (choice.boards <= 2 and choice.candidates <= 3)
+        assert choice == choose(boards, samples=2, widest=3)  # of the same seed
+
+
+def test_weights_decide_a_mean() -> None:
+    """A queen stands on one of two squares, and is captured where she is likelier."""
+    fens = [f"k7/pp6/8/{rank}/8/8/8/K2R2R1 w - - 0 1" for rank in ("3q4", "6q1")]
+    boards = BoardSet.of_fens(fens)
+    for likely, weights in enumerate(([0.9, 0.1], [0.1, 0.9])):
+        choice = choose(boards, mixture=MEAN, weights=np.array(weights))
+        for number, fen in enumerate(fens):
+            left = after(chess.Board(fen), choice.request).queens
+            assert bool(left) == (number != likely), choice
+
+
+def test_weights_of_boards_are_a_distribution_that_prefers_the_opponent_s_good_ones() -> None:
+    good, bad = "k7/8/8/q7/8/8/8/6K1 w - - 0 1", "k7/8/8/p7/8/8/8/6K1 w - - 0 1"
+    rows = np.concatenate([BoardSet.of_fens([fen]).rows for fen in (good, bad)])
+    for temperature, blind in ((150.0, 0.4), (1e-6, 0.0), (1e5, 0.0), (150.0, 1.0)):
+        weights = by_opponent(rows, Scorer(Noting()), temperature, blind=blind)
+        assert weights.sum() == pytest.approx(1.0)
+        assert weights.min() >= blind / 2 - 1e-12
+        assert weights[0] >= weights[1]
+
+
+def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:
+    for boards in beliefs()[:6]:
+        weights = np.zeros(len(boards))
+        weights[0] = 1.0
+        values = outcome_values(
+            boards,
+            weights,
+            int(boards.rows[0, 7]) & 1,
+            Scorer(Noting()),
+            boards.requests(),
+            np.random.default_rng(0),
+            mixture=Mixture(mean=0.7, low=0.3, quantile=0.05),
+            deadline=None,
+            **WIDE,
+        )
+        assert values.shape == (len(CENTRES),)
+        assert np.isfinite(values).all()
+
+
+# -- time -----------------------------------------------------------------------------------------
+
+
+def middle_game(count: int) -> BoardSet:
+    """Return boards of one game's belief, more than are scored at once."""
+    for seed in range(20):
+        for played in follow(rbc(), random.Random(seed), 40, limit=4000):
+            for belief in played.beliefs:
+                to_move = int(belief.boards.rows[0, 7]) & 1 == belief.player
+                if to_move and len(belief) > 2 * count:
+                    return belief.boards.sample(count, np.random.default_rng(0))
+    raise AssertionError("no belief of that size")
+
+
+@pytest.mark.parametrize("left", [-100.0, -1e-6, 0.0, 0.001])
+def test_without_time_there_is_an_answer(left: float) -> None:
+    for boards in (*beliefs(), middle_game(300)):
+        began = time.monotonic()
+        choice = choose(boards, Scorer(Noting(depth=6)), deadline=began + left)
+        assert choice.request in (NOTHING, *boards.requests())
+        assert choice.boards >= 1
+        assert time.monotonic() - began < 10.0
+
+
+def test_more_time_scores_no_fewer_boards() -> None:
+    """Medians of several runs, on spans of which each is several times the one before."""
+    boards = middle_game(150)
+    requests = boards.requests()[:20]
+    medians = []
+    for seconds in (0.0, 0.02, 0.1, 60.0):
+        found = []
+        for _ in range(5):
+            scorer = Scorer(Noting(depth=2))
+            scores = scorer.matrix(boards.rows, requests, deadline=time.monotonic() + seconds)
+            found.append(len(scores))
+        medians.append(statistics.median(found))
+    print(medians)
+    assert medians == sorted(medians)
+    assert 1 <= medians[0] < medians[-1] == len(boards)
+    short = choose(boards, Scorer(Noting(depth=2)), deadline=time.monotonic())
+    assert short.boards < choose(boards, Scorer(Noting(depth=2))).boards == len(boards)
+
+
+def test_a_deadline_far_away_changes_nothing() -> None:
+    for boards in beliefs()[:8]:
+        assert choose(boards, deadline=time.monotonic() + 1000.0) == choose(boards)

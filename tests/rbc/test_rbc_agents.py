@@ -1,0 +1,263 @@
+"""`rbc-seed` and `rbc-strong` in whole games: legal, true, the same by the seed, and in time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tests.rbc.games import rbc
+
+import miai
+from miai import ClockReading, TimeControl
+from miai.match import play_game
+from miai.process import AgentProcess
+from miai.record import GameRecord, Termination
+from miai_rbc.actions import PASS, SENSE_NOTHING
+from miai_rbc.agents import BeliefAgent
+from miai_rbc.board_set import BoardSet
+from miai_rbc.game import RbcGame
+from miai_rbc.stash import Order, Stash
+from miai_rbc.state import RbcState
+
+NO_CLOCK = ClockReading(control=TimeControl())
+SMALL: dict[str, dict[str, Any]] = {
+    "rbc-seed": {"depth": 1, "samples": 8, "limit": 200_000},
+    "rbc-strong": {"depth": 1, "samples": 8, "considered": 30, "limit": 200_000},
+}
+"""Parameters with which a move takes milliseconds."""
+
+
+def agent(name: str, game: RbcGame, **more: Any) -> BeliefAgent:
+    made = miai.make_agent(name, game, **{**SMALL[name], **more})
+    assert isinstance(made, BeliefAgent)
+    return made
+
+
+def walk(
+    game: RbcGame, agents: list[BeliefAgent], seed: int, clock: ClockReading = NO_CLOCK
+) -> Iterator[tuple[RbcState, list[miai.Decision]]]:
+    """Play a game; yield the state after all that was told, and the decisions so far."""
+    state = game.new_initial_state()
+    for player, made in enumerate(agents):
+        made.new_game(seed + player, player=player)
+    decisions: list[miai.Decision] = []
+    while True:
+        for player, made in enumerate(agents):
+            if (told := state.observation(player)) is not None:
+                made.observe(told)
+        yield state, decisions
+        if state.is_terminal():
+            return
+        player = int(state.current_player())
+        decisions.append(agents[player].act(clock))
+        assert state.is_legal(decisions[-1].action), state.history()
+        state.apply_action(decisions[-1].action)
+
+
+# -- whole games ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("white", SMALL)
+@pytest.mark.parametrize("black", SMALL)
+def test_the_truth_is_in_the_belief_at_each_observation(white: str, black: str) -> None:
+    game = rbc(full_turn_limit=20)
+    agents = [agent(white, game), agent(black, game)]
+    for seed in range(4):
+        print("seed", seed)
+        seen = 0
+        for state, _ in walk(game, agents, seed):
+            if state.is_terminal():
+                break
+            for made in agents:
+                belief = made.belief
+                if len(belief.events) and not belief.stashed:
+                    assert state.boards.rows[0] in belief.boards, state.history()
+                    seen += 1
+                assert belief.rebuilt == belief.dropped == 0
+        assert seen > 20
+    for made in agents:
+        made.close()
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("opponent", ["attacker", "rbc-random"])
+def test_whole_games_come_to_their_end(name: str, opponent: str) -> None:
+    """With the game's own limits, against those that play otherwise than it expects."""
+    game = rbc()
+    for seed in range(2):
+        agents = [agent(name, game), miai.make_agent(opponent, game)]
+        record = miai.play(game, agents[:: 1 - 2 * (seed % 2)], seed=seed)
+        assert record.termination is Termination.TERMINAL, record.detail
+        assert GameRecord.from_json_lines(record.to_json_lines()).moves[-1] == record.moves[-1]
+        agents[0].close()
+
+
+def actions(record: GameRecord) -> list[tuple[int, Any]]:
+    return [(move.action, move.statistics) for move in record.moves]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_same_seed_gives_the_same_game(name: str) -> None:
+    """Also with the same agents, whatever they played between, and with a stash."""
+    game = rbc(full_turn_limit=15)
+    agents = [agent(name, game, limit=512) for _ in range(2)]
+    first = miai.play(game, agents, seed=5)
+    other = miai.play(game, agents, seed=6)
+    again = miai.play(game, agents, seed=5)
+    fresh = miai.play(game, [agent(name, game, limit=512) for _ in range(2)], seed=5)
+    assert actions(first) == actions(again) == actions(fresh)
+    assert actions(first) != actions(other)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"blind": 0.0, "temperature": 0.001},
+        {"blind": 1.0, "temperature": 100_000.0},
+        {"mean": 0.0, "low": 0.0, "quantile": 0.999},
+        {"samples": 1, "considered": 1, "top": 1, "widest": 1},
+        {"samples": 40, "considered": 2, "top": 20, "widest": 500},
+    ],
+)
+def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
+    game = rbc(full_turn_limit=10)
+    agents = [agent("rbc-strong", game, **more) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed, clock in enumerate((NO_CLOCK, reading("fischer", 1.0, increment=0.1))):
+            *_, (state, _) = walk(game, agents, seed, clock)
+            assert state.is_terminal()
+
+
+@pytest.mark.parametrize("scan", ["partition", "expected_size", "entropy", "max_size", "weighted"])
+def test_every_scan_plays(scan: str) -> None:
+    game = rbc(full_turn_limit=6)
+    *_, (state, _) = walk(game, [agent("rbc-seed", game, scan=scan) for _ in range(2)], 3)
+    assert state.is_terminal()
+
+
+# -- a belief of little room ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many boards were taken back from a stash, each time."""
+    found: list[int] = []
+    take = Stash.take
+
+    def noting(stash: Stash, order: Order) -> tuple[int, BoardSet] | None:
+        entry = take(stash, order)
+        if entry is not None:
+            found.append(len(entry[1]))
+        return entry
+
+    monkeypatch.setattr(Stash, "take", noting)
+    return found
+
+
+def statistics_of(seed: int, name: str, **more: Any) -> list[dict[str, Any]]:
+    """Return what an agent with a belief of the least size said in a game against another."""
+    game = rbc(full_turn_limit=25)
+    agents = [agent(name, game, limit=512, **more), agent("rbc-seed", game)]
+    record = miai.play(game, agents, seed=seed)
+    assert record.termination is Termination.TERMINAL, record.detail
+    for made in agents:
+        made.close()
+    told: list[dict[str, Any]] = [dict(move.statistics) for move in record.moves if move.actor == 0]
+    for statistics in told:
+        assert 1 <= statistics["boards"] <= 512
+        assert ("stashed" in statistics) == ("dropped" in statistics)
+    return told
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_boards_without_room_are_stashed_and_brought_back(name: str, taken: list[int]) -> None:
+    games = [statistics_of(seed, name) for seed in range(8)]
+    told = [statistics for game in games for statistics in game]
+    assert max(statistics.get("stashed", 0) for statistics in told) > 0
+    assert all(statistics.get("dropped", 0) == 0 for statistics in told)
+    assert not any("rebuilt" in statistics for statistics in told)
+    assert len(taken) > 0
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_without_a_stash_the_record_says_what_was_dropped_and_made_up(
+    name: str, taken: list[int]
+) -> None:
+    games = [statistics_of(seed, name, stash_mb=0, spill_mb=0) for seed in range(8)]
+    ends = [game[-1] for game in games]
+    assert max(statistics.get("dropped", 0) for statistics in ends) > 0
+    assert max(statistics.get("rebuilt", 0) for statistics in ends) > 0
+    assert all(statistics.get("stashed", 0) == 0 for statistics in ends)
+    assert not taken
+
+
+# -- clocks ---------------------------------------------------------------------------------------
+
+
+def reading(kind: Any, seconds: float, **more: Any) -> ClockReading:
+    return miai.clock.Clock(TimeControl(kind=kind, seconds=seconds, **more)).reading()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_time_left_is_still_a_legal_answer(name: str) -> None:
+    game = rbc(full_turn_limit=12)
+    agents = [agent(name, game, samples=200, depth=8) for _ in range(2)]
+    for kind in ("absolute", "fischer", "per-move"):
+        clock = ClockReading(control=TimeControl(kind=kind, seconds=9.0), main=0.0, limit=0.0)
+        began = time.monotonic()
+        *_, (state, decisions) = walk(game, agents, 2, clock)
+        assert state.is_terminal()
+        assert time.monotonic() - began < 0.1 * len(decisions)
+        for decision in decisions[1::2]:
+            assert decision.statistics["why"] in ("king", "minimax")
+            assert decision.action >= PASS
+        assert all(decision.action <= SENSE_NOTHING for decision in decisions[::2])
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Load the machine with processes that do nothing but run."""
+    loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for load in loads:
+            load.kill()
+            load.wait()
+
+
+CONTROLS = [
+    TimeControl(kind="fischer", seconds=2.0, increment=0.05),
+    TimeControl(kind="per-move", seconds=0.05),
+    TimeControl(kind="absolute", seconds=3.0),
+    TimeControl(kind="byo-yomi", seconds=0.2, periods=2, period_seconds=0.1),
+]
+
+
+@pytest.fixture(scope="module")
+def seats() -> Iterator[list[AgentProcess]]:
+    """Both agents as in a tournament, with their own parameters."""
+    names = ("rbc-seed", "rbc-strong")
+    made = [AgentProcess("rbc", {"full_turn_limit": 25}, name, {}, name=name) for name in names]
+    with made[0], made[1]:
+        yield made
+
+
+@pytest.mark.parametrize(("loads", "games"), [(0, 1), (2, 2)])
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.kind)
+def test_the_flag_never_falls(
+    control: TimeControl, loads: int, games: int, seats: list[AgentProcess]
+) -> None:
+    game = rbc(full_turn_limit=25)
+    with busy(loads):
+        for seed in range(games):
+            record = play_game(game, seats[:: 1 - 2 * seed], seed=seed, time_control=control)
+            print(len(record.moves), [player.seconds for player in record.players])
+            assert record.termination is Termination.TERMINAL, record.detail

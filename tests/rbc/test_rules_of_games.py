@@ -1,0 +1,41 @@
+"""Reconnaissance Blind Chess keeps the rules that `miai.testing` checks, with its own belief."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.rbc.games import follow, rbc
+
+from miai import Game, State
+from miai.information import BeliefState
+from miai.testing import check_game
+from miai_rbc.belief import RbcBelief
+from miai_rbc.game import RbcGame
+
+ENDGAME = "8/8/4k3/8/8/3K4/4P3/8 w - - 0 1"
+
+
+def exact(game: Game, player: int) -> BeliefState[State]:
+    assert isinstance(game, RbcGame)
+    return RbcBelief(game, player, limit=20_000)
+
+
+@pytest.mark.parametrize("fen", [ENDGAME, "8/P3k3/8/8/8/8/3K3p/8 b - - 3 9"])
+def test_the_game_and_its_belief_keep_the_rules(fen: str) -> None:
+    report = check_game(rbc(fen=fen, full_turn_limit=12), games=4, seed=5, belief=exact)
+    assert report.games == 4
+    assert report.beliefs > 20
+
+
+def test_the_clocks_of_worlds_are_what_the_player_can_know() -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    told = 0
+    for played in follow(rbc(fen=ENDGAME), random.Random(seed), 60, limit=5_000):
+        for belief in played.beliefs:
+            assert belief.fullmove_number == played.state.fullmove_number
+            assert belief.quiet >= played.state.halfmove_clock
+            told += belief.quiet == played.state.halfmove_clock
+            assert next(iter(belief)).halfmove_clock == belief.quiet
+    assert told
