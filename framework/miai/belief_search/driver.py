@@ -1,0 +1,142 @@
+"""Searching a root: deeper and deeper, with one window or with many narrow ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, Literal
+
+from miai.belief_search.bounds.protocol import Bounds
+from miai.belief_search.problem import BeliefProblem, Public, Root
+from miai.belief_search.search import BudgetSpentError, Counts, Found, Line, Recursion
+from miai.belief_search.universe import Mask, Universe
+
+Window = Literal["alpha-beta", "null"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeliefResult:
+    """What a search found.
+
+    Attributes:
+      value: of the root at `depth`, to the player who searches; exact.
+      action: the best one; -1 when not even depth 1 was done.
+      depth: the depth that was searched to its end.
+      line: the best action and the worst observation after it, and so on.
+      complete: whether the depth asked for was reached.
+      statistics: counts: nodes, leaves, singles, and those of the bounds.
+    """
+
+    value: float
+    action: int
+    depth: int
+    line: Line
+    complete: bool
+    statistics: Mapping[str, int]
+
+
+class BeliefSearch(Generic[Public]):
+    """Values beliefs of one problem; what it learns of one root serves the next.
+
+    Args:
+      bounds: this search's own: they name states by the numbers that it gives them.
+      window: ``alpha-beta`` searches with a full window, ``null`` asks again and again whether the
+        value is at least so much (MTD(f), Plaat et al. 1996).
+      adaptive: whether the best action of an earlier search is tried first.
+    """
+
+    def __init__(
+        self,
+        problem: BeliefProblem[Public],
+        bounds: Bounds,
+        *,
+        window: Window = "alpha-beta",
+        adaptive: bool = False,
+    ) -> None:
+        self.problem, self.bounds, self.window = problem, bounds, window
+        self._recursion = Recursion(problem, bounds, adaptive=adaptive)
+
+    @property
+    def universe(self) -> Universe[Public]:
+        """The states met so far and their numbers."""
+        return self._recursion.universe
+
+    def search(
+        self,
+        root: Root[Public],
+        depth: int,
+        *,
+        deepening: bool = False,
+        max_nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> BeliefResult:
+        """Return the value of a belief at a depth, and the best action.
+
+        Args:
+          depth: what it may cost, as `BeliefProblem.cost` counts; at least 1.
+          deepening: whether depth 1, 2, ... are searched before; always with a budget.
+          max_nodes, seconds: the budget; what the last complete depth said is returned when it
+            ends.
+
+        Raises:
+          ValueError: the depth is less than 1.
+        """
+        if depth < 1:
+            raise ValueError(f"a search goes at least one deep, not {depth}")
+        recursion = self._recursion
+        recursion.counts = Counts()
+        recursion.max_nodes = max_nodes
+        recursion.deadline = None if seconds is None else time.monotonic() + seconds
+        belief = recursion.universe.mask(root.hidden)
+        step_by_step = deepening or max_nodes is not None or seconds is not None
+        found, done = Found(self.problem.least), 0
+        try:
+            for current in range(1 if step_by_step else depth, depth + 1):
+                found = self._at_depth(root.public, belief, current, found.value)
+                done = current
+        except BudgetSpentError:
+            pass  # the last complete depth counts
+        return BeliefResult(
+            value=found.value,
+            action=found.line[0][0] if found.line else -1,
+            depth=done,
+            line=found.line,
+            complete=done == depth,
+            statistics={
+                "nodes": recursion.counts.nodes,
+                "leaves": recursion.counts.leaves,
+                "singles": recursion.counts.singles,
+                **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
+            },
+        )
+
+    def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> Found:
+        least, greatest = self.problem.least, self.problem.greatest
+        search = self._recursion.value
+        if self.window == "alpha-beta":
+            alpha, beta = math.nextafter(least, -math.inf), math.nextafter(greatest, math.inf)
+            return search(public, belief, depth, alpha, beta)
+        line: Line = ()
+        while least < greatest:
+            beta = math.nextafter(guess, math.inf) if guess == least else guess
+            found = search(public, belief, depth, math.nextafter(beta, -math.inf), beta)
+            guess = found.value
+            if guess >= beta:
+                least, line = guess, found.line or line
+            else:
+                greatest, line = guess, line or found.line
+        return Found(guess, line=line)
+
+
+def search_belief(
+    problem: BeliefProblem[Public],
+    root: Root[Public],
+    depth: int,
+    bounds: Bounds,
+    *,
+    window: Window = "alpha-beta",
+) -> BeliefResult:
+    """Search one root with bounds that know nothing yet; see `BeliefSearch`."""
+    return BeliefSearch(problem, bounds, window=window).search(root, depth)

@@ -1,0 +1,95 @@
+"""Every arm finds the value that the definition gives, whatever it knew before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+
+from miai.belief_search import ARMS, BeliefSearch, Root, make_bounds, search_belief
+from miai.belief_search.bounds.antichains import ExactBounds
+from miai.belief_search.driver import Window
+
+beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda b: tuple(sorted(b)))
+
+
+@pytest.mark.parametrize("window", ["alpha-beta", "null"])
+@pytest.mark.parametrize("arm", ARMS)
+@given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
+@settings(max_examples=60, deadline=None)
+def test_every_arm_finds_the_value_of_the_definition(
+    arm: str,
+    window: Window,
+    seed: int,
+    reachability: bool,
+    roots: list[tuple[int, ...]],
+    data: st.DataObject,
+) -> None:
+    """Several roots share the bounds, so that what one left is used, rightly, by the next."""
+    problem = RandomProblem(seed, reachability=reachability)
+    search = BeliefSearch(
+        problem, make_bounds(arm, problem), window=window, adaptive=data.draw(st.booleans())
+    )
+    deepening = data.draw(st.booleans())
+    for hidden in roots:
+        depth = data.draw(st.integers(1, 3))
+        public = (data.draw(st.integers(0, 1)), 0)
+        found = search.search(Root(public, hidden), depth, deepening=deepening)
+        expected = value_by_definition(problem, public, frozenset(hidden), depth)
+        assert found.value == expected
+        assert found.complete
+
+
+@given(st.integers(0, 10**6), beliefs, st.integers(1, 3))
+@settings(max_examples=80, deadline=None)
+def test_the_action_named_guarantees_the_value(
+    seed: int, hidden: tuple[int, ...], depth: int
+) -> None:
+    problem = RandomProblem(seed)
+    found = search_belief(problem, Root((0, 0), hidden), depth, make_bounds("none", problem))
+    assert found.action in problem.actions((0, 0))
+    assert found.line[0][0] == found.action
+    worst = problem.greatest
+    parts: dict[object, set[int]] = {}
+    for state in hidden:
+        for reply in problem.replies((0, 0), state, found.action):
+            if reply.ends:
+                worst = min(worst, reply.value)
+            else:
+                parts.setdefault(reply.observation, set()).add(reply.hidden)
+    for part in parts.values():
+        after = problem.after((0, 0), found.action, None)
+        worst = min(worst, value_by_definition(problem, after, frozenset(part), depth))
+    assert worst == found.value
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_everything_that_is_recorded_is_true(seed: int, reachability: bool) -> None:
+    """Cores, closures and all: proved again by the definition."""
+    problem = RandomProblem(seed, reachability=reachability)
+    bounds = _Witness(explains=True, singles=True, across=reachability)
+    search = BeliefSearch(problem, bounds, window="null")
+    for hidden in (tuple(range(STATES)), (0, 2, 4), (1,)):
+        search.search(Root((0, 0), hidden), 2)
+    for kind, public, depth, mask, value in bounds.told:
+        belief = frozenset(search.universe.parts(mask))
+        true = value_by_definition(problem, public, belief, depth)
+        assert true >= value if kind == "lower" else true <= value
+
+
+class _Witness(ExactBounds):
+    def __init__(self, *, explains: bool, singles: bool, across: bool) -> None:
+        super().__init__(explains=explains, singles=singles, across=across)
+        self.told: list[tuple[str, tuple[int, int], int, int, float]] = []
+
+    def record_lower(self, public: Any, depth: int, belief: int, value: float) -> None:
+        self.told.append(("lower", public, depth, belief, value))
+        super().record_lower(public, depth, belief, value)
+
+    def record_upper(self, public: Any, depth: int, belief: int, value: float) -> None:
+        self.told.append(("upper", public, depth, belief, value))
+        super().record_upper(public, depth, belief, value)
