@@ -38,7 +38,6 @@ from miai_rbc.kernels.filters import keep_moved, keep_sensed
 from miai_rbc.memory import POOL
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-EXPANSION_TARGET = {1_000_000: 10e6, 10_000_000: 5e6}
 PEER_BOARDS = 300
 
 

@@ -56,6 +56,8 @@ ILLEGAL = {
     "4k2P/8/8/8/8/8/8/4K3 w - - 0 1": "a pawn stands on",
     "4k3/8/8/8/QQQQQQQQ/QQQQQQQQ/8/4K3 w - - 0 1": "white has 17 pieces",
     "4k~3/8/8/8/8/8/8/4K3 w - - 0 1": "promoted|no FEN",
+    "4k3/8/3P4/2PN4/8/8/8/4K3 w - d6 0 1": "no pawn can just have moved two squares past d6",
+    f"4k3/8/8/8/8/8/8/4K3 w - - 0 {'9' * 22}": "a clock is beyond|no FEN",
     "1" * 100_000: "at most 120 characters",
 }
 
@@ -68,6 +70,11 @@ def test_positions_that_the_game_does_not_have_are_refused(fen: str) -> None:
     with pytest.raises((InvalidStateError, ParameterError)) as refusal:  # too long a parameter
         rbc(fen=fen)
     assert len(str(refusal.value)) < 500
+
+
+def test_a_game_that_would_be_over_does_not_begin() -> None:
+    with pytest.raises(InvalidStateError, match="the game would be over"):
+        rbc(fen="4k3/8/8/8/8/8/8/4K3 w - - 150 90")
 
 
 @pytest.mark.parametrize("fen", [None, 3, ["8/8"], b"8/8"])

@@ -14,6 +14,9 @@ from miai import Json, Observation
 from miai.errors import InvalidStateError
 from miai_rbc.belief import RbcBelief
 from miai_rbc.board_set import BoardSet
+from miai_rbc.expansion import Expansion
+from miai_rbc.kernels import parts
+from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.table import add_boards
 from miai_rbc.observations import BadObservationError, OpponentMoved
@@ -107,6 +110,56 @@ def test_a_full_stash_drops_the_oldest_and_says_so() -> None:
     stash.close()
 
 
+def test_a_set_too_large_for_the_stash_leaves_half_the_room() -> None:
+    stash = Stash(memory_bytes=64 * 10, disk_bytes=64 * 10)
+    for turn, size in enumerate((8, 8, 100)):
+        stash.add(turn, BoardSet(np.full((size, 8), turn, np.uint64)))
+    assert len(stash) + stash.dropped == 116
+    assert len(stash) >= 10
+    stash.close()
+
+
+def test_a_disk_that_takes_nothing_is_full(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    stash = Stash(memory_bytes=64 * 10, disk_bytes=64 * 1000, folder=folder)
+    for turn in range(4):
+        stash.add(turn, BoardSet(np.full((8, 8), turn, np.uint64)))
+    assert len(stash) + stash.dropped == 32
+    assert len(stash) >= 5
+    assert stash.disk_used() == 0
+    assert stash.take("earliest") is not None
+    stash.close()
+
+
+def test_what_time_did_not_allow_to_search_is_searched_later() -> None:
+    """Without patience boards are made up; with it again true ones come from the stash."""
+    came_back = 0
+    for seed in range(12):
+        print("seed", seed)
+        *_, played = follow(rbc(), random.Random(seed), 22, limit=MAX_MOVES)
+        state, belief = played.state, played.beliefs[1]
+        if not belief.stashed or not isinstance(belief.events[-1], OpponentMoved):
+            continue
+        belief.boards, belief.patience = BoardSet(belief.boards.rows[:0]), -1.0
+        nothing: Json = {"sensed": []}
+        belief.observe(Observation(1, 1, 64, nothing))
+        assert belief.rebuilt == 1
+        assert len(belief) > 0
+        belief.patience, stashed = None, belief.stashed
+        passed: Json = {"requested": None, "taken": None, "captured": None}
+        state.apply_action(64)
+        state.apply_action(65)
+        belief.observe(Observation(1, 1, 65, passed))
+        assert belief.rebuilt == 1
+        whole = belief.boards.union()
+        belief.limit = None
+        belief.recall()
+        assert belief.stashed == 0 < stashed
+        assert len(belief) >= len(whole)
+        came_back += 1
+    assert came_back > 2
+
+
 def test_a_false_observation_leads_to_a_belief_made_up_anew() -> None:
     belief = RbcBelief(rbc(), 0)
     belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
@@ -118,7 +171,7 @@ def test_a_false_observation_leads_to_a_belief_made_up_anew() -> None:
     assert board.piece_at(chess.A8) == chess.Piece.from_symbol("Q")
     assert board.king(chess.BLACK) == chess.C8
     for captured in (None, "e2", "d4"):
-        with pytest.raises(BadObservationError, match="does not follow"):
+        with pytest.raises(BadObservationError, match="cannot follow"):
             belief.observe(Observation(0, 1, None, {"captured": captured}))
         passed: Json = {"requested": None, "taken": None, "captured": None}
         belief.observe(Observation(0, 0, 65, passed))
@@ -157,14 +210,48 @@ def test_a_limit_has_room_for_one_board_s_successors(limit: int) -> None:
         BoardSet.of_boards([chess.Board()]).after_opponent(None, limit=limit)
 
 
-def test_threads_find_the_same_boards() -> None:
+@pytest.mark.parametrize("limit", [None, 60_000])
+def test_large_sets_are_expanded_by_threads_whose_tables_grow(
+    limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Expansion] = []
+    grown: list[int] = []
+    monkeypatch.setattr("miai_rbc.expansion._FEW", 1000)  # tables begin small
+    monkeypatch.setattr("miai_rbc.expansion._LISTED", 20_000)  # and there are many rounds
+    run, move = Expansion.run, parts.move_tables
+
+    def noting_run(self: Expansion) -> None:
+        seen.append(self)
+        run(self)
+
+    def noting_growth(tables: Words, larger: Words) -> None:
+        grown.append(larger.shape[1])
+        move(tables, larger)
+
+    monkeypatch.setattr(Expansion, "run", noting_run)
+    monkeypatch.setattr("miai_rbc.expansion.move_tables", noting_growth)
     boards = BoardSet.of_boards([chess.Board()])
     for _ in range(4):
-        one, left = boards.after_opponent(None)
-        two, _ = boards.after_opponent(None, threads=2)
-        assert len(left) == 0
-        assert len(one) == len(two) == len(one.union(two))
-        boards = passed(one)
+        found, _ = boards.after_opponent(None)
+        boards = passed(found)
+    whole = {row.tobytes() for row in boards.after_opponent(None)[0].rows}
+    seen.clear()
+    for threads in (1, 2, 3):
+        twice = []
+        for _ in range(2):
+            given = boards.copy()
+            rng = np.random.default_rng(7)
+            found, left = given.after_opponent(None, limit=limit, threads=threads, rng=rng)
+            rows = {row.tobytes() for row in found.rows}
+            assert len(rows) == len(found), "a board comes out twice"
+            rest, _ = left.after_opponent(None)
+            assert rows | {row.tobytes() for row in rest.rows} == whole
+            if limit is not None:
+                assert limit - threads * MAX_MOVES <= len(found) <= limit
+            twice.append(found.rows)
+        assert (twice[0] == twice[1]).all(), "the same seed and threads give the same order"
+    assert {e.threads for e in seen} == {1, 2, 3}
+    assert grown
 
 
 def test_a_limit_keeps_a_uniform_sample_and_leaves_the_rest() -> None:

@@ -182,7 +182,7 @@ def test_five_thousand_whole_games_go_as_in_reconchess(share: int) -> None:
 
 def taken_moves(row: Words) -> list[int]:
     """Return the moves that a row's side to move can take."""
-    moves = np.empty(MAX_MOVES, np.int32)
+    moves = np.empty(MAX_MOVES, np.int64)
     return [int(move) for move in moves[: list_taken(row, moves)]]
 
 

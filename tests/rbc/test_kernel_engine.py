@@ -118,7 +118,7 @@ def count_differences(board: Words, seed: int, plies: int) -> tuple[int, int]:
     """Walk at random; return moves made and those after which the rows differ."""
     np.random.seed(seed)
     tree, planted = np.zeros((2, ROW_WORDS), np.uint64), np.zeros((1, ROW_WORDS), np.uint64)
-    after, moves = np.zeros(WORDS, np.uint64), np.zeros(MAX_MOVES, np.int32)
+    after, moves = np.zeros(WORDS, np.uint64), np.zeros(MAX_MOVES, np.int64)
     made, different = 0, 0
     plant(tree, board, np.uint64(7))
     for _ in range(plies):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import numpy as np
@@ -22,6 +23,25 @@ def test_memory_is_handed_out_again_once_no_view_is_left() -> None:
     del view
     assert pool.kept() == 10_000
     assert pool.take(9_000).ctypes.data == place
+
+
+def test_the_garbage_collector_may_give_memory_back_at_any_time() -> None:
+    """An array in a reference cycle is freed in the middle of whatever the pool does."""
+    pool = Pool(limit=1 << 22)
+
+    class Frame:
+        def __init__(self) -> None:
+            self.me, self.array = self, pool.take(5000)
+
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(2000):
+            Frame()
+            pool.take(6000)
+    finally:
+        gc.set_threshold(*before)
+    assert pool.kept() <= 1 << 22
 
 
 def test_more_than_the_limit_is_given_back() -> None:

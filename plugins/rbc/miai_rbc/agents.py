@@ -215,6 +215,7 @@ class StrongAgent(MinimaxAgent):
         if len(boards) == 1:
             return SENSE_NOTHING
         given = self.parameters
+        spread = scans.entropy(boards.sample(_SPREAD_OVER, self.draw), self.view.player)
         considered, weights = self.weigh(boards, deadline)
         values = outcome_values(
             considered,
@@ -229,7 +230,6 @@ class StrongAgent(MinimaxAgent):
             mixture=Mixture(mean=given.mean, low=given.low, quantile=given.quantile),
             deadline=deadline,
         )
-        spread = scans.entropy(boards, self.view.player)
         return scans.best_window(values + _BIT * spread)
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
@@ -240,3 +240,5 @@ class StrongAgent(MinimaxAgent):
 
 _BIT = 8.0
 """Centipawns that a bit of information is worth beyond the move that follows."""
+_SPREAD_OVER = 100_000
+"""Boards that the bits are counted on: more would take time and say the same."""

@@ -20,7 +20,7 @@ import numpy as np
 from miai import Observation
 from miai_rbc.board_set import BoardSet
 from miai_rbc.fallback import impose
-from miai_rbc.kernels.board import NOTHING, PAWNS, STATE, WHITE
+from miai_rbc.kernels.board import NOTHING, PAWNS, STATE
 from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.observations import (
@@ -37,9 +37,6 @@ from miai_rbc.stash import Order, Stash
 if TYPE_CHECKING:
     from miai_rbc.game import RbcGame
     from miai_rbc.state import RbcState
-
-BYTES_HELD = 80
-"""Bytes that a board takes while it is made: its row and its share of the table."""
 
 _KEPT_FOR_FALLBACK = 1000
 _FOLLOWS: dict[type[Event] | None, tuple[type[Event], ...]] = {
@@ -63,7 +60,7 @@ class RbcBelief:
         shows at most, for pawns that the opponent moves are not told of.
       fullmove_number: as in a FEN.
       patience: most seconds to search the stash for boards when all that lived are contradicted;
-        None for no limit. What was not reached stays there.
+        None for no limit. What was not reached stays there, and is searched at later turns.
       rebuilt: how many times nothing was left and the belief was made up anew, from what was seen
         last (`miai_rbc.fallback`); 0 as long as the belief can be trusted.
     """
@@ -86,6 +83,7 @@ class RbcBelief:
         self.boards = BoardSet(row_of_board(game.start)[None])
         self.patience: float | None = None
         self.rebuilt = 0
+        self._made_up = False  # whether boards were, while others were still stashed
         self.quiet, self.fullmove_number = game.start.halfmove_clock, game.start.fullmove_number
         self._stash = Stash(memory_bytes=stash_bytes, disk_bytes=spill_bytes)
         self._order: Order = order
@@ -121,13 +119,13 @@ class RbcBelief:
         last = type(self.events[-1]) if self.events else None
         if type(event) not in _FOLLOWS[last]:
             raise BadObservationError(
-                f"rbc: {type(event).__name__} does not follow {last.__name__ if last else 'nothing'}: "
-                "a turn of the opponent, a sense and a move are told one after the other"
+                f"rbc: {type(event).__name__} cannot follow {last and last.__name__}: a turn of "
+                "the opponent, a sense and a move are told one after the other"
             )
         self.events.append(event)
         self._count(event)
         self.boards = self._after(self.boards, event, len(self.events) - 1)
-        if len(self.boards) == 0:
+        if len(self.boards) == 0 or self._made_up:
             self._recover(event)
         self._kept = self.boards.sample(_KEPT_FOR_FALLBACK, self._rng)
 
@@ -181,13 +179,17 @@ class RbcBelief:
 
     def _recover(self, event: Event) -> None:
         ends = math.inf if self.patience is None else time.monotonic() + self.patience
-        while len(self.boards) == 0 and time.monotonic() < ends:
+        found = self.boards.sample(0, self._rng)
+        while len(found) == 0 and time.monotonic() < ends:
             if (entry := self._stash.take(self._order)) is None:
                 break
-            self.boards = self._brought_up(*entry, ends=ends)
-        if len(self.boards) == 0:
+            found = self._brought_up(*entry, ends=ends)
+        if len(found):
+            self.boards = found
+        elif len(self.boards) == 0:
             self.boards = impose(self._kept, event)
             self.rebuilt += 1
+        self._made_up = len(found) == 0 and self.stashed > 0
 
     def _brought_up(self, turn: int, boards: BoardSet, *, ends: float = math.inf) -> BoardSet:
         """Return what became of boards that were left at a turn; the rest is stashed again."""
@@ -247,10 +249,3 @@ class RbcBelief:
             halfmove_clock=self.quiet,
             fullmove_number=self.fullmove_number,
         )
-
-
-def own_pieces(boards: BoardSet, player: int) -> int:
-    """Return the squares of the player's own pieces, the same on all boards of its belief."""
-    row = [int(word) for word in boards.rows[0]]
-    occupied = row[0] | row[1] | row[2] | row[3] | row[4] | row[5]
-    return row[WHITE] if player == 0 else occupied & ~row[WHITE]

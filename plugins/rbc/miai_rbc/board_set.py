@@ -14,7 +14,8 @@ from miai.errors import InvalidStateError
 from miai_rbc.expansion import count_rows, expand_rows, rows_of
 from miai_rbc.kernels import filters
 from miai_rbc.kernels.bits import Int, Words
-from miai_rbc.kernels.board import EP_SHIFT, KINGS, NO_SQUARE, STATE, WHITE, WORDS
+from miai_rbc.kernels.board import EP_SHIFT, KINGS, NO_SQUARE, PAWNS, STATE, WHITE, WORDS
+from miai_rbc.kernels.expand import shuffle
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import count_pieces
 from miai_rbc.kernels.table import add_boards
@@ -22,6 +23,8 @@ from miai_rbc.rows import board_of_row, row_of_board, row_of_fen
 
 BYTES_PER_BOARD = 8 * WORDS
 _NO_WEIGHTS = np.zeros(0)
+_END_RANKS = np.uint64(0xFF000000000000FF)
+_MUCH_SMALLER = 16
 _MAX_BOARDS = 1 << 31  # their numbers are 32 bits wide
 
 
@@ -35,7 +38,7 @@ class BoardSet:
     def __init__(self, rows: Words) -> None:
         if rows.ndim != 2 or rows.shape[1] != WORDS or rows.dtype != np.uint64:
             raise ValueError(f"rows are uint64 (n, {WORDS}), got {rows.dtype} {rows.shape}")
-        self.rows = rows
+        self.rows = np.ascontiguousarray(rows)
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -83,9 +86,10 @@ class BoardSet:
 
         Args:
           captured: the square on which the opponent captured, None where it captured nothing.
-          limit: most boards that may come out. Past it a uniform sample of the boards is expanded
-            and the others are left over, as they are. At least `MAX_MOVES`.
-          rng: draws that sample.
+          limit: most boards that may come out. Past it this set is put in a random order, a
+            uniform sample of it is expanded and the others are left over, as they are. At least
+            `MAX_MOVES`.
+          rng: draws that order.
 
         Raises:
           ValueError: the limit is less than what one board may become.
@@ -93,12 +97,12 @@ class BoardSet:
         if limit is not None and limit < MAX_MOVES:
             raise ValueError(f"the limit is at least {MAX_MOVES} boards, got {limit}")
         told = NO_SQUARE if captured is None else captured
-        rows, total = self.rows, count_rows(self.rows, told, threads=threads)
+        total = count_rows(self.rows, told, threads=threads)
         if limit is not None and total > limit:
             draw = np.random.default_rng(0) if rng is None else rng
-            rows = rows[draw.permutation(len(rows))]
-        found, left = expand_rows(rows, told, total, limit=limit, threads=threads)
-        return type(self)(found), type(self)(rows_of(rows, left))
+            shuffle(self.rows, draw.integers(1 << 63, dtype=np.uint64))
+        found, left = expand_rows(self.rows, told, total, limit=limit, threads=threads)
+        return type(self)(found), type(self)(rows_of(self.rows, left))
 
     def sensed(self, window: int, pieces: Words) -> Self:
         """Return the boards that look as was sensed. This set is used up.
@@ -137,13 +141,15 @@ class BoardSet:
         return [(t, None if c == NO_SQUARE else c) for t, c in results.tolist()]
 
     def _cut(self, count: Int) -> Self:
-        return type(self)(self.rows[: int(count)])
+        rows = self.rows[: int(count)]
+        # A few boards do not hold the memory of many.
+        return type(self)(rows.copy() if len(rows) * _MUCH_SMALLER < len(self) else rows)
 
     # -- looking --------------------------------------------------------------------------------
 
     def requests(self) -> list[int]:
         """Return the moves that the side to move can ask for, which are the same on all boards."""
-        moves = np.empty(MAX_MOVES, np.int32)
+        moves = np.empty(MAX_MOVES, np.int64)
         count = filters.list_requests(self.rows[0], moves)
         return [int(move) for move in moves[:count]]
 
@@ -211,7 +217,7 @@ class BoardSet:
         problem = _problem(rows)
         if problem:
             raise InvalidStateError(f"{path}: {problem}")
-        return cls(rows)
+        return cls(rows).union()  # each once, whatever the file repeats
 
 
 def _problem(rows: Words) -> str:
@@ -225,10 +231,24 @@ def _problem(rows: Words) -> str:
         occupied |= rows[:, word]
     if (rows[:, WHITE] & ~occupied).any():
         return "an empty square is white's"
+    return _side_problem(rows, occupied) or _state_problem(rows[:, STATE])
+
+
+def _side_problem(rows: Words, occupied: Words) -> str:
     white = rows[:, WHITE]
     for side in (white, ~white):
         if (np.bitwise_count(rows[:, KINGS] & side) != 1).any():
             return "a side has not one king"
-    if (rows[:, STATE] >> np.uint64(15)).any() or ((rows[:, STATE] >> np.uint64(8)) > 64).any():
+        if (np.bitwise_count(occupied & side) > 16).any():
+            return "a side has more than sixteen pieces"
+    if (rows[:, PAWNS] & _END_RANKS).any():
+        return "a pawn stands on the first or last rank"
+    return ""
+
+
+def _state_problem(state: Words) -> str:
+    if (state >> np.uint64(15)).any() or ((state >> np.uint64(8)) > 64).any():
         return "a state word is out of range"
+    if len(state) and ((state ^ state[0]) & np.uint64(1)).any():
+        return "both sides are to move"
     return ""

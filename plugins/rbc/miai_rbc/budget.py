@@ -2,7 +2,7 @@
 
 The share is a sixteenth of what is left, plus most of the increment, so that the clock never runs
 out however long the game; within a turn 60 % go to the sense. The belief has a quarter of a turn:
-on a short clock it is kept smaller. After L. StrangeFish's rule
+on a short clock it is kept smaller. After G. Perrotta's rule
 (https://github.com/ginoperrotta/reconchess-strangefish2), without its floor.
 """
 

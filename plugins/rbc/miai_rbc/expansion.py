@@ -1,8 +1,9 @@
 """Expanding a set of boards by the opponent's turn, with one thread or several.
 
 In turns, all threads list the successors of some of their boards, sorted by hash into parts, then
-each adds those of the parts that are its own. No two threads write the same thing, and which
-boards come out does not depend on their number.
+each adds those of the parts that are its own. No two threads write the same thing. Without a limit
+the same boards come out of any number of threads, in another order; with one, which boards there
+is room for depends on that number too.
 """
 
 from __future__ import annotations
@@ -54,14 +55,20 @@ def expand_rows(
       limit: most successors; None for no limit. Each thread expands boards of its own in their
         order until the successors of the next might be too many.
     """
-    expansion = _Expansion(rows, told, total, limit, threads if total > _WORTH_THREADS else 1)
+    expansion = Expansion(rows, told, total, limit, threads if total > _WORTH_THREADS else 1)
     expansion.run()
     return expansion.result(), expansion.left()
 
 
-class _Expansion:
+class Expansion:
+    """One expansion while it goes on.
+
+    Attributes:
+      threads: how many do it.
+    """
+
     def __init__(self, rows: Words, told: int, total: int, limit: int | None, threads: int) -> None:
-        self._rows, self._told, self._limit, self._threads = rows, told, limit, threads
+        self._rows, self._told, self._limit, self.threads = rows, told, limit, threads
         parts = 1 << max(0, min(_MOST_PARTS, total // _PART).bit_length() - 1)
         self._parts = max(parts, 1 << (threads - 1).bit_length())
         # The lists, of every thread and part.
@@ -89,16 +96,16 @@ class _Expansion:
     def run(self) -> None:
         """Expand all boards, or as many as the limit allows."""
         while self._at != self._until:
-            _each(self._list, self._threads)
+            _each(self._list, self.threads)
             if not self._counts.any() and self._limit is not None:
                 break
             self._make_room()
-            _each(self._add, self._threads)
+            _each(self._add, self.threads)
 
     def _list(self, thread: int) -> None:
         most = _LISTED
         if self._limit is not None:
-            most = min(most, (self._limit - self._count()) // self._threads)
+            most = min(most, (self._limit - self._count()) // self.threads)
         self._at[thread] = int(
             list_successors(
                 self._rows,
@@ -128,7 +135,7 @@ class _Expansion:
 
     def _ahead(self, listed: int) -> int:
         """Return the rows that adding so many successors may take, whosever they are."""
-        return self._threads * (listed + 2 * BLOCK * (self._parts + 1))
+        return self.threads * (listed + 2 * BLOCK * (self._parts + 1))
 
     def _add(self, thread: int) -> None:
         add_listed(
@@ -137,7 +144,7 @@ class _Expansion:
             self._changes,
             self._counts,
             thread,
-            self._threads,
+            self.threads,
             self._out,
             self._tables,
             self._sizes,
@@ -153,7 +160,7 @@ class _Expansion:
     def result(self) -> Words:
         """Return the boards found, in rows of their own."""
         top = int(self._free.max())
-        free = (range(begin, top, BLOCK * self._threads) for begin in self._free.tolist())
+        free = (range(begin, top, BLOCK * self.threads) for begin in self._free.tolist())
         gaps = [(begin, begin + BLOCK) for blocks in free for begin in blocks]
         gaps += [(e, (e // BLOCK + 1) * BLOCK) for e in self._ends.tolist() if e >= 0]
         self._lease.used = WORDS * top

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import threading
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class Pool:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._free: list[mmap.mmap] = []
+        self._returned: deque[tuple[mmap.mmap, int]] = deque()
         self._lock = threading.Lock()
 
     def take(self, count: int) -> Words:
@@ -39,6 +41,7 @@ class Pool:
     def lease(self, count: int) -> Lease:
         """Return memory for `count` words; what of it is not touched costs nothing."""
         with self._lock:
+            self._sort_in()
             # The shortest that is long enough, else the longest.
             long = [store for store in self._free if len(store) >= _BYTES * count]
             store = long[0] if long else (self._free[-1] if self._free else None)
@@ -49,10 +52,18 @@ class Pool:
         return Lease(self, store, count)
 
     def give(self, store: mmap.mmap, used: int) -> None:
-        """Keep the first `used` words of some memory, the shortest first to go when too much."""
-        if _BYTES * used < len(store):
-            _resized(store, _BYTES * max(1, used))
-        with self._lock:
+        """Take back memory of which the first `used` words are worth keeping.
+
+        It may be called in the middle of anything, by the garbage collector: it waits for nothing.
+        """
+        self._returned.append((store, used))
+
+    def _sort_in(self) -> None:
+        """Keep what was given back, the shortest first to go when it is too much."""
+        while self._returned:
+            store, used = self._returned.popleft()
+            if _BYTES * used < len(store):
+                _resized(store, _BYTES * max(1, used))
             self._free.append(store)
             self._free.sort(key=len)
             while sum(map(len, self._free)) > _BYTES * self.limit:
@@ -61,11 +72,14 @@ class Pool:
     def clear(self) -> None:
         """Keep nothing of what was given back."""
         with self._lock:
+            self._returned.clear()
             self._free.clear()
 
     def kept(self) -> int:
         """Return the words kept for later."""
-        return sum(map(len, self._free)) // _BYTES
+        with self._lock:
+            self._sort_in()
+            return sum(map(len, self._free)) // _BYTES
 
 
 class Lease:

@@ -48,7 +48,7 @@ class Choice:
       request: a move of `kernels.board`.
       value: the mixture of its scores, centipawns from our point of view; None when not scored.
       boards, candidates: how many were scored against each other.
-      why: ``king``, ``minimax``, ``only``, ``time``.
+      why: ``king``, ``minimax``, ``only``.
     """
 
     request: int
@@ -69,7 +69,6 @@ def choose_move(
     widest: int,
     mixture: Mixture,
     weights: NDArray[np.float64] | None = None,
-    bold: float = 0.0,
     deadline: float | None = None,
 ) -> Choice:
     """Return the move to ask for.
@@ -81,8 +80,6 @@ def choose_move(
       top: of the engine's moves on each board become candidates.
       widest: most candidates; the ones named on most boards.
       weights: (n,) how probable each board is; without them all are the same.
-      bold: share of the weight on which a request must capture the king to be made at once;
-        0 for any board at all.
       deadline: on the monotonic clock. There is always an answer, a better one with more time.
     """
     if not requests:
@@ -92,7 +89,7 @@ def choose_move(
     captures = np.empty(len(known))
     count_king_captures(looked.rows, known, looked_weights, captures)
     best = int(np.argmax(captures))
-    if captures[best] > bold * looked_weights.sum():
+    if captures[best] > 0:
         return Choice(int(known[best]), float(WIN), len(looked), len(known), "king")
     sample, sample_weights = draw_boards(looked, looked_weights, samples, rng)
     begun = time.monotonic()

@@ -11,6 +11,7 @@ from miai_rbc.kernels.board import PAWNS, WHITE, WORDS
 
 _RIGHTS = ((1, chess.BB_H1), (2, chess.BB_A1), (4, chess.BB_H8), (8, chess.BB_A8))
 _MAX_FEN = 120  # characters; the longest real one has fewer than 100
+_MAX_CLOCK = 100_000
 _MAX_PIECES = 16
 
 
@@ -87,14 +88,14 @@ def _problem(board: chess.Board) -> str:
             return f"{name} has {pieces.bit_count()} pieces, more than {_MAX_PIECES}"
     if board.pawns & chess.BB_BACKRANKS:
         return "a pawn stands on the first or last rank"
+    if board.status() & chess.STATUS_INVALID_EP_SQUARE:
+        square = chess.square_name(board.ep_square or 0)
+        return f"no pawn can just have moved two squares past {square}"
+    if max(board.halfmove_clock, board.fullmove_number) > _MAX_CLOCK:
+        return f"a clock is beyond {_MAX_CLOCK}"
     if board.promoted:
         return "a piece is marked as promoted, which is for other games"
     return ""
-
-
-def placement(row: Words) -> str:
-    """Return the pieces of a row as the first field of a FEN."""
-    return board_of_row(row).board_fen()
 
 
 def piece_at(row: Words, square: int) -> str | None:

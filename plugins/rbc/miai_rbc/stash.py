@@ -26,7 +26,8 @@ class Stash:
     """Sets of unexpanded boards, each with the turn at which it was left.
 
     Up to `memory_bytes` are held in memory, up to `disk_bytes` more in files of a temporary
-    folder, the oldest first. What exceeds both is dropped, the oldest first.
+    folder, the oldest first; a disk that takes no more is one that is full. What exceeds both is
+    dropped, the oldest first, but of a single set never more than leaves half of the room.
 
     Attributes:
       dropped: boards dropped so far.
@@ -44,6 +45,7 @@ class Stash:
 
     def add(self, turn: int, boards: BoardSet) -> None:
         """Keep boards that were left at a turn."""
+        boards = self._fitting(boards)
         if len(boards) == 0:
             return
         entry = _Entry(turn, boards, count=len(boards))
@@ -93,6 +95,18 @@ class Stash:
             self._spilled.cleanup()
             self._spilled = None
 
+    def _fitting(self, boards: BoardSet) -> BoardSet:
+        """Return boards, a part of them where they would leave no room to any others.
+
+        The boards are in a random order, so that the first of them are a uniform sample.
+        """
+        most = (self._memory + self._disk) // BYTES_PER_BOARD
+        fitting = max(most - len(self), most // 2)
+        if len(boards) <= fitting:
+            return boards
+        self.dropped += len(boards) - fitting
+        return BoardSet(boards.rows[:fitting].copy())
+
     def _spill(self) -> None:
         while self.memory_used() > self._memory:
             entry = next(e for e in self._entries if e.boards is not None)
@@ -100,8 +114,12 @@ class Stash:
                 self._drop(self._entries.pop(0))
                 continue
             assert entry.boards is not None
-            entry.file = self._path()
-            entry.boards.save(entry.file)
+            try:
+                entry.file = self._path()
+                entry.boards.save(entry.file)
+            except OSError:  # a full disk, or no folder to write to: there is no more room
+                entry.file, self._disk = None, self.disk_used()
+                continue
             entry.boards = None
             self._in_memory -= entry.count
             self._on_disk += entry.count

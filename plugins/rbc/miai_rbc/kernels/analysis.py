@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from miai.kernels import spelt_out
 from miai_rbc.engines.protocol import WIN
 from miai_rbc.kernels import kernel
-from miai_rbc.kernels.bits import U64, Int, Words, bit
+from miai_rbc.kernels.bits import NUMBER_0, U64, Int, Words, bit
 from miai_rbc.kernels.board import KINGS, WHITE, occupied, turn_of
 from miai_rbc.kernels.evaluation import static_value
 from miai_rbc.kernels.ordering import (
@@ -47,8 +47,8 @@ _SALT = np.uint64(0x9E3779B97F4A7C15)
 @spelt_out
 def _list_all(b: Words, moves: List, memory: Memory) -> Int:
     """List all moves, most promising first, in an order that depends on the board alone."""
-    captures = list_moves(b, CAPTURES, moves, memory, 0)
-    n = captures + list_moves(b, QUIETS, moves[captures:], memory, 0)
+    captures = list_moves(b, CAPTURES, moves, memory, NUMBER_0)
+    n = captures + list_moves(b, QUIETS, moves[captures:], memory, NUMBER_0)
     for i in range(n):
         heaviest(moves, i, captures if i < captures else n)
     for i in range(n):

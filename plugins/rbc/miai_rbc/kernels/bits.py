@@ -22,6 +22,9 @@ U64 = np.uint64
 Words = NDArray[np.uint64]
 Int = int | np.signedinteger[Any]
 
+NUMBER_0, NUMBER_1 = np.int64(0), np.int64(1)
+"""For arguments: a plain 0 or 1 would be a type of its own, and the callee compiled once more."""
+
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
 

@@ -16,6 +16,8 @@ from miai_rbc.kernels import inlined, part
 from miai_rbc.kernels.bits import (
     KING,
     KNIGHT,
+    NUMBER_0,
+    NUMBER_1,
     Int,
     Words,
     bishop_attacks,
@@ -229,7 +231,8 @@ def static_value(b: Words, squares: Int) -> Int:
     """
     occ, white = occupied(b), b[WHITE]
     black = occ & ~white
-    total = squares + _side(b, 0, occ, white, black) - _side(b, 1, occ, black, white)
+    total = squares + _side(b, NUMBER_0, occ, white, black)
+    total -= _side(b, NUMBER_1, occ, black, white)
     middle = (total << _SIGN) >> _SIGN
     rest = (total - middle) >> _ENDING
     ending = (rest << _SIGN) >> _SIGN

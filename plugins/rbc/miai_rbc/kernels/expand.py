@@ -13,23 +13,41 @@ from numpy.typing import NDArray
 
 from miai_rbc.kernels import kernel
 from miai_rbc.kernels.bits import U64, Int, Words, bit
-from miai_rbc.kernels.board import EP_KEYS, NO_SQUARE, NOTHING, ep_of
+from miai_rbc.kernels.board import EP_KEYS, NO_SQUARE, NOTHING, WORDS, ep_of
 from miai_rbc.kernels.changes import change_of, hash_changed, read_board
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves
 
-_NONE = np.uint64(0)
+_NONE, _ONE = np.uint64(0), np.uint64(1)
+_SPREAD = np.uint64(0x2545F4914F6CDD1D)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 
 
 @kernel
 def count_successors(boards: Words, told: Int) -> Int:
     """Return the number of successors of boards, repetitions included."""
-    moves = np.empty(MAX_MOVES, np.int32)
+    moves = np.empty(MAX_MOVES, np.int64)
     wanted, quiet = _NONE if told == NO_SQUARE else bit(told), told == NO_SQUARE
     total: Int = 0
     for i in range(len(boards)):
         total += taken_moves(boards[i], wanted, quiet, moves) + quiet
     return total
+
+
+@kernel
+def shuffle(boards: Words, seed: np.uint64) -> None:
+    """Put boards in a random order, in place; a generator of 64 bits draws it (xorshift64*)."""
+    state = seed | _ONE
+    row = np.empty(WORDS, np.uint64)
+    for i in range(len(boards) - 1, 0, -1):
+        state ^= state >> U64(12)
+        state ^= state << U64(25)
+        state ^= state >> U64(27)
+        upper = (state * _SPREAD) >> U64(32)
+        j = np.int64((upper * U64(i + 1)) >> U64(32))
+        for word in range(WORDS):
+            row[word] = boards[i, word]
+            boards[i, word] = boards[j, word]
+            boards[j, word] = row[word]
 
 
 @kernel
@@ -54,7 +72,7 @@ def list_successors(
       changes: (parts, m) written: the changes.
       counts: (parts,) written: the lengths of the lists.
     """
-    moves = np.empty(MAX_MOVES, np.int32)
+    moves = np.empty(MAX_MOVES, np.int64)
     mailbox = np.empty(64, np.uint8)
     wanted, quiet = _NONE if told == NO_SQUARE else bit(told), told == NO_SQUARE
     parts, room = len(heads), heads.shape[1] - MAX_MOVES
@@ -78,7 +96,7 @@ def list_successors(
             counts[part] = at + 1
             full |= at >= room
         for j in range(n):
-            change = change_of(b, mailbox, np.int64(moves[j]))
+            change = change_of(b, mailbox, moves[j])
             child = hash_changed(bare, b, change)
             part = np.int64((child >> shift) >> U64(1))
             at = counts[part]

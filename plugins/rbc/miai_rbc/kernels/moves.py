@@ -37,7 +37,7 @@ from miai_rbc.kernels.board import (
 MAX_MOVES = 512
 """Moves that any board with at most sixteen pieces a side allows, rounded up."""
 
-Moves = NDArray[np.int32]
+Moves = NDArray[np.int64]
 
 _ONE = np.uint64(1)
 _8 = np.uint64(8)

@@ -36,7 +36,7 @@ LIST = MAX_MOVES + 8
 MOVE = 0x1FFFFF
 """The part of an entry that is the described move."""
 
-CAPTURES, QUIETS, FORCING = 1, 2, 4
+CAPTURES, QUIETS, FORCING = np.int64(1), np.int64(2), np.int64(4)
 """What can be listed; see `list_moves`."""
 
 _WEIGHT = 21

@@ -17,7 +17,6 @@ _BLOCK = 512  # boards whose windows are counted together, so that one table sta
 _ROW = np.uint64(0xFFF)
 _12, _24 = np.uint64(12), np.uint64(24)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_KEY_BITS = np.uint64(36)
 
 
 @inlined

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from miai.kernels import spelt_out
 from miai_rbc.engines.protocol import WIN
 from miai_rbc.kernels import inlined, part
-from miai_rbc.kernels.bits import U64, Int, Words, prefetch
+from miai_rbc.kernels.bits import NUMBER_0, U64, Int, Words, prefetch
 from miai_rbc.kernels.board import turn_of
 from miai_rbc.kernels.evaluation import static_value
 from miai_rbc.kernels.ordering import (
@@ -199,7 +199,7 @@ def search(tree: Words, frames: Frames, lists: List, memory: Memory, table: Word
     from `LOW` to `BETA`, with `AGAIN` set. A value inside the window is exact, one at or beyond its
     ends a bound. When the nodes are spent, `memory[STOPPED]` is set and the value means nothing.
     """
-    ply = 0
+    ply = NUMBER_0
     while memory[NODES] < memory[LIMIT]:
         _descend(tree, frames, table, ply)
         ply += 1
