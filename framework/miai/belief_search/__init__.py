@@ -1,24 +1,24 @@
 """Search over beliefs: what a player can guarantee who knows only what it was told.
 
->>> from miai.belief_search import Root, make_bounds, search_belief
+>>> from miai.belief_search import Root, named_bounds, search_belief
 
 A game is a `BeliefProblem`; `search_belief` values a `Root`; bounds on the values of beliefs that
 were searched before (`miai.belief_search.bounds`) make it faster. See docs/belief-search.md.
 """
 
-from miai.belief_search.arms import ARMS, make_bounds
 from miai.belief_search.driver import BeliefResult, BeliefSearch, search_belief
+from miai.belief_search.naming import MakeBounds, named_bounds
 from miai.belief_search.problem import BeliefProblem, Reply, Root, goes_on, over
 
 __all__ = [
-    "ARMS",
     "BeliefProblem",
     "BeliefResult",
     "BeliefSearch",
+    "MakeBounds",
     "Reply",
     "Root",
     "goes_on",
-    "make_bounds",
+    "named_bounds",
     "over",
     "search_belief",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from miai.belief_search.bounds.protocol import Bounds
+from miai.belief_search.naming import MakeBounds
 from miai.belief_search.problem import BeliefProblem, Public, Root
 from miai.belief_search.search import BudgetSpentError, Counts, Found, Line, Recursion
 from miai.belief_search.universe import Mask, Universe
@@ -41,27 +41,28 @@ class BeliefSearch(Generic[Public]):
     """Values beliefs of one problem; what it learns of one root serves the next.
 
     Args:
-      bounds: this search's own: they name states by the numbers that it gives them.
+      make_bounds: makes the bounds of this search; see `miai.belief_search.named_bounds`.
       window: ``alpha-beta`` searches with a full window, ``null`` asks again and again whether the
         value is at least so much (MTD(f), Plaat et al. 1996).
       adaptive: whether the best action of an earlier search is tried first.
+
+    Attributes:
+      universe: the states met so far and their numbers.
+      bounds: what was learnt.
     """
 
     def __init__(
         self,
         problem: BeliefProblem[Public],
-        bounds: Bounds,
+        make_bounds: MakeBounds,
         *,
         window: Window = "alpha-beta",
         adaptive: bool = False,
     ) -> None:
-        self.problem, self.bounds, self.window = problem, bounds, window
-        self._recursion = Recursion(problem, bounds, adaptive=adaptive)
-
-    @property
-    def universe(self) -> Universe[Public]:
-        """The states met so far and their numbers."""
-        return self._recursion.universe
+        self.problem, self.window = problem, window
+        self.universe = Universe(problem)
+        self.bounds = make_bounds(self.universe)
+        self._recursion = Recursion(self.universe, self.bounds, adaptive=adaptive)
 
     def search(
         self,
@@ -134,9 +135,9 @@ def search_belief(
     problem: BeliefProblem[Public],
     root: Root[Public],
     depth: int,
-    bounds: Bounds,
+    make_bounds: MakeBounds,
     *,
     window: Window = "alpha-beta",
 ) -> BeliefResult:
     """Search one root with bounds that know nothing yet; see `BeliefSearch`."""
-    return BeliefSearch(problem, bounds, window=window).search(root, depth)
+    return BeliefSearch(problem, make_bounds, window=window).search(root, depth)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
 from miai.belief_search.bounds.protocol import Bounds
-from miai.belief_search.problem import BeliefProblem, Public
+from miai.belief_search.problem import Public
 from miai.belief_search.universe import Mask, Universe, numbers
 
 INFINITE = float("inf")
@@ -76,15 +76,15 @@ class Recursion(Generic[Public]):
     """
 
     def __init__(
-        self, problem: BeliefProblem[Public], bounds: Bounds, *, adaptive: bool = False
+        self, universe: Universe[Public], bounds: Bounds, *, adaptive: bool = False
     ) -> None:
-        self.universe = Universe(problem)
+        self.universe = universe
         self.bounds = bounds
         self.counts = Counts()
         self.max_nodes: int | None = None
         self.deadline: float | None = None
         self.adaptive = adaptive
-        self._problem = problem
+        self._problem = universe.problem
         self._passed: dict[tuple[Hashable, int], tuple[float, Mask]] = {}
         self._best: dict[Hashable, int] = {}  # the action that was best last, by public part
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic
 
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.belief_search.hashing import hashed
 from miai.belief_search.problem import BeliefProblem, Public
 
 Mask = int
@@ -40,6 +44,7 @@ class Universe(Generic[Public]):
         self._outcomes: dict[tuple[Public, int, int], Outcomes] = {}
         self._values: dict[tuple[Public, int], float] = {}
         self._all: dict[Public, Mask | None] = {}
+        self._hashes = np.zeros(0, np.uint64)
 
     def mask(self, hidden: Iterable[int]) -> Mask:
         """Return the belief of some hidden parts."""
@@ -51,6 +56,15 @@ class Universe(Generic[Public]):
     def parts(self, belief: Mask) -> list[int]:
         """Return the hidden parts of a belief, in increasing order."""
         return sorted(self.hidden[number] for number in numbers(belief))
+
+    def hashes(self, belief: Mask) -> NDArray[np.uint64]:
+        """Return 64-bit hashes of a belief's hidden parts, in no order: (n,) uint64."""
+        bits = np.frombuffer(belief.to_bytes(belief.bit_length() // 8 + 1, "little"), np.uint8)
+        chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+        if len(self._hashes) < len(self.hidden):
+            fresh = [hashed(part) for part in self.hidden[len(self._hashes) :]]
+            self._hashes = np.concatenate([self._hashes, np.array(fresh, np.uint64)])
+        return self._hashes[chosen]
 
     def all_of(self, public: Public) -> Mask | None:
         """Return all that a public part allows; None where the problem does not say."""

@@ -71,3 +71,40 @@ def miai_register(registry: Registry) -> None:
         "miai.openings:MovesReader",
         summary="A line of moves in the game's notation an opening",
     )
+    _add_bounds(registry)
+
+
+def _add_bounds(registry: Registry) -> None:
+    bounds = "miai.belief_search.bounds.components"
+    for name, parameters, summary in (
+        ("none", "", "Nothing is remembered"),
+        ("table", "BoundsParameters", "Equal beliefs are known again"),
+        ("singles", "BoundsParameters", "A table; each state of a belief is tried alone first"),
+        ("exact", "BoundsParameters", "Every subset and superset, by antichains"),
+        ("cores", "BoundsParameters", "Antichains of failing cores and winning closures; singles"),
+        ("dominance", "SketchParameters", "Bottom-k sketches, one-sided, then tested exactly"),
+        ("approx-dominance", "SketchParameters", "Bottom-k sketches alone: some bounds are false"),
+        ("minhash", "MinHashParameters", "Estimated resemblance, then tested exactly"),
+        ("approx-minhash", "MinHashParameters", "Resemblance alone: some bounds are false"),
+    ):
+        _add(registry, "bounds", name, bounds, parameters, summary)
+    retention = "miai.belief_search.retention.components"
+    for name, parameters, summary in (
+        ("none", "", "Keeps what came first"),
+        ("lru", "", "Forgets what was not used for longest"),
+        ("space-saving", "", "Forgets what was used least, by counters that are inherited"),
+        ("count-sketch", "CountSketchParameters", "Forgets what a Count-Sketch finds rarest"),
+    ):
+        _add(registry, "retention", name, retention, parameters, summary)
+
+
+def _add(
+    registry: Registry, kind: str, name: str, module: str, parameters: str, summary: str
+) -> None:
+    registry.add(
+        kind,
+        name,
+        f"{module}:{name.replace('-', '_')}",
+        parameters=f"{module}:{parameters}" if parameters else None,
+        summary=summary,
+    )

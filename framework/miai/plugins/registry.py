@@ -36,6 +36,10 @@ KINDS: Mapping[str, str] = {
     "opening-reader": "Reads openings from a file; factory(game, parameters) -> "
     "miai.openings.OpeningReader",
     "renderer": "Shows a state to people; factory(game, parameters) -> miai.render.Renderer",
+    "bounds": "Bounds on the values of beliefs; factory(universe, parameters) -> "
+    "miai.belief_search.bounds.Bounds",
+    "retention": "Which remembered beliefs are kept; factory(parameters) -> "
+    "miai.belief_search.retention.Retention",
 }
 """The kinds that the framework itself declares, with what their factories take and return."""
 

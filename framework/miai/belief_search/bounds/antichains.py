@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from miai.belief_search.bounds.protocol import Known
+from miai.belief_search.bounds.protocol import UNKNOWN, Entry, Known, bytes_of
 from miai.belief_search.universe import Mask
 
-_INFINITE = float("inf")
-_Entry = tuple[Mask, float]
-_Chain = dict[Hashable, dict[int, list[_Entry]]]  # by public part and depth
+_Chain = dict[Mask, float]
+_Chains = dict[Hashable, dict[int, _Chain]]  # by public part and depth
 
 
 class ExactBounds:
@@ -31,57 +30,80 @@ class ExactBounds:
         self, *, explains: bool = False, singles: bool = False, across: bool = False
     ) -> None:
         self.explains, self.singles, self._across = explains, singles, across
-        self._lower: _Chain = {}
-        self._upper: _Chain = {}
+        self.held = 0
+        self._lower: _Chains = {}
+        self._upper: _Chains = {}
         self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
 
     def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
         """Return the greatest lower bound of a superset and the least upper one of a subset."""
         self._counts["probes"] += 1
-        lower, closure, upper, core = -_INFINITE, 0, _INFINITE, 0
-        for chain in self._chains(self._lower, public, depth, up_to=True):
-            for larger, value in chain:
-                self._counts["tests"] += 1
+        lower, closure, upper, core = UNKNOWN.lower, 0, UNKNOWN.upper, 0
+        used = []
+        for at, chain in self._chains(self._lower, public, depth, up_to=True):
+            self._counts["tests"] += len(chain)
+            for larger, value in chain.items():
                 if value > lower and not belief & ~larger:
-                    lower, closure = value, larger
-        for chain in self._chains(self._upper, public, depth, up_to=False):
-            for smaller, value in chain:
-                self._counts["tests"] += 1
+                    lower, closure, below = value, larger, at
+        for at, chain in self._chains(self._upper, public, depth, up_to=False):
+            self._counts["tests"] += len(chain)
+            for smaller, value in chain.items():
                 if value < upper and not smaller & ~belief:
-                    upper, core = value, smaller
-        self._counts["hits"] += closure != 0 or core != 0
-        return Known(lower, upper, closure, core)
+                    upper, core, above = value, smaller, at
+        if closure:
+            used.append(Entry(True, public, below, closure))
+        if core:
+            used.append(Entry(False, public, above, core))
+        self._counts["hits"] += bool(used)
+        return Known(lower, upper, closure, core, tuple(used)) if used else UNKNOWN
 
-    def record_lower(self, public: Hashable, depth: int, belief: Mask, value: float) -> None:
+    def record_lower(
+        self, public: Hashable, depth: int, belief: Mask, value: float
+    ) -> Entry | None:
         """Keep it unless a larger belief is known to be worth as much."""
-        chain = self._lower.setdefault(public, {}).setdefault(depth, [])
-        if any(v >= value and not belief & ~larger for larger, v in chain):
-            return
-        before = len(chain)
-        chain[:] = [(b, v) for b, v in chain if v > value or b & ~belief]
-        chain.append((belief, value))
-        self._counts["entries"] += len(chain) - before
+        chain = self._lower.setdefault(public, {}).setdefault(depth, {})
+        if any(v >= value and not belief & ~larger for larger, v in chain.items()):
+            return None
+        self._drop(chain, [b for b, v in chain.items() if v <= value and not b & ~belief])
+        return self._keep(chain, Entry(True, public, depth, belief), value)
 
-    def record_upper(self, public: Hashable, depth: int, belief: Mask, value: float) -> None:
+    def record_upper(
+        self, public: Hashable, depth: int, belief: Mask, value: float
+    ) -> Entry | None:
         """Keep it unless a smaller belief is known to be worth as little."""
-        chain = self._upper.setdefault(public, {}).setdefault(depth, [])
-        if any(v <= value and not smaller & ~belief for smaller, v in chain):
-            return
-        before = len(chain)
-        chain[:] = [(b, v) for b, v in chain if v < value or belief & ~b]
-        chain.append((belief, value))
-        self._counts["entries"] += len(chain) - before
+        chain = self._upper.setdefault(public, {}).setdefault(depth, {})
+        if any(v <= value and not smaller & ~belief for smaller, v in chain.items()):
+            return None
+        self._drop(chain, [b for b, v in chain.items() if v >= value and not belief & ~b])
+        return self._keep(chain, Entry(False, public, depth, belief), value)
+
+    def forget(self, entry: Entry) -> None:
+        """Forget an entry, if it is still there."""
+        chains = self._lower if entry.lower else self._upper
+        chain = chains.get(entry.public, {}).get(entry.depth, {})
+        self._drop(chain, [entry.belief] if entry.belief in chain else [])
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the numbers of probes, hits, subset tests and entries."""
-        return dict(self._counts)
+        """Return the numbers of probes, hits, subset tests, entries and bytes."""
+        return {**self._counts, "bytes": self.held}
+
+    def _keep(self, chain: _Chain, entry: Entry, value: float) -> Entry:
+        chain[entry.belief] = value
+        self._counts["entries"] += 1
+        self.held += bytes_of(entry.belief)
+        return entry
+
+    def _drop(self, chain: _Chain, beliefs: Iterable[Mask]) -> None:
+        for belief in beliefs:
+            del chain[belief]
+            self._counts["entries"] -= 1
+            self.held -= bytes_of(belief)
 
     def _chains(
-        self, chains: _Chain, public: Hashable, depth: int, *, up_to: bool
-    ) -> Iterable[list[_Entry]]:
-        by_depth = chains.get(public)
-        if by_depth is None:
-            return ()
+        self, chains: _Chains, public: Hashable, depth: int, *, up_to: bool
+    ) -> list[tuple[int, _Chain]]:
+        """Return the chains whose bounds hold at a depth, each with its own."""
+        by_depth = chains.get(public, {})
         if not self._across:
-            return (by_depth[depth],) if depth in by_depth else ()
-        return [c for d, c in by_depth.items() if (d <= depth if up_to else d >= depth)]
+            return [(depth, by_depth[depth])] if depth in by_depth else []
+        return [(d, c) for d, c in by_depth.items() if (d <= depth if up_to else d >= depth)]

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from miai.belief_search.universe import Mask
 
 _INFINITE = float("inf")
+
+
+class Entry(NamedTuple):
+    """The name of something remembered: a bound on the value of one belief.
+
+    Attributes:
+      lower: whether the value is at least so much; else at most.
+      public, depth, belief: of which it is a bound.
+    """
+
+    lower: bool
+    public: Hashable
+    depth: int
+    belief: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +33,14 @@ class Known:
       lower, upper: it lies between them; infinite where nothing is known.
       closure: a belief that contains the one asked for and is worth at least `lower`.
       core: a belief that is contained in the one asked for and is worth at most `upper`.
+      used: what it follows from.
     """
 
     lower: float = -_INFINITE
     upper: float = _INFINITE
     closure: Mask = 0
     core: Mask = 0
+    used: tuple[Entry, ...] = ()
 
 
 UNKNOWN = Known()
@@ -42,14 +58,30 @@ class Bounds(Protocol):
     explains: bool
     singles: bool
 
+    @property
+    def held(self) -> int:
+        """Bytes that the entries take, about."""
+
     def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
         """Return what follows for a belief from all that was recorded."""
 
-    def record_lower(self, public: Hashable, depth: int, belief: Mask, value: float) -> None:
-        """Take in that a belief is worth at least `value`."""
+    def record_lower(
+        self, public: Hashable, depth: int, belief: Mask, value: float
+    ) -> Entry | None:
+        """Take in that a belief is worth at least `value`; return the entry if there is one."""
 
-    def record_upper(self, public: Hashable, depth: int, belief: Mask, value: float) -> None:
-        """Take in that a belief is worth at most `value`."""
+    def record_upper(
+        self, public: Hashable, depth: int, belief: Mask, value: float
+    ) -> Entry | None:
+        """Take in that a belief is worth at most `value`; return the entry if there is one."""
+
+    def forget(self, entry: Entry) -> None:
+        """Forget an entry, if it is still there."""
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts for the record: probes, hits, entries, bytes."""
+
+
+def bytes_of(belief: Mask) -> int:
+    """Return about how many bytes an entry takes that keeps its belief."""
+    return 120 + belief.bit_length() // 8

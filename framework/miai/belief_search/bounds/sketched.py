@@ -1,0 +1,260 @@
+"""`dominance` and `minhash`: bounds found by sketches of the sets, and checked or trusted.
+
+Of each belief that was recorded its bottom-k sketch is kept. A probe compares the sketch of the
+belief asked for with all of them at once. *Verified*, the sets are kept too, and what the sketches
+let through is tested exactly: no error, and the sketches spare exact tests. *Approximate*, the sets
+are dropped: k hashes, a size and a value a belief, and some bounds are false; how many is a matter
+of k (docs/belief-search.md).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.belief_search.bounds.protocol import UNKNOWN, Entry, Known, bytes_of
+from miai.belief_search.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
+from miai.belief_search.universe import Mask, Universe
+
+Hashes = NDArray[np.uint64]
+_INFINITE = float("inf")
+_FIRST_ROOM = 16
+
+
+class SketchShelf:
+    """The sketches of the beliefs of one public part and depth, in arrays that grow.
+
+    Attributes:
+      keys: of each row: its set where sets are kept, else a hash of it.
+    """
+
+    def __init__(self, k: int) -> None:
+        self._sketches = np.zeros((_FIRST_ROOM, k), np.uint64)
+        self._sizes = np.zeros(_FIRST_ROOM, np.int64)
+        self._totals = np.zeros(_FIRST_ROOM, np.int64)
+        self._values = np.zeros(_FIRST_ROOM)
+        self.keys: list[int] = []
+        self._rows: dict[int, int] = {}
+        self._count = 0
+
+    def add(self, key: int, sketch: Hashes, size: int, total: int, value: float) -> bool:
+        """Put a belief on the shelf, or a new value to it; return whether it is new."""
+        if key in self._rows:
+            self._values[self._rows[key]] = value
+            return False
+        if self._count == len(self._sizes):
+            for name in ("_sketches", "_sizes", "_totals", "_values"):
+                array = getattr(self, name)
+                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
+        at = self._rows[key] = self._count
+        self._sketches[at], self._sizes[at] = sketch, size
+        self._totals[at], self._values[at] = total, value
+        self.keys.append(key)
+        self._count += 1
+        return True
+
+    def value(self, key: int) -> float | None:
+        """Return the bound of a belief on the shelf."""
+        at = self._rows.get(key)
+        return None if at is None else float(self._values[at])
+
+    def remove(self, key: int) -> bool:
+        """Take a belief off the shelf; return whether it was there."""
+        at = self._rows.pop(key, None)
+        if at is None:
+            return False
+        self._count -= 1
+        last = self.keys.pop()
+        if at < self._count:
+            self.keys[at], self._rows[last] = last, at
+        for array in (self._sketches, self._sizes, self._totals, self._values):
+            array[at] = array[self._count]
+        return True
+
+    @property
+    def sketches(self) -> Hashes:
+        """The sketches, (m, k) uint64; of each its length counts."""
+        return self._sketches[: self._count]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The lengths of the sketches, (m,)."""
+        return self._sizes[: self._count]
+
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """The numbers of states, (m,)."""
+        return self._totals[: self._count]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The bounds, (m,)."""
+        return self._values[: self._count]
+
+    def __len__(self) -> int:
+        return self._count
+
+
+class SketchBounds:
+    """Subset and superset bounds by sketches.
+
+    Args:
+      universe: of the search that uses them.
+      k: hashes of a sketch.
+      verified: whether what the sketches let through is tested exactly.
+    """
+
+    explains = singles = False
+
+    def __init__(self, universe: Universe[Any], *, k: int, verified: bool) -> None:
+        if k < 1:
+            raise ValueError(f"a sketch has at least one hash, not {k}")
+        self._universe, self.k, self.verified = universe, k, verified
+        self.held = 0
+        self._lower: dict[tuple[Hashable, int], SketchShelf] = {}
+        self._upper: dict[tuple[Hashable, int], SketchShelf] = {}
+        self._counts = {"probes": 0, "hits": 0, "let_through": 0, "refused": 0, "entries": 0}
+
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+        """Return the best bounds of recorded beliefs that contain, or are contained in, this."""
+        self._counts["probes"] += 1
+        lower, upper = self._lower.get((public, depth)), self._upper.get((public, depth))
+        if lower is None and upper is None:
+            return UNKNOWN
+        sketch, size = self._sketch(belief)
+        total = belief.bit_count()
+        below, closure = self._best(lower, sketch, size, total, belief, supersets=True)
+        above, core = self._best(upper, sketch, size, total, belief, supersets=False)
+        self._counts["hits"] += below > -_INFINITE or above < _INFINITE
+        if below > above:  # two bounds of which one is false: neither is believed
+            return UNKNOWN
+        used = [Entry(True, public, depth, closure)] if below > -_INFINITE else []
+        used += [Entry(False, public, depth, core)] if above < _INFINITE else []
+        return Known(below, above, closure, core, tuple(used))
+
+    def record_lower(
+        self, public: Hashable, depth: int, belief: Mask, value: float
+    ) -> Entry | None:
+        """Keep the sketch, the size and the value; the set where bounds are verified."""
+        entry = Entry(True, public, depth, belief)
+        shelf = self._lower.setdefault((public, depth), SketchShelf(self.k))
+        before = shelf.value(self._key(belief))
+        return self._record(shelf, entry, value) if before is None or value > before else None
+
+    def record_upper(
+        self, public: Hashable, depth: int, belief: Mask, value: float
+    ) -> Entry | None:
+        """As `record_lower`."""
+        entry = Entry(False, public, depth, belief)
+        shelf = self._upper.setdefault((public, depth), SketchShelf(self.k))
+        before = shelf.value(self._key(belief))
+        return self._record(shelf, entry, value) if before is None or value < before else None
+
+    def forget(self, entry: Entry) -> None:
+        """Forget an entry, if it is still there."""
+        shelves = self._lower if entry.lower else self._upper
+        shelf = shelves.get((entry.public, entry.depth))
+        if shelf is not None and shelf.remove(self._key(entry.belief)):
+            self._counts["entries"] -= 1
+            self.held -= self._bytes(entry.belief)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the numbers of probes, hits, entries, and of sets let through and then refused."""
+        return {**self._counts, "bytes": self.held}
+
+    @abstractmethod
+    def candidates(
+        self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
+    ) -> NDArray[np.int64]:
+        """Return which beliefs of a shelf are taken for supersets, or subsets, of another."""
+
+    def _best(
+        self,
+        shelf: SketchShelf | None,
+        sketch: Hashes,
+        size: int,
+        total: int,
+        belief: Mask,
+        *,
+        supersets: bool,
+    ) -> tuple[float, Mask]:
+        best, which = (-_INFINITE if supersets else _INFINITE), belief
+        if shelf is None:
+            return best, which
+        for i in self.candidates(shelf, sketch, size, total, supersets=supersets).tolist():
+            value = float(shelf.values[i])
+            if value <= best if supersets else value >= best:
+                continue
+            self._counts["let_through"] += 1
+            if self.verified:
+                other = shelf.keys[i]
+                if belief & ~other if supersets else other & ~belief:
+                    self._counts["refused"] += 1
+                    continue
+                which = other
+            best = value
+        return best, which
+
+    def _record(self, shelf: SketchShelf, entry: Entry, value: float) -> Entry:
+        sketch, size = self._sketch(entry.belief)
+        total = entry.belief.bit_count()
+        if shelf.add(self._key(entry.belief), sketch, size, total, value):
+            self._counts["entries"] += 1
+            self.held += self._bytes(entry.belief)
+        return entry
+
+    def _key(self, belief: Mask) -> int:
+        """Return what stands for a belief on a shelf: itself where sets are kept."""
+        return belief if self.verified else hash(belief)
+
+    def _bytes(self, belief: Mask) -> int:
+        """Return the bytes of an entry: its hashes, four numbers, and its set where it is kept."""
+        return 8 * (self.k + 4) + (bytes_of(belief) if self.verified else 0)
+
+    def _sketch(self, belief: Mask) -> tuple[Hashes, int]:
+        sketch = np.zeros(self.k, np.uint64)
+        return sketch, int(bottom(self._universe.hashes(belief), sketch))
+
+
+class DominanceBounds(SketchBounds):
+    """One-sided: a hash that should be there and is not disproves a subset; none is missed."""
+
+    def candidates(
+        self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
+    ) -> NDArray[np.int64]:
+        """Return the beliefs that no hash disproves."""
+        find = find_supersets if supersets else find_subsets
+        found = np.empty(len(shelf), np.int64)
+        found = found[: find(sketch, size, shelf.sketches, shelf.sizes, found)]
+        larger = shelf.totals[found] >= total if supersets else shelf.totals[found] <= total
+        return found[larger]
+
+
+class MinHashBounds(SketchBounds):
+    """The seed's rule: the share of one set in the other, estimated from their resemblance.
+
+    Args:
+      threshold: the least estimated share of the smaller set that lies in the larger one.
+    """
+
+    def __init__(
+        self, universe: Universe[Any], *, k: int, verified: bool, threshold: float
+    ) -> None:
+        super().__init__(universe, k=k, verified=verified)
+        if not 0 < threshold <= 1:
+            raise ValueError(f"a threshold is above 0 and at most 1, not {threshold}")
+        self.threshold = threshold
+
+    def candidates(
+        self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
+    ) -> NDArray[np.int64]:
+        """Return the beliefs whose estimated share reaches the threshold."""
+        alike = np.empty(len(shelf))
+        resemblances(sketch, size, shelf.sketches, shelf.sizes, alike)
+        common = alike * (total + shelf.totals) / (1.0 + alike)
+        inner = total if supersets else shelf.totals
+        return np.flatnonzero(common >= self.threshold * inner)

@@ -1,0 +1,10 @@
+"""Compiled kernels of the search over beliefs: sketches of sets. Needs numba."""
+
+from pathlib import Path
+
+from miai.kernels import KernelFamily, inlined
+
+__all__ = ["FAMILY", "inlined", "kernel"]
+
+FAMILY = KernelFamily("miai-belief-search", Path(__file__).parent)
+kernel = FAMILY.kernel

@@ -1,0 +1,144 @@
+"""Retention: policies against exact counts on skewed streams; limits are kept; values stay true."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+
+from miai.belief_search import BeliefSearch, Root, named_bounds
+from miai.belief_search.retention.count_sketch import CountSketch, FrequentKept
+from miai.belief_search.retention.policies import LeastRecentlyUsed, SpaceSaving
+from miai.errors import ParameterError, UnknownComponentError
+
+LIMIT = 4096
+
+
+def skewed(seed: int, length: int, names: int = 2000) -> list[int]:
+    """Return a stream in which the name of rank r comes with a probability in proportion to 1/r."""
+    weights = [1 / (rank + 1) for rank in range(names)]
+    return random.Random(seed).choices(range(names), weights, k=length)
+
+
+def test_a_count_sketch_estimates_counts_as_well_as_theory_says() -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    stream = skewed(seed, 30_000)
+    sketch, true = CountSketch(rows=5, width=512), Counter(stream)
+    for name in stream:
+        sketch.add(name)
+    norm = math.sqrt(sum(count * count for count in true.values()))
+    errors = [abs(sketch.estimate(name) - count) for name, count in true.items()]
+    # A row errs by more than 2 norms / sqrt(width) with a chance of at most 1/4; three of five
+    # must, which they do with a chance of 0.104 at most.
+    assert sum(e > 2 * norm / math.sqrt(512) for e in errors) / len(errors) < 0.104
+    assert sum(errors) / len(errors) < norm / math.sqrt(512)
+    signed = sum(sketch.estimate(name) - count for name, count in true.items()) / len(true)
+    assert abs(signed) < norm / math.sqrt(512)
+
+
+def test_space_saving_keeps_every_frequent_name_and_never_counts_too_little() -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    stream, room = skewed(seed, 20_000), 100
+    kept, true = SpaceSaving(), Counter(stream)
+    held: set[int] = set()
+    for name in stream:
+        if name in held:
+            kept.used(name)
+            continue
+        if len(held) == room:
+            victim = kept.victim()
+            assert victim in held
+            held.discard(victim)
+        kept.added(name)
+        held.add(name)
+    for name, count in true.items():
+        if count > len(stream) / room:
+            assert name in held
+        if name in held:
+            assert count <= kept.count(name) <= count + kept.inherited
+    assert kept.inherited <= len(stream) / room
+
+
+def test_the_frequent_are_kept() -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    stream, room = skewed(seed, 20_000), 50
+    kept, held = FrequentKept(rows=5, width=4096), set[int]()
+    for name in stream:
+        if name in held:
+            kept.used(name)
+            continue
+        kept.added(name)
+        held.add(name)
+        if len(held) > room:
+            victim = kept.victim()
+            assert victim in held
+            held.discard(victim)
+    top = {name for name, _ in Counter(stream).most_common(room // 2)}
+    assert len(top & held) >= 0.9 * len(top)
+
+
+@given(st.lists(st.tuples(st.sampled_from("aut"), st.integers(0, 9)), max_size=80))
+def test_least_recently_used_is_what_it_says(steps: list[tuple[str, int]]) -> None:
+    policy, order = LeastRecentlyUsed(), list[int]()
+    for step, name in steps:
+        if step == "a":
+            policy.added(name)
+            order = [n for n in order if n != name] + [name]
+        elif step == "u":
+            policy.used(name)
+            if name in order:
+                order = [n for n in order if n != name] + [name]
+        else:
+            assert policy.victim() == (order.pop(0) if order else None)
+
+
+@pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
+@pytest.mark.parametrize("arm", ["table", "exact", "cores", "dominance", "minhash"])
+@given(st.integers(0, 10**6))
+@settings(max_examples=4, deadline=None)
+def test_with_a_limit_values_are_the_same_and_the_limit_is_kept(
+    arm: str, retention: str, seed: int
+) -> None:
+    problem = RandomProblem(seed)
+    search = BeliefSearch(problem, named_bounds(arm, limit=LIMIT, retention=retention))
+    for hidden in ((0, 1, 2, 3), (2, 4, 5), tuple(range(STATES))):
+        found = search.search(Root((0, 0), hidden), 3)
+        assert found.value == value_by_definition(problem, (0, 0), frozenset(hidden), 3)
+        assert search.bounds.held <= LIMIT
+
+
+@pytest.mark.parametrize("retention", ["lru", "count-sketch"])
+@pytest.mark.parametrize("arm", ["approx-dominance", "approx-minhash"])
+def test_approximate_bounds_keep_the_limit_too(arm: str, retention: str) -> None:
+    search = BeliefSearch(
+        RandomProblem(3), named_bounds(arm, limit=LIMIT, retention=retention, k=200)
+    )
+    search.search(Root((0, 0), tuple(range(STATES))), 4)
+    assert search.bounds.statistics()["forgotten"] > 0
+    assert 0 < search.bounds.held <= LIMIT
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "error"),
+    [
+        ("tabel", {}, UnknownComponentError),
+        ("table", {"limit": 100}, ParameterError),
+        ("dominance", {"k": 0}, ParameterError),
+        ("minhash", {"threshold": 1.5}, ParameterError),
+        ("none", {"limit": 5000}, ParameterError),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_searched(
+    name: str, parameters: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        named_bounds(name, **parameters)
