@@ -1,21 +1,23 @@
-"""UCI engines: Stockfish itself, and programs that die, hang, or answer nonsense."""
+"""UCI engines: Stockfish itself, positions that it is not asked for, and what it can be told."""
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
+from typing import Any
 
 import chess
 import numpy as np
 import pytest
 
-from miai.errors import AgentUnavailableError
+from miai.errors import AgentUnavailableError, ParameterError
+from miai.plugins.parameters import build_parameters
+from miai_rbc.agent_parameters import EngineParameters, StrongParameters
 from miai_rbc.board_set import BoardSet
+from miai_rbc.engines.choice import make_engine
+from miai_rbc.engines.kernel import KernelEngine
 from miai_rbc.engines.protocol import NO_MOVE, WIN
 from miai_rbc.engines.settle import settle
 from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
-from miai_rbc.engines.uci import EngineError, UciProcess
 from miai_rbc.observations import move_of_name
 
 MATE_IN_ONE = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 0 1"
@@ -23,93 +25,6 @@ KING_HANGS = "4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"
 STALEMATE = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
 CHECKMATE = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"
 START = chess.STARTING_FEN
-
-ENGINE = """
-import sys, time
-way, count = sys.argv[1], 0
-for line in sys.stdin:
-    word = line.split()[0]
-    if word == "uci":
-        print("uciok" if way != "mute" else "hello", flush=True)
-    elif word == "isready":
-        print("readyok", flush=True)
-    elif word == "quit":
-        break
-    elif word == "go":
-        if way == "die":
-            sys.exit(3)
-        if way == "hang":
-            time.sleep(1000)
-        if way == "flood":
-            while True:
-                print("info string " + "x" * 1000)
-        score = {"nonsense": "score much 3", "bad": "score cp many"}.get(way, "score cp 12")
-        move = {"illegal": "e2e5", "no_move": ""}.get(way, "e2e4")
-        print(f"info depth 1 {score} pv {move}")
-        print(f"bestmove {move}", flush=True)
-"""
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    path = tmp_path / "engine.py"
-    path.write_text(ENGINE)
-    return path
-
-
-def started(script: Path, way: str, patience: float = 20.0) -> UciProcess:
-    return UciProcess([sys.executable, str(script), way], {"Hash": 1}, patience=patience)
-
-
-def test_scores_and_moves_are_read(script: Path) -> None:
-    process = started(script, "well")
-    (line,) = process.search(START, "depth 1", None)
-    assert (line.move, line.centipawns, line.mate) == ("e2e4", 12, None)
-    process.close()
-    assert not process.is_alive()
-
-
-@pytest.mark.parametrize(
-    ("way", "message"),
-    [
-        ("die", "exited with status 3"),
-        ("hang", "did not answer 'bestmove' in time"),
-        ("flood", "bytes without 'bestmove'"),
-        ("nonsense", "is not UCI"),
-        ("bad", "is not UCI"),
-        ("no_move", "is not UCI|names no move"),
-    ],
-)
-def test_a_failing_engine_is_told(script: Path, way: str, message: str) -> None:
-    process = started(script, way, patience=20.0)
-    process._patience = 0.5
-    began = time.monotonic()
-    with pytest.raises(EngineError, match=message):
-        process.search(START, "depth 1", 0.1)
-    assert time.monotonic() - began < 30.0
-    process.kill()
-
-
-def test_what_speaks_no_uci_or_is_no_program_is_told(script: Path, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="did not answer 'uciok' in time"):
-        started(script, "mute", patience=2.0)
-    with pytest.raises(EngineError, match="cannot be started"):
-        UciProcess([str(tmp_path / "absent")], {}, patience=1.0)
-    with pytest.raises(AgentUnavailableError, match="not found"):
-        StockfishEngine(StockfishParameters(command="no-such-engine"))
-
-
-@pytest.mark.parametrize(("way", "message"), [("die", "status 3"), ("illegal", "illegal move")])
-def test_an_engine_that_fails_twice_ends_the_valuation(
-    script: Path, tmp_path: Path, way: str, message: str
-) -> None:
-    program = tmp_path / "engine"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} {script} {way}\n")
-    program.chmod(0o755)
-    engine = StockfishEngine(StockfishParameters(command=str(program)))
-    with pytest.raises(EngineError, match=message):
-        engine.evaluate(BoardSet.of_fens([START]).rows)
-    engine.close()
 
 
 @pytest.mark.parametrize(
@@ -173,3 +88,52 @@ def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
     assert (found.moves[:, 0] != NO_MOVE).all()
     assert found.scores[2] == WIN - 1
     engine.close()
+
+
+def test_an_absent_program_is_told() -> None:
+    with pytest.raises(AgentUnavailableError, match="not found"):
+        StockfishEngine(StockfishParameters(command="no-such-engine"))
+
+
+# -- what an agent's parameters say of its engine ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "reached"),
+    [
+        ({}, (3, None, 16)),
+        ({"depth": 2}, (2, None, 16)),
+        ({"nodes": 500, "hash_mb": 1}, (30, 500, 1)),
+        ({"nodes": 500, "depth": 5}, (5, 500, 16)),
+    ],
+)
+def test_nodes_and_memory_reach_the_embedded_engine(
+    given: dict[str, Any], reached: tuple[int, int | None, int]
+) -> None:
+    engine = make_engine(build_parameters(EngineParameters, given))
+    assert isinstance(engine, KernelEngine)
+    told = engine.parameters
+    assert (told.depth, told.nodes, told.table_mb) == reached
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("command", "/usr/games/stockfish"),
+        ("processes", 2),
+        ("movetime", 0.5),
+        ("engine_threads", 2),
+        ("longest", 5.0),
+    ],
+)
+def test_what_the_embedded_engine_cannot_use_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name}: of a UCI engine alone"):
+        build_parameters(StrongParameters, {name: value})
+    given = build_parameters(StrongParameters, {"engine": "stockfish", name: value})
+    assert getattr(given, name) == value
+
+
+@pytest.mark.parametrize(("name", "value"), [("longest", 0.05), ("nodes", 0), ("movetime", 0)])
+def test_limits_out_of_range_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ParameterError, match=f"{name}: .* too small"):
+        build_parameters(EngineParameters, {"engine": "stockfish", name: value})

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal, Self
+
+from pydantic import model_validator
 
 from miai import Parameters, parameter
 
 ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
 EngineName = Literal["kernel", "stockfish"]
+
+DEEPEST: Final = 30
+"""Plies of the deepest search that can be asked for."""
+
+_USUAL_DEPTH = 3
+_OF_UCI = ("command", "processes", "movetime", "engine_threads", "longest")
 
 
 class BeliefParameters(Parameters):
@@ -28,9 +36,50 @@ class EngineParameters(Parameters):
     """The engine that values positions."""
 
     engine: EngineName = parameter("kernel", help="embedded, or any UCI engine")
-    depth: int = parameter(3, ge=1, le=30, help="plies of its search")
+    depth: int | None = parameter(
+        None,
+        ge=1,
+        le=DEEPEST,
+        help=f"plies of its search; none: {_USUAL_DEPTH}, or as nodes or movetime allow",
+    )
+    nodes: int | None = parameter(None, ge=1, help="nodes of one search")
+    hash_mb: int = parameter(16, ge=1, le=4096, help="MB of its hash table, of each process")
     command: str = parameter("stockfish", help="program of the UCI engine")
     processes: int = parameter(1, ge=1, le=64, help="processes of the UCI engine")
+    movetime: float | None = parameter(
+        None,
+        gt=0,
+        le=3600,
+        unit="seconds",
+        help="of one search of the UCI engine; not reproducible",
+    )
+    engine_threads: int = parameter(
+        1, ge=1, le=256, help="threads of each process of the UCI engine"
+    )
+    longest: float = parameter(
+        60.0,
+        ge=0.1,
+        le=3600,
+        unit="seconds",
+        help="after which a search of the UCI engine without movetime counts as hanging",
+    )
+
+    @property
+    def search_depth(self) -> int | None:
+        """Plies of a search; None when nodes or movetime alone limit it."""
+        limited = self.nodes is not None or self.movetime is not None
+        return self.depth if self.depth is not None or limited else _USUAL_DEPTH
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        fields = type(self).model_fields
+        idle = [name for name in _OF_UCI if getattr(self, name) != fields[name].default]
+        if self.engine == "kernel" and idle:
+            raise ValueError(
+                f"{', '.join(idle)}: of a UCI engine alone; give engine = 'stockfish', or leave "
+                "it out"
+            )
+        return self
 
 
 class MoveParameters(BeliefParameters, EngineParameters):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from miai_rbc.agent_parameters import EngineParameters
+from miai_rbc.agent_parameters import DEEPEST, EngineParameters
 from miai_rbc.engines.protocol import ChessEvaluator
 
 
@@ -16,8 +16,18 @@ def make_engine(given: EngineParameters) -> ChessEvaluator:
         from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
 
         return StockfishEngine(
-            StockfishParameters(command=given.command, depth=given.depth, processes=given.processes)
+            StockfishParameters(
+                command=given.command,
+                depth=given.search_depth,
+                nodes=given.nodes,
+                seconds=given.movetime,
+                processes=given.processes,
+                hash_mb=given.hash_mb,
+                threads=given.engine_threads,
+                longest=given.longest,
+            )
         )
     from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 
-    return KernelEngine(KernelParameters(depth=given.depth))
+    depth = DEEPEST if given.search_depth is None else given.search_depth
+    return KernelEngine(KernelParameters(depth=depth, nodes=given.nodes, table_mb=given.hash_mb))

@@ -54,7 +54,8 @@ class ChessEvaluator(Protocol):
             gets one.
 
         Raises:
-          EngineError: the engine died or answered nonsense, and so did the one started after it.
+          EngineError: the engine died, hung or answered nonsense, and so did the one started after
+            it, within the deadline.
         """
 
     def close(self) -> None:

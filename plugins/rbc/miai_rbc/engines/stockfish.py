@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import math
+import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import chess
@@ -22,7 +26,12 @@ from miai_rbc.rows import board_of_row
 
 ResultT = TypeVar("ResultT")
 
+_LOG = logging.getLogger(__name__)
 _DECIDED = 1000  # a score beyond WIN - _DECIDED is a forced capture of the king
+_MOST_MATE = _DECIDED // 2 - 2  # moves to a mate whose score is still beyond it
+_MOST_CENTIPAWNS = 10_000_000  # some engines tell mates as large scores; none means more
+_GRACE = 0.25  # seconds after a deadline in which an engine's last answer may arrive
+_ATTEMPTS = 2
 _VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 310, chess.ROOK: 500, chess.QUEEN: 900}
 
 
@@ -37,7 +46,10 @@ class StockfishParameters(Parameters):
     hash_mb: int = parameter(16, ge=1, le=65536, help="MB of each process's hash table")
     threads: int = parameter(1, ge=1, le=256, help="threads of each process")
     patience: float = parameter(
-        10.0, gt=0, le=600, help="seconds that an answer may take beyond its search"
+        10.0, gt=0, le=600, help="seconds to start, and beyond those that a search is given"
+    )
+    longest: float = parameter(
+        60.0, ge=0.1, le=3600, help="seconds that a search without a limit in seconds may take"
     )
 
     @model_validator(mode="after")
@@ -47,12 +59,33 @@ class StockfishParameters(Parameters):
         return self
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What processes are asked for together.
+
+    Attributes:
+      deadline: on the monotonic clock; None for as long as each search may take.
+      dropped: set when nobody waits for the answers any more.
+    """
+
+    deadline: float | None = None
+    dropped: threading.Event = field(default_factory=threading.Event)
+
+    def left(self) -> float:
+        """Return the seconds until the deadline, infinite without one."""
+        return math.inf if self.deadline is None else self.deadline - time.monotonic()
+
+
 class StockfishEngine:
     """Values boards with processes of a UCI engine.
 
     A board goes to the process of its place in the batch, so that with limits in depth or nodes
-    the same batches since `new_game` give the same values. A process that dies, hangs or answers
-    nonsense is started anew and asked once more.
+    the same batches since `new_game` give the same values.
+
+    A process that dies, hangs, or answers what is not UCI or does not fit the position, is killed,
+    started anew and asked once more; a warning is logged each time. Without a deadline a search
+    hangs after `longest` seconds, or `patience` beyond `seconds`; with one, a moment after it at
+    the latest, and the boards that are left are given their material.
 
     Raises:
       AgentUnavailableError: the program is missing.
@@ -63,12 +96,12 @@ class StockfishEngine:
         self._program = str(find_engine(self.parameters.command))
         self._processes: list[UciProcess | None] = [None] * self.parameters.processes
         self._pool = ThreadPoolExecutor(self.parameters.processes)
-        self._fixed = _limits(self.parameters)
 
     def new_game(self) -> None:
-        """Forget the positions of earlier games."""
+        """Forget the positions of earlier games. Raises `EngineError`."""
+        patience = self.parameters.patience
         for number in range(len(self._processes)):
-            self._retry(number, lambda process: process.new_game())
+            self._ask(number, _Task(), lambda process: process.new_game(seconds=patience))
 
     def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
         """Value boards, as `ChessEvaluator.evaluate`."""
@@ -78,12 +111,28 @@ class StockfishEngine:
             np.zeros((len(rows), top), np.int32),
         )
         count = len(self._processes)
+        task = _Task(deadline)
 
         def work(number: int) -> None:
             for at in range(number, len(rows), count):
-                self._value(number, rows[at], at, result, deadline)
+                if task.dropped.is_set():
+                    return
+                score, moves = self._value(number, task, board_of_row(rows[at]), top)
+                _note(result, at, score, moves)
 
-        list(self._pool.map(work, range(count)))
+        futures = [self._pool.submit(work, number) for number in range(count)]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:  # a failure, or Ctrl-C: no search may outlive this call
+            task.dropped.set()
+            for process in self._processes:
+                if process is not None:
+                    process.interrupt()
+            wait(futures)
+            for number in range(count):
+                self._drop(number)
+            raise
         return result
 
     def close(self) -> None:
@@ -95,57 +144,70 @@ class StockfishEngine:
         self._processes = [None] * len(self._processes)
 
     def _value(
-        self, number: int, row: Words, at: int, result: Evaluation, deadline: float | None
-    ) -> None:
-        board = board_of_row(row)
+        self, number: int, task: _Task, board: chess.Board, top: int
+    ) -> tuple[int, Sequence[tuple[str, int]]]:
+        """Return a board's score and its best moves with theirs."""
         settled = settle(board)
         if settled is not None:
             moves = [] if settled.move is None else [(settled.move.uci(), settled.score)]
-            _note(result, at, settled.score, moves)
-            return
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+            return settled.score, moves
+        scored = self._search(number, task, board, top)
+        if scored is None:
             move = max(board.legal_moves, key=lambda m: (_gain(board, m), m.uci()))
-            _note(result, at, material(board), [(move.uci(), material(board))])
-            return
-        lines = self._search(number, board, result.moves.shape[1], left)
-        scored = [(line.move, _score(line)) for line in lines]
-        if not all(chess.Move.from_uci(move) in board.legal_moves for move, _ in scored):
-            raise EngineError(f"the engine named an illegal move in {board.fen()}")
-        _note(result, at, scored[0][1] if scored else 0, scored)
+            scored = [(move.uci(), material(board))]
+        return scored[0][1], scored
 
     def _search(
-        self, number: int, board: chess.Board, top: int, left: float | None
-    ) -> Sequence[Line]:
-        limits, seconds = self._fixed, self.parameters.seconds
-        if left is not None and (seconds is None or left < seconds):
-            limits = f"{_without_time(limits)} movetime {max(1, int(1000 * left))}".strip()
-            seconds = left
-        fen = board.fen()
+        self, number: int, task: _Task, board: chess.Board, top: int
+    ) -> Sequence[tuple[str, int]] | None:
+        """Return the best moves with their scores; None when the deadline came first."""
+        fen, legal = board.fen(), {move.uci() for move in board.legal_moves}
 
-        def ask(process: UciProcess) -> list[Line]:
-            process.set_lines(min(top, board.legal_moves.count()) if top > 1 else 1)
-            return process.search(fen, limits, seconds)
+        def ask(process: UciProcess) -> Sequence[tuple[str, int]]:
+            process.set_lines(max(1, min(top, len(legal))))
+            limits, seconds = _limits(self.parameters, task.left())
+            lines = process.search(fen, limits, seconds=seconds)
+            return _scored(lines, legal, f"{process.name}, asked about {fen},")
 
-        return self._retry(number, ask)
+        return self._ask(number, task, ask)
 
-    def _retry(self, number: int, ask: Callable[[UciProcess], ResultT]) -> ResultT:
-        try:
-            return ask(self._process(number))
-        except EngineError:
-            self._drop(number)
-        try:
-            return ask(self._process(number))
-        except EngineError:
-            self._drop(number)
-            raise
+    def _ask(
+        self, number: int, task: _Task, ask: Callable[[UciProcess], ResultT]
+    ) -> ResultT | None:
+        """Return what a process answers; None when the deadline came first.
 
-    def _process(self, number: int) -> UciProcess:
+        Raises:
+          EngineError: it failed, and so did the one started after it.
+        """
+        reason = ""
+        for _ in range(_ATTEMPTS):
+            if task.left() <= 0:
+                return None
+            try:
+                process = self._process(number, task.left())
+                if task.dropped.is_set():  # it may have come too late to be interrupted
+                    raise EngineError(f"{process.name} is not needed any more")
+                return ask(process)
+            except EngineError as error:
+                self._drop(number)
+                if task.dropped.is_set():
+                    raise
+                reason = str(error)
+                _LOG.warning("%s; it was killed", reason)
+        if task.left() <= 0:
+            return None
+        raise EngineError(
+            f"{reason}; it was started anew and asked {_ATTEMPTS} times. Is it a UCI engine, and "
+            "is its search short enough (depth, nodes, longest)?"
+        )
+
+    def _process(self, number: int, left: float) -> UciProcess:
         process = self._processes[number]
         if process is None:
             given = self.parameters
             options = {"Hash": given.hash_mb, "Threads": given.threads}
-            process = UciProcess([self._program], options, patience=given.patience)
+            seconds = min(given.patience, left + _GRACE)
+            process = UciProcess([self._program], options, seconds=seconds)
             self._processes[number] = process
         return process
 
@@ -167,19 +229,38 @@ def _gain(board: chess.Board, move: chess.Move) -> int:
     return _VALUES.get(board.piece_type_at(move.to_square) or 0, 0)
 
 
-def _limits(parameters: StockfishParameters) -> str:
+def _limits(given: StockfishParameters, left: float) -> tuple[str, float]:
+    """Return what follows ``go``, and the seconds to wait for the answer at most.
+
+    Args:
+      left: seconds until the deadline, infinite without one.
+    """
     words = []
-    if parameters.depth is not None:
-        words.append(f"depth {parameters.depth}")
-    if parameters.nodes is not None:
-        words.append(f"nodes {parameters.nodes}")
-    if parameters.seconds is not None:
-        words.append(f"movetime {max(1, int(1000 * parameters.seconds))}")
-    return " ".join(words)
+    if given.depth is not None:
+        words.append(f"depth {given.depth}")
+    if given.nodes is not None:
+        words.append(f"nodes {given.nodes}")
+    seconds = min(left, math.inf if given.seconds is None else given.seconds)
+    if seconds < math.inf:
+        words.append(f"movetime {max(1, int(1000 * seconds))}")
+    patience = given.longest if given.seconds is None else given.seconds + given.patience
+    return " ".join(words), min(patience, max(0.0, left) + _GRACE)
 
 
-def _without_time(limits: str) -> str:
-    return limits.split("movetime", 1)[0].strip()
+def _scored(lines: Sequence[Line], legal: Collection[str], who: str) -> list[tuple[str, int]]:
+    """Return the moves of an answer with their scores.
+
+    Raises:
+      EngineError: it names no move, or an illegal one, or a score that is out of all reason.
+    """
+    if not lines:
+        raise EngineError(f"{who} named no move where {len(legal)} are legal")
+    for line in lines:
+        if line.move not in legal:
+            raise EngineError(f"{who} named the illegal move {line.move[:20]!r}")
+        if abs(line.mate or 0) > _MOST_MATE or abs(line.centipawns or 0) > _MOST_CENTIPAWNS:
+            raise EngineError(f"{who} told a score out of range")
+    return [(line.move, _score(line)) for line in lines]
 
 
 def _score(line: Line) -> int:

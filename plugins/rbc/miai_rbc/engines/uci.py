@@ -1,7 +1,7 @@
 """One process of a UCI engine: boards in, scores and best moves out.
 
 The protocol is spoken directly: a position and its search are one write and one wait, which at the
-shallow depths used here leaves the engine busy; see `benchmarks/rbc_engine.py`.
+shallow depths used here leaves the engine busy; see `benchmarks/rbc_engine.py`. Every wait ends.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from miai.errors import MiaiError
 from miai.plain import one_line
 
+_F_SETSIG: Final = 10
 _CHUNK = 1 << 16
 _MAX_ANSWER = 1 << 22  # bytes of output between a question and its answer
 _QUIT_SECONDS = 1.0
@@ -45,21 +49,27 @@ class Line:
 class UciProcess:
     """A running engine.
 
+    It leads a session of its own, which a Ctrl-C at the terminal does not reach. It is killed when
+    this object is dropped and when the interpreter ends; on Linux the kernel kills it when this
+    process dies in any other way, even while it hangs and reads no end of its input.
+
     Args:
       command: program and arguments.
       options: set before the first search.
-      patience: seconds that the engine may take beyond what a search was given, and to start.
+      seconds: that it may take to start.
 
     Raises:
       EngineError: it does not start, or does not speak UCI.
     """
 
     def __init__(
-        self, command: Sequence[str], options: Mapping[str, str | int], *, patience: float
+        self, command: Sequence[str], options: Mapping[str, str | int], *, seconds: float
     ) -> None:
-        self._command, self._patience = command, patience
+        self._command = command
         self._buffer = b""
         self._lines = 1
+        lifeline_end, lifeline = os.pipe()
+        self._lifeline = os.fdopen(lifeline, "wb", buffering=0)  # closed when the object goes
         try:
             self._process = subprocess.Popen(
                 list(command),
@@ -68,32 +78,46 @@ class UciProcess:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 start_new_session=True,
+                pass_fds=(lifeline_end,),
             )
+            _tie(lifeline_end, self._process.pid)
         except OSError as error:
-            raise EngineError(f"engine '{command[0]}' cannot be started: {error}") from None
+            self._lifeline.close()
+            raise EngineError(f"{self.name} cannot be started: {error}") from None
+        finally:
+            os.close(lifeline_end)
+        self._end = weakref.finalize(self, _kill_group, self._process.pid)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._out, False)
+        began = time.monotonic()
         try:
             self._send("uci")
-            self._read_until("uciok", patience)
+            self._read_until("uciok", seconds)
             for name, value in options.items():
                 self._send(f"setoption name {name} value {value}")
-            self.wait_ready()
+            self._wait_ready(seconds - (time.monotonic() - began))
         except BaseException:
             self.kill()
             raise
 
-    def new_game(self) -> None:
-        """Forget all earlier positions."""
-        self._send("ucinewgame")
-        self.wait_ready()
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"engine '{one_line(self._command[0], limit=80)}'"
 
-    def wait_ready(self) -> None:
-        """Wait until the engine has done what it was told."""
-        self._send("isready")
-        self._read_until("readyok", self._patience)
+    def new_game(self, *, seconds: float) -> None:
+        """Forget all earlier positions.
+
+        Args:
+          seconds: that it may take.
+
+        Raises:
+          EngineError: it took longer, or died.
+        """
+        self._send("ucinewgame")
+        self._wait_ready(seconds)
 
     def set_lines(self, count: int) -> None:
         """Have searches name so many best moves."""
@@ -101,26 +125,29 @@ class UciProcess:
             self._send(f"setoption name MultiPV value {count}")
             self._lines = count
 
-    def search(self, fen: str, limits: str, seconds: float | None) -> list[Line]:
+    def search(self, fen: str, limits: str, *, seconds: float) -> list[Line]:
         """Return the engine's best moves, best first; empty when it names none.
+
+        What it says is UCI; whether it fits the position is for the caller to check.
 
         Args:
           limits: what follows ``go``.
-          seconds: that the search was given, None for as long as it takes.
+          seconds: that the answer may take.
+
+        Raises:
+          EngineError: it took longer, died, or wrote what is not UCI.
         """
         self._send(f"position fen {fen}\ngo {limits}")
-        wait = None if seconds is None else seconds + self._patience
-        return _parse(self._read_until("bestmove", wait))
+        return _parse(self._read_until("bestmove", seconds))
 
-    def is_alive(self) -> bool:
-        """Return whether the process runs."""
-        return self._process.poll() is None
+    def interrupt(self) -> None:
+        """Have the process die; another thread that waits for its answer is told."""
+        _kill_group(self._process.pid)
 
     def kill(self) -> None:
         """End the process at once."""
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        for pipe in (self._process.stdin, self._process.stdout):
+        self._end()
+        for pipe in (self._process.stdin, self._process.stdout, self._lifeline):
             with contextlib.suppress(OSError):
                 if pipe is not None:
                     pipe.close()
@@ -133,6 +160,11 @@ class UciProcess:
             self._process.wait(_QUIT_SECONDS)
         self.kill()
 
+    def _wait_ready(self, seconds: float) -> None:
+        """Wait until the engine has done what it was told."""
+        self._send("isready")
+        self._read_until("readyok", seconds)
+
     # -- lines ----------------------------------------------------------------------------------
 
     def _send(self, text: str) -> None:
@@ -143,9 +175,9 @@ class UciProcess:
         except (OSError, ValueError):
             raise EngineError(self._death()) from None
 
-    def _read_until(self, word: str, seconds: float | None) -> list[str]:
+    def _read_until(self, word: str, seconds: float) -> list[str]:
         """Return the lines up to the one that begins with `word`, included."""
-        until = None if seconds is None else time.monotonic() + seconds
+        until = time.monotonic() + seconds
         lines: list[str] = []
         taken = 0
         while not lines or lines[-1].split(" ", 1)[0] != word:
@@ -154,37 +186,54 @@ class UciProcess:
                 lines.append(self._buffer[:end].decode("utf-8", "replace").strip())
                 self._buffer = self._buffer[end + 1 :]
                 continue
-            taken += self._fill(until, word)
+            if not select.select([self._out], [], [], max(0.0, until - time.monotonic()))[0]:
+                waited = f"{max(0.0, seconds):.3g} s"
+                raise EngineError(f"{self.name} did not answer '{word}' within {waited}")
+            taken += self._fill()
             if taken > _MAX_ANSWER:
-                raise EngineError(f"{self._name} wrote {taken} bytes without '{word}'")
+                raise EngineError(f"{self.name} wrote {taken} bytes without '{word}'")
         return lines
 
-    def _fill(self, until: float | None, word: str) -> int:
-        left = None if until is None else max(0.0, until - time.monotonic())
-        if not select.select([self._out], [], [], left)[0]:
-            raise EngineError(f"{self._name} did not answer '{word}' in time and was killed")
+    def _fill(self) -> int:
         data = os.read(self._out, _CHUNK)
         if not data:
             raise EngineError(self._death())
         self._buffer += data
         return len(data)
 
-    @property
-    def _name(self) -> str:
-        return f"engine '{one_line(self._command[0], limit=80)}'"
-
     def _death(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_QUIT_SECONDS)
         code = self._process.returncode
         if code is None:
-            return f"{self._name} closed its output"
+            return f"{self.name} closed its output"
         how = f"was killed by signal {-code}" if code < 0 else f"exited with status {code}"
-        return f"{self._name} {how}"
+        return f"{self.name} {how}"
+
+
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def _tie(lifeline_end: int, leader: int) -> None:
+    """Have Linux kill a process group when the other end of the lifeline closes.
+
+    The engine inherits the end that is tied, and nothing is ever written to the other, which this
+    process alone holds.
+    """
+    if sys.platform != "linux":
+        return
+    import fcntl
+
+    with contextlib.suppress(OSError):  # a sandbox that knows no such signals
+        fcntl.fcntl(lifeline_end, fcntl.F_SETOWN, -leader)
+        fcntl.fcntl(lifeline_end, _F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline_end, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
 
 
 def _parse(lines: Sequence[str]) -> list[Line]:
-    """Return the last line told for each rank of the best moves.
+    """Return the last line told for each rank of the best moves; none when it has no best move.
 
     Raises:
       EngineError: an answer that UCI does not have.
@@ -192,7 +241,8 @@ def _parse(lines: Sequence[str]) -> list[Line]:
     found: dict[int, Line] = {}
     for line in lines:
         words = line.split()
-        if words[:1] != ["info"] or "score" not in words or "pv" not in words:
+        told = words[:1] == ["info"] and words[1:2] != ["string"]
+        if not told or "score" not in words or "pv" not in words:
             continue
         try:
             rank = int(words[words.index("multipv") + 1]) if "multipv" in words else 1
@@ -207,6 +257,6 @@ def _parse(lines: Sequence[str]) -> list[Line]:
     best = lines[-1].split()
     if len(best) < 2:
         raise EngineError(f"the engine wrote {lines[-1][:200]!r}, which names no move")
-    if not found and best[1] not in ("(none)", "0000"):
-        return [Line(best[1], 0, None)]
-    return [found[rank] for rank in sorted(found)]
+    if best[1] in ("(none)", "0000"):
+        return []
+    return [found[rank] for rank in sorted(found)] or [Line(best[1], 0, None)]
