@@ -8,12 +8,14 @@ were searched before (`miai.belief_search.bounds`) make it faster. See docs/beli
 
 from miai.belief_search.driver import BeliefResult, BeliefSearch, search_belief
 from miai.belief_search.naming import MakeBounds, named_bounds
+from miai.belief_search.of_game import GameProblem
 from miai.belief_search.problem import BeliefProblem, Reply, Root, goes_on, over
 
 __all__ = [
     "BeliefProblem",
     "BeliefResult",
     "BeliefSearch",
+    "GameProblem",
     "MakeBounds",
     "Reply",
     "Root",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import typer
 
 GROUP = "miai"
-OWN_DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-rbc")
+OWN_DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-miniblind", "miai-rbc")
 """What this project releases; no plugin from outside takes a name away from these."""
 
 
