@@ -38,10 +38,10 @@ def test_where_nothing_is_hidden_the_value_is_the_minimax_value(seed: int) -> No
 def worst_of_strategies(states: list[State], player: int, depth: int) -> float:
     """Return V_depth of a set of states of a game, from the State interface alone."""
     if depth == 0:
-        return 0.0
+        return 0.0  # the middle of both games' utilities
     best = -float("inf")
     for action in states[0].legal_actions():
-        worst, parts = 1.0, dict[Hashable, dict[Hashable, State]]()
+        worst, parts = states[0].game.max_utility(), dict[Hashable, dict[Hashable, State]]()
         stack = [(state.child(action), str(_told(state.child(action), player))) for state in states]
         while stack:
             state, told = stack.pop()
