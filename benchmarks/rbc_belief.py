@@ -1,7 +1,9 @@
 """Beliefs of Reconnaissance Blind Chess: expansion, filters and scans, beside python-chess.
 
 Boards come from random middle games: a player's exact belief after some turns with senses, then
-as many turns of the opponent without a sense as it takes to reach a size. For each size:
+as many turns of the opponent without a sense as it takes to reach a size; and, under `real_game`,
+from a game of `rbc-seed` against itself, all turns of which are expanded one after the other. For
+each size:
 `successors_per_second` counts the successors generated while the opponent's turn is expanded and
 repetitions are dropped, `python_chess_successors_per_second` the same with python-chess (copy,
 push, key, a dict) on a sample of the same boards in the same run. One core, but for
@@ -79,6 +81,52 @@ def of_size(boards: BoardSet, size: int, rng: np.random.Generator) -> BoardSet:
             break
         count = min(len(turned), max(1.0, count * size / len(out)))
     return part
+
+
+def real_game(seed: int) -> list[BoardSet]:
+    """Return what both players of a game hold possible before each turn of their opponent."""
+    game = miai.load_game("rbc")
+    assert isinstance(game, RbcGame)
+    agents = [miai.make_agent("rbc-seed", game, depth=1, samples=20, seed=seed) for _ in (0, 1)]
+    record = miai.play(game, agents, seed=seed)
+    state, found = game.new_initial_state(), []
+    beliefs = [RbcBelief(game, player, limit=2_000_000) for player in (0, 1)]
+    for move in [None, *record.moves]:
+        if move is not None:
+            state.apply_action(move.action)
+        for player, belief in enumerate(beliefs):
+            observation = state.observation(player)
+            if observation is not None and not state.is_terminal():
+                belief.observe(observation)
+                if move is not None and move.actor == player and state.senses:
+                    found.append(belief.boards.copy())
+    return found
+
+
+def measure_real_game(repeats: int, seed: int) -> dict[str, Any]:
+    """Return the rates of all expansions of a real game, one after the other."""
+    turns = real_game(seed)
+    totals = [count_rows(boards.rows, NO_SQUARE) for boards in turns]
+
+    def expand() -> int:
+        for boards in turns:
+            total = count_rows(boards.rows, NO_SQUARE)
+            expand_rows(boards.rows, NO_SQUARE, total)
+        return sum(totals)
+
+    rng = np.random.default_rng(seed)
+    sample = [
+        b for boards in turns for b in boards.sample(PEER_BOARDS // len(turns) + 1, rng).boards()
+    ]
+    ours, peer = rate(expand, repeats), rate(lambda: python_chess(sample), repeats)
+    return {
+        "turns": len(turns),
+        "most_boards": max(map(len, turns)),
+        "successors": sum(totals),
+        "successors_per_second": round(ours),
+        "python_chess_successors_per_second": round(peer),
+        "ratio": round(ours / peer, 1),
+    }
 
 
 def _turned(boards: BoardSet) -> BoardSet:
@@ -198,7 +246,8 @@ def main() -> None:
     given = parser.parse_args()
     measure_size(1000, 1, given.seed)  # compiles
     by_size = [measure_size(size, given.repeats, given.seed) for size in given.sizes]
-    figures = {key: [row[key] for row in by_size] for key in by_size[0]} | {
+    figures: dict[str, Any] = {key: [row[key] for row in by_size] for key in by_size[0]} | {
+        "real_game": measure_real_game(given.repeats, given.seed),
         "load_before": round(os.getloadavg()[0], 2),
         "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
         "python": platform.python_version(),
@@ -216,6 +265,12 @@ def main() -> None:
             f"move {row['move_filter_boards_per_second'] / 1e6:.0f} million boards/s; "
             f"peak {row['peak_bytes_per_board']} bytes a board"
         )
+    real = figures["real_game"]
+    print(
+        f"a real game: {real['turns']} turns, at most {real['most_boards']} boards: "
+        f"{real['successors_per_second'] / 1e6:.1f} million successors/s, "
+        f"{real['ratio']:.0f} times python-chess"
+    )
     print(f"on {figures['machine']}, Python {figures['python']}, {figures['date']}")
 
 

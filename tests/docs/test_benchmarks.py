@@ -28,7 +28,13 @@ KEYS = {
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
     "tournament_overhead.py": {"overhead_seconds_per_game", "two_worker_speedup"},
-    "rbc_belief.py": {"boards", "successors_per_second", "ratio", "scan_boards_per_second"},
+    "rbc_belief.py": {
+        "boards",
+        "successors_per_second",
+        "ratio",
+        "scan_boards_per_second",
+        "real_game",
+    },
 }
 
 
