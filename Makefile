@@ -41,7 +41,7 @@ help:
 
 .venv/installed: .venv/bin/python $(PACKAGES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . \
-		-e plugins/classics -e plugins/go -e plugins/rbc
+		-e plugins/classics -e plugins/go -e plugins/miniblind -e plugins/rbc
 	@touch $@
 
 .venv/installed-dev: .venv/bin/python requirements-dev.txt $(PACKAGES)

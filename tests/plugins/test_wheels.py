@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("plugin", ["classics", "go"])
+@pytest.mark.parametrize("plugin", ["classics", "go", "miniblind"])
 def test_a_wheel_carries_its_licence(plugin: str, tmp_path: Path) -> None:
     source = shutil.copytree(ROOT / "plugins" / plugin, tmp_path / plugin)
     words = ("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(tmp_path))

@@ -39,6 +39,23 @@ def miai_register(registry: Registry) -> None:
         parameters="miai.search.alphabeta:AlphaBetaParameters",
         summary="Alpha-beta for two players of constant sum: iterative deepening, chance",
     )
+    worlds = "miai.search.worlds.agents"
+    _add(
+        registry,
+        "agent",
+        "ismcts",
+        f"{worlds}:Ismcts",
+        f"{worlds}:IsmctsParameters",
+        "Information-set MCTS, single- or multi-observer, over worlds of its belief",
+    )
+    _add(
+        registry,
+        "agent",
+        "pimc",
+        f"{worlds}:Pimc",
+        f"{worlds}:PimcParameters",
+        "MCTS in each of some worlds of its belief, as if all were seen",
+    )
     registry.add(
         "evaluator",
         "random-rollout",
@@ -87,7 +104,8 @@ def _add_bounds(registry: Registry) -> None:
         ("minhash", "MinHashParameters", "Estimated resemblance, then tested exactly"),
         ("approx-minhash", "MinHashParameters", "Resemblance alone: some bounds are false"),
     ):
-        _add(registry, "bounds", name, bounds, parameters, summary)
+        model = parameters and f"{bounds}:{parameters}"
+        _add(registry, "bounds", name, _path(bounds, name), model, summary)
     retention = "miai.belief_search.retention.components"
     for name, parameters, summary in (
         ("none", "", "Keeps what came first"),
@@ -95,16 +113,15 @@ def _add_bounds(registry: Registry) -> None:
         ("space-saving", "", "Forgets what was used least, by counters that are inherited"),
         ("count-sketch", "CountSketchParameters", "Forgets what a Count-Sketch finds rarest"),
     ):
-        _add(registry, "retention", name, retention, parameters, summary)
+        model = parameters and f"{retention}:{parameters}"
+        _add(registry, "retention", name, _path(retention, name), model, summary)
+
+
+def _path(module: str, name: str) -> str:
+    return f"{module}:{name.replace('-', '_')}"
 
 
 def _add(
-    registry: Registry, kind: str, name: str, module: str, parameters: str, summary: str
+    registry: Registry, kind: str, name: str, factory: str, parameters: str, summary: str
 ) -> None:
-    registry.add(
-        kind,
-        name,
-        f"{module}:{name.replace('-', '_')}",
-        parameters=f"{module}:{parameters}" if parameters else None,
-        summary=summary,
-    )
+    registry.add(kind, name, factory, parameters=parameters or None, summary=summary)

@@ -1,0 +1,48 @@
+"""The plugin's entry point: it names the games, and imports none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai import hookimpl
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Registry
+
+_GAMES = {
+    "mini_rbc": (
+        "mini_rbc_game:MiniRbc",
+        "mini_rbc_parameters:MiniRbcParameters",
+        "King and rook against a hidden king, one window sensed a turn",
+    ),
+    "phantom_lines": (
+        "phantom_lines_game:PhantomLines",
+        "phantom_lines_game:PhantomLinesParameters",
+        "Tic-tac-toe with hidden marks, one line sensed a turn",
+    ),
+    "sub_hunt": (
+        "sub_hunt_game:SubHunt",
+        "sub_hunt_game:SubHuntParameters",
+        "A hunter pings and charges at a submarine that it does not see",
+    ),
+}
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add the games and their pictures."""
+    for name, (target, parameters, summary) in _GAMES.items():
+        registry.add(
+            "game",
+            name,
+            f"miai_miniblind.{target}",
+            parameters=f"miai_miniblind.{parameters}",
+            summary=summary,
+        )
+        registry.add(
+            "renderer",
+            name,
+            "miai_miniblind.render:BlindRenderer",
+            summary="What is certain, and ? where it is not",
+            game=name,
+        )

@@ -1,0 +1,139 @@
+"""Where searches begin: roots of three classes, drawn from a seed.
+
+- *Random*: a random public part with a random part of the states that are consistent with it.
+- *Hard*: a random public part with 3 to 12 of the states that are each, alone, a win within d.
+  Their belief may still be lost: what makes it hard is that nobody knows which state it is.
+- *Won*: hard roots of which the belief is a win within d.
+
+The same problem, seed and depth give the same roots, and fewer are the first of more. The draws
+are made by one `random.Random(seed)` and are stated step by step in docs/miniblind.md.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+from miai.belief_search.problem import BeliefProblem, Public, Root
+from miai_miniblind.proof import Prover
+
+HARD_SIZES = (3, 12)
+"""The least and the most states of a hard root."""
+MAX_DRAWS = 1000
+"""Public parts drawn in a row without a root before the drawing is given up."""
+
+
+class RootProblem(BeliefProblem[Public], Protocol[Public]):
+    """A problem that says where it may begin."""
+
+    def random_public(self, rng: random.Random) -> Public:
+        """Return the public part of a random root, a sense to come."""
+
+    def consistent(self, public: Public) -> Sequence[int]:
+        """Return the hidden parts of which a root's belief is made, in increasing order."""
+
+    def random_part(self, states: Sequence[int], rng: random.Random) -> list[int]:
+        """Return a random part of the consistent states, in any order: that of a random root."""
+
+
+def random_roots(problem: RootProblem[Public], count: int, *, seed: int) -> list[Root[Public]]:
+    """Return `count` random roots."""
+    rng = random.Random(seed)
+    roots = []
+    for _ in range(count):
+        public = problem.random_public(rng)
+        part = problem.random_part(problem.consistent(public), rng)
+        roots.append(Root(public, tuple(sorted(part))))
+    return roots
+
+
+def hard_roots(
+    problem: RootProblem[Public],
+    count: int,
+    *,
+    depth: int,
+    seed: int,
+    prover: Prover[Public] | None = None,
+) -> list[Root[Public]]:
+    """Return `count` roots of 3 to 12 states, each of which alone is a win within `depth`.
+
+    Args:
+      depth: of the wins; as the problem counts it.
+      prover: one that has proved for this problem before, to go on with; the roots are the same.
+
+    Raises:
+      ValueError: among 1000 public parts none has three such states.
+    """
+    draws = _hard_draws(problem, prover or Prover(problem), random.Random(seed), depth)
+    return list(islice(draws, count))
+
+
+def won_roots(
+    problem: RootProblem[Public],
+    count: int,
+    *,
+    depth: int,
+    seed: int,
+    prover: Prover[Public] | None = None,
+) -> list[Root[Public]]:
+    """Return `count` roots drawn as hard ones, of which those not won within `depth` are dropped.
+
+    Args: as of `hard_roots`.
+
+    Raises:
+      ValueError: as `hard_roots`; or 1000 hard roots in a row are not won.
+    """
+    prover = prover or Prover(problem)
+    draws = _hard_draws(problem, prover, random.Random(seed), depth)
+    roots: list[Root[Public]] = []
+    misses = 0
+    while len(roots) < count:
+        root = next(draws)
+        if prover.wins(root.public, root.hidden, depth):
+            roots.append(root)
+            misses = 0
+        else:
+            misses += 1
+            if misses == MAX_DRAWS:
+                raise _found_none("is won as a whole", depth)
+    return roots
+
+
+def nearest(
+    states: Sequence[int], distance: Callable[[int, int], int], rng: random.Random
+) -> list[int]:
+    """Return the k states nearest to a random one, ties at random, k from a tenth to all of them.
+
+    Args:
+      distance: between two hidden parts.
+    """
+    centre = rng.choice(states)
+    order = list(states)
+    rng.shuffle(order)
+    order.sort(key=lambda state: distance(centre, state))  # stable, so that ties stay shuffled
+    return order[: rng.randint(-(-len(order) // 10), len(order))]
+
+
+def _hard_draws(
+    problem: RootProblem[Public], prover: Prover[Public], rng: random.Random, depth: int
+) -> Iterator[Root[Public]]:
+    least, most = HARD_SIZES
+    misses = 0
+    while misses < MAX_DRAWS:
+        public = problem.random_public(rng)
+        wins = [s for s in problem.consistent(public) if prover.wins(public, (s,), depth)]
+        if len(wins) < least:
+            misses += 1
+            continue
+        misses = 0
+        size = rng.randint(least, min(most, len(wins)))
+        yield Root(public, tuple(sorted(rng.sample(wins, size))))
+    raise _found_none(f"has {least} states that are won alone", depth)
+
+
+def _found_none(what: str, depth: int) -> ValueError:
+    return ValueError(
+        f"of {MAX_DRAWS} roots drawn none {what} within depth {depth}; take a greater depth"
+    )

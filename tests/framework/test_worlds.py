@@ -1,0 +1,122 @@
+"""ISMCTS and PIMC: legal, reproducible, blind to the true state, and better than chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import miai
+from miai import Game, State
+from miai.clock import Clock, TimeControl
+from miai.errors import ParameterError
+from miai.search.worlds.agents import Ismcts, Pimc, WorldsAgent
+from miai.testing import check_agent
+
+AGENTS: list[tuple[str, dict[str, Any]]] = [
+    ("ismcts", {"observers": "single"}),
+    ("ismcts", {"observers": "multi"}),
+    ("pimc", {"worlds": 8}),
+]
+
+
+@pytest.mark.parametrize(("name", "given"), AGENTS)
+@pytest.mark.parametrize("game", ["phantom_tic_tac_toe", "kuhn_poker", "tic_tac_toe"])
+def test_it_keeps_the_contract_of_agents(game: str, name: str, given: dict[str, Any]) -> None:
+    def make(loaded: Game) -> miai.Agent:
+        return miai.make_agent(name, loaded, simulations=24, **given)
+
+    report = check_agent(make, miai.load_game(game), games=2)
+    assert report.games >= 2
+
+
+@pytest.mark.parametrize(("name", "given"), AGENTS)
+def test_it_beats_random(name: str, given: dict[str, Any]) -> None:
+    """40 games of phantom tic-tac-toe; by chance 28 points of 40 come once in 150 times."""
+    game, points = miai.load_game("phantom_tic_tac_toe"), 0.0
+    for number in range(40):
+        ours = miai.make_agent(name, game, simulations=100, seed=number, **given)
+        theirs = miai.make_agent("random", game, seed=number)
+        agents = [ours, theirs] if number % 2 == 0 else [theirs, ours]
+        returns = miai.play(game, agents, seed=number).returns
+        points += (returns[number % 2] + 1) / 2
+    assert points > 28
+
+
+@pytest.mark.parametrize(("name", "given"), AGENTS)
+def test_the_same_worlds_give_the_same_choice(name: str, given: dict[str, Any]) -> None:
+    """What it does depends on what it was told: the true card behind does not change it."""
+    game = miai.load_game("kuhn_poker")
+    chosen = []
+    for card in (3, 4):
+        state = game.new_initial_state()
+        agent = miai.make_agent(name, game, simulations=200, seed=7, **given)
+        agent.new_game(7, player=0)
+        observations = [state.observation(0)]
+        for action in (2, card):
+            state.apply_action(action)
+            observations.append(state.observation(0))
+        for observation in observations:
+            if observation is not None:
+                agent.observe(observation)
+        decision = agent.act(Clock(TimeControl()).reading())
+        chosen.append((decision.action, decision.statistics))
+    assert chosen[0] == chosen[1]
+
+
+def test_kuhn_poker_s_plain_decisions_are_found() -> None:
+    """Second to act after a bet: with the highest card call, with the lowest fold. Any value of
+    the game has these; they dominate."""
+    game = miai.load_game("kuhn_poker")
+    for cards, best in (((3, 4), 1), ((3, 2), 0)):
+        for name in ("ismcts", "pimc"):
+            state = game.new_initial_state()
+            agent = miai.make_agent(name, game, simulations=400, seed=3)
+            agent.new_game(3, player=1)
+            for action in (None, *cards, 1):
+                if action is not None:
+                    state.apply_action(action)
+                if (observation := state.observation(1)) is not None:
+                    agent.observe(observation)
+            decision = agent.act(Clock(TimeControl()).reading())
+            assert decision.action == best, (name, cards)
+
+
+@pytest.mark.parametrize(("kind", "given"), [(Ismcts, {}), (Pimc, {"worlds": 5})])
+def test_budgets_are_kept(kind: type[WorldsAgent], given: dict[str, Any]) -> None:
+    game = miai.load_game("phantom_tic_tac_toe")
+    agent = miai.make_agent(kind.__name__.lower(), game, simulations=37, **given)
+    agent.new_game(1, player=0)
+    first = game.new_initial_state().observation(0)
+    assert first is not None
+    agent.observe(first)
+    decision = agent.act(Clock(TimeControl()).reading())
+    assert decision.statistics["simulations"] == 37
+    quick = miai.make_agent(kind.__name__.lower(), game, simulations=0, seconds=0.05, **given)
+    quick.new_game(1, player=0)
+    quick.observe(first)
+    assert quick.act(Clock(TimeControl()).reading()).action in first.legal_actions
+
+
+def test_worlds_come_from_the_belief_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = miai.load_game("phantom_tic_tac_toe")
+    agent = miai.make_agent("ismcts", game, simulations=50, seed=1)
+    assert isinstance(agent, Ismcts)
+    drawn: list[State] = []
+    sample = type(agent.belief).sample
+
+    def noting(belief: Any, rng: Any) -> State:
+        world = sample(belief, rng)
+        drawn.append(world)
+        return world
+
+    monkeypatch.setattr(type(agent.belief), "sample", noting)
+    other = miai.make_agent("random", game, seed=2)
+    record = miai.play(game, [agent, other], seed=1)
+    decisions = sum(move.actor == 0 for move in record.moves)
+    assert len(drawn) == 50 * decisions
+
+
+def test_a_budget_is_needed() -> None:
+    with pytest.raises(ParameterError, match="needs a budget in seconds"):
+        miai.make_agent("ismcts", miai.load_game("kuhn_poker"), simulations=0)

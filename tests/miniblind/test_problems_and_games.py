@@ -1,0 +1,171 @@
+"""The problems against the games, which state the same rules on their own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.miniblind.twins import (
+    TWINS,
+    Twin,
+    actions_of,
+    number_of,
+    random_public,
+    transitions,
+    value_by_definition,
+    value_by_game,
+    worlds_of,
+)
+
+from miai_miniblind.blind import BlindState
+from miai_miniblind.proof import Prover
+from miai_miniblind.roots import hard_roots
+
+STATES = 12  # of one belief, looked at under one public part
+
+twins = pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+seeds = st.integers(0, 2**32)
+
+
+def some_states(twin: Twin, seed: int) -> tuple[Any, list[int]]:
+    rng = random.Random(seed)
+    public = random_public(twin.problem, rng)
+    states = list(twin.problem.universe(public))
+    return public, sorted(rng.sample(states, min(STATES, len(states))))
+
+
+@twins
+@given(seed=seeds)
+@settings(max_examples=12, deadline=None)
+def test_both_have_the_same_actions(twin: Twin, seed: int) -> None:
+    public, states = some_states(twin, seed)
+    for hidden in states:
+        state = twin.game.state_at(public, hidden)
+        assert (state.public, state.hidden) == (public, hidden)
+        actions = [number_of(twin, action) for action in actions_of(twin, state)]
+        assert list(twin.problem.actions(public)) == actions
+
+
+@twins
+@given(seed=seeds)
+@settings(max_examples=12, deadline=None)
+def test_every_action_turns_out_alike_in_both(twin: Twin, seed: int) -> None:
+    """The same ends and next states, and the same told of two states in one iff in the other."""
+    public, states = some_states(twin, seed)
+    actions = actions_of(twin, twin.game.state_at(public, states[0]))
+    for action in random.Random(seed).sample(actions, min(8, len(actions))):
+        number = number_of(twin, action)
+        allowed: dict[Hashable, set[int]] = {}
+        texts: dict[Hashable, str] = {}
+        for hidden in states:
+            state = twin.game.state_at(public, hidden)
+            by_game = set(transitions(twin, state, action))
+            replies = twin.problem.replies(public, hidden, number)
+            assert len(set(replies)) == len(replies)
+            by_problem: set[object] = {reply.value for reply in replies if reply.ends}
+            for reply in replies:
+                if not reply.ends:
+                    after = twin.problem.after(public, number, reply.observation)
+                    by_problem.add((reply.observation, reply.hidden, after))
+                    if after not in allowed:
+                        allowed[after] = set(twin.problem.universe(after))
+                    assert reply.hidden in allowed[after]
+            told = {o[0] for o in by_game if isinstance(o, tuple)}
+            observations = {o[0] for o in by_problem if isinstance(o, tuple)}
+            assert len(told) == len(observations) <= 1, "what is told depends on the answer"
+            for text, observation in zip(told, observations, strict=True):
+                assert texts.setdefault(observation, text) == text
+            assert bare(by_game) == bare(by_problem)
+        assert len(set(texts.values())) == len(texts)
+
+
+@twins
+@given(seed=seeds)
+@settings(max_examples=12, deadline=None)
+def test_depth_is_paid_where_the_opponent_answers(twin: Twin, seed: int) -> None:
+    public, states = some_states(twin, seed)
+    for hidden in states:
+        state = twin.game.state_at(public, hidden)
+        for action in actions_of(twin, state):
+            cost = twin.problem.cost(public, number_of(twin, action))
+            if action is None:
+                assert cost == 1
+            elif twin.game.info.name == "phantom_lines":
+                assert cost == 0
+            elif not (child := state.child(action)).is_terminal():
+                assert cost == child.current_player()
+
+
+def bare(outcomes: set[Any]) -> set[Any]:
+    return {o[1:] if isinstance(o, tuple) else o for o in outcomes}
+
+
+@twins
+@given(seed=seeds)
+@settings(max_examples=5, deadline=None)
+def test_beliefs_followed_by_either_are_equal(twin: Twin, seed: int) -> None:
+    """From the start of a random game; by replies, and by enumerating all games."""
+    rng = random.Random(seed)
+    state = twin.game.new_initial_state()
+    if state.is_chance_node():
+        state.apply_action(rng.choice(state.legal_actions()))
+    belief = set(twin.game.starts.hidden)
+    if len(belief) > 300:
+        return  # enumerating is slow there
+    public = state.public
+    for _ in range(7):
+        before, action = state.hidden, rng.choice(state.legal_actions())
+        state.apply_action(action)
+        numbers = [action]
+        if not state.is_terminal() and state.current_player() == 1:
+            numbers += [twin.problem.await_] if hasattr(twin.problem, "await_") else []
+            state.apply_action(rng.choice(state.legal_actions()))
+        if state.is_terminal():
+            break
+        for step, number in enumerate(numbers):
+            replies = twin.problem.replies(public, before, number)
+            last = step == len(numbers) - 1
+            told = next(r.observation for r in replies if not last or r.hidden == state.hidden)
+            everywhere = (r for h in belief for r in twin.problem.replies(public, h, number))
+            belief = {r.hidden for r in everywhere if not r.ends and r.observation == told}
+            public = twin.problem.after(public, number, told)
+        assert public == state.public
+        assert state.hidden in belief
+        assert worlds_of(twin.game, state) == belief
+
+
+VALUED = ["mini_rbc", "mini_rbc graded", "mini_rbc decoy", "phantom_lines", "sub_hunt blind"]
+
+
+@pytest.mark.parametrize("name", VALUED)
+@given(seed=seeds)
+@settings(max_examples=4, deadline=None)
+def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> None:
+    twin, rng = TWINS[name], random.Random(seed)
+    public = twin.problem.random_public(rng)
+    states = rng.sample(list(twin.problem.consistent(public)), rng.randint(1, 3))
+    games: list[BlindState] = [twin.game.state_at(public, hidden) for hidden in states]
+    by_game = value_by_game(twin, games, 1)
+    assert value_by_definition(twin.problem, public, frozenset(states), 1) == by_game
+    prover = Prover(twin.problem)
+    assert prover.wins(public, states, 1) == (by_game == twin.problem.greatest)
+
+
+@pytest.mark.parametrize("name", ["mini_rbc graded", "phantom_lines", "sub_hunt blind"])
+def test_two_turns_deep_too(name: str) -> None:
+    """Of single states and of small beliefs; won ones and others."""
+    twin, rng = TWINS[name], random.Random(5)
+    prover = Prover(twin.problem)
+    root = hard_roots(twin.problem, 1, depth=2, seed=4)[0]
+    public = twin.problem.random_public(rng)
+    single = rng.choice(list(twin.problem.universe(public)))
+    beliefs = [(root.public, root.hidden[:2]), (public, (single,))]
+    for public, hidden in beliefs:
+        games: list[BlindState] = [twin.game.state_at(public, h) for h in hidden]
+        value = value_by_game(twin, games, 2)
+        assert value == value_by_definition(twin.problem, public, frozenset(hidden), 2)
+        assert prover.wins(public, hidden, 2) == (value == twin.problem.greatest)

@@ -1,0 +1,226 @@
+"""Each small game twice, as a problem and as a game, and what belief values are by the game."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from miai import EnumeratedBelief
+from miai.belief_search.problem import BeliefProblem
+from miai_miniblind.blind import BlindState
+from miai_miniblind.mini_rbc import MiniRbcProblem, MiniRbcPublic
+from miai_miniblind.mini_rbc_game import MiniRbc
+from miai_miniblind.mini_rbc_parameters import MiniRbcParameters
+from miai_miniblind.phantom_lines import (
+    AWAIT,
+    PLACE,
+    SENSE,
+    PhantomLinesProblem,
+    PhantomPublic,
+    Phase,
+)
+from miai_miniblind.phantom_lines_game import PhantomLines, PhantomLinesParameters
+from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
+from miai_miniblind.sub_hunt_game import SubHunt, SubHuntParameters
+
+PHASES: tuple[Phase, ...] = (SENSE, PLACE, AWAIT)
+AnyGame = MiniRbc | PhantomLines | SubHunt
+Leaf = Callable[[BlindState], float]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A problem and the game that it is of.
+
+    Attributes:
+      values: what a loss, a draw and a win of the game are worth in the problem.
+      leaf: what a state of the game is worth where the depth ends.
+    """
+
+    problem: Any
+    game: AnyGame
+    values: tuple[float, float, float]
+    leaf: Leaf
+
+    def value_of(self, state: BlindState) -> float:
+        """Return what the end of a game is worth in the problem."""
+        return self.values[int(state.returns()[0]) + 1]
+
+
+def mini_rbc(n: int, w: int, *, decoy: bool = False, graded: bool = False) -> Twin:
+    game = MiniRbc(MiniRbcParameters(size=n, window=w, decoy=decoy))
+    problem = game.belief_problem(graded=graded)
+    if graded:
+        return Twin(problem, game, (-100, 0, 100), lambda s: graded_leaf(s, n, decoy=decoy))
+    return Twin(problem, game, (0, 0, 1), lambda state: 0)
+
+
+def phantom_lines(columns: int) -> Twin:
+    game = PhantomLines(PhantomLinesParameters(columns=columns))
+    return Twin(game.belief_problem(), game, (-1, 0, 1), lambda state: 0)
+
+
+def sub_hunt(size: int, pings: int, blast: int) -> Twin:
+    game = SubHunt(SubHuntParameters(size=size, pings=pings, blast=blast))
+    return Twin(game.belief_problem(), game, (0, 0, 1), lambda state: 0)
+
+
+TWINS = {
+    "mini_rbc": mini_rbc(5, 3),
+    "mini_rbc graded": mini_rbc(4, 2, graded=True),
+    "mini_rbc decoy": mini_rbc(4, 2, decoy=True, graded=True),
+    "mini_rbc wide": mini_rbc(8, 1, decoy=True),
+    "phantom_lines": phantom_lines(3),
+    "phantom_lines 3x4": phantom_lines(4),
+    "sub_hunt": sub_hunt(6, 2, 2),
+    "sub_hunt blind": sub_hunt(4, 0, 1),
+}
+
+
+def graded_leaf(state: BlindState, n: int, *, decoy: bool) -> float:
+    """The graded value, read off the board as it is shown."""
+    letters = state.letters()
+    at = {letter: divmod(letters.index(letter), n) for letter in "KRk"}
+    apart = [abs(a - b) for a, b in zip(at["k"], at["K"], strict=True)]
+    beside = [abs(a - b) == 1 for a, b in zip(at["k"], at["R"], strict=True)]
+    on_edge = bool({0, n - 1} & set(at["k"]))
+    captured = decoy and "d" not in letters
+    return 2 + 2 * on_edge + any(beside) + (max(apart) <= 2) + 2 * captured
+
+
+# -- random states ------------------------------------------------------------------------------
+
+
+def random_public(problem: Any, rng: random.Random) -> Hashable:
+    """Any public part that a game can have, in every phase."""
+    if isinstance(problem, MiniRbcProblem):
+        king, rook = rng.sample(range(problem.squares), 2)
+        decoy = problem.decoy and rng.random() < 0.7
+        return MiniRbcPublic(king, rook, decoy, rng.random() < 0.3)
+    if isinstance(problem, SubHuntProblem):
+        return HuntPublic(rng.randint(0, problem.pings))
+    return random_phantom_public(problem, rng)
+
+
+def random_phantom_public(problem: PhantomLinesProblem, rng: random.Random) -> PhantomPublic:
+    while True:
+        cells = list(range(problem.cells))
+        rng.shuffle(cells)
+        phase = rng.choice(PHASES)
+        marks = rng.randint(0, problem.cells // 2 - 1)
+        own = sum(1 << cell for cell in cells[: marks + (phase == AWAIT)])
+        known = sum(1 << cell for cell in cells[problem.cells - rng.randint(0, marks) :])
+        public = PhantomPublic(own, known & ~own, phase)
+        if not problem.has_line(own) and problem.universe(public):
+            return public
+
+
+# -- transitions of the game --------------------------------------------------------------------
+
+Told = str
+Outcome = tuple[Told, int, Hashable] | float
+
+
+def transitions(twin: Twin, state: BlindState, action: int | None) -> Iterator[Outcome]:
+    """What playing an action leads to: what White is told, hidden and public part; or a value.
+
+    Args:
+      action: None to let player 1 answer a mark that stands.
+    """
+    child = state if action is None else state.child(action)
+    ends_here = child.is_terminal() or child.current_player() == 0
+    # A mark that stands is a step of its own in the problem.
+    steps = isinstance(twin.problem, PhantomLinesProblem) and action is not None
+    children = [child] if ends_here or steps else [child.child(a) for a in child.legal_actions()]
+    for end in children:
+        if end.is_terminal():
+            yield twin.value_of(end)
+        else:
+            yield (end.information_state_string(0), end.hidden, end.public)
+
+
+def actions_of(twin: Twin, state: BlindState) -> list[int | None]:
+    """The actions of the game, None for awaiting an answer."""
+    return [None] if state.current_player() == 1 else [*state.legal_actions()]
+
+
+def number_of(twin: Twin, action: int | None) -> int:
+    """The problem's number of an action."""
+    number: int = twin.problem.await_ if action is None else action
+    return number
+
+
+# -- values by the game alone -------------------------------------------------------------------
+
+
+def value_by_game(twin: Twin, states: Sequence[BlindState], depth: int) -> float:
+    """V_depth of a belief of game states, by its definition; no problem is asked.
+
+    Each state has been told the same to player 0, whose turn it is.
+    """
+    if depth == 0:
+        return min(map(twin.leaf, states))
+    best = -float("inf")
+    for action in states[0].legal_actions():
+        worst, parts = float("inf"), dict[str, dict[Hashable, BlindState]]()
+        for end in (end for state in states for end in played(state, action)):
+            if end.is_terminal():
+                worst = min(worst, twin.value_of(end))
+            else:
+                parts.setdefault(end.information_state_string(0), {})[end.key()] = end
+        for part in parts.values():
+            if worst <= best:
+                break
+            ends = list(part.values())
+            moved = ends[0].actors()[-1] == 1  # a turn is over
+            worst = min(worst, value_by_game(twin, ends, depth - moved))
+        best = max(best, worst)
+    return best
+
+
+def played(state: BlindState, action: int) -> list[BlindState]:
+    """The states after an action of player 0, and after each answer to it where one is due."""
+    child = state.child(action)
+    if child.is_terminal() or child.current_player() == 0:
+        return [child]
+    return [child.child(answer) for answer in child.legal_actions()]
+
+
+def value_by_definition(
+    problem: BeliefProblem[Any], public: Any, hidden: frozenset[int], depth: int
+) -> float:
+    """V_depth of a belief of the problem, by its definition."""
+    if depth <= 0:
+        return min(problem.evaluate(public, state) for state in hidden)
+    best = -float("inf")
+    for action in problem.actions(public):
+        worst, parts = float("inf"), dict[Hashable, set[int]]()
+        for reply in (r for state in hidden for r in problem.replies(public, state, action)):
+            if reply.ends:
+                worst = min(worst, reply.value)
+            else:
+                parts.setdefault(reply.observation, set()).add(reply.hidden)
+        left = depth - problem.cost(public, action)
+        for told, part in parts.items():
+            if worst <= best:
+                break
+            after = problem.after(public, action, told)
+            worst = min(worst, value_by_definition(problem, after, frozenset(part), left))
+        best = max(best, worst)
+    return best
+
+
+def worlds_of(game: AnyGame, state: BlindState) -> set[int]:
+    """The hidden parts that player 0 holds possible after a game, by enumeration."""
+    belief = EnumeratedBelief(game, 0)
+    replayed = game.new_initial_state()
+    told = [replayed.observation(0)]
+    for action in state.history():
+        replayed.apply_action(action)
+        told.append(replayed.observation(0))
+    for observation in told:
+        assert observation is not None
+        belief.observe(observation)
+    return {world.hidden for world in belief if isinstance(world, BlindState)}
