@@ -23,9 +23,9 @@ class BeliefResult:
     Attributes:
       value: of the root at `depth`, to the player who searches; exact.
       action: the best one; -1 when not even depth 1 was done.
-      depth: the depth that was searched to its end.
+      depth: the depth that was searched to its end; where that wins, no greater one is searched.
       line: the best action and the worst observation after it, and so on.
-      complete: whether the depth asked for was reached.
+      complete: whether the depth asked for was reached, or a win before.
       statistics: counts: nodes, leaves, singles, and those of the bounds.
     """
 
@@ -92,11 +92,14 @@ class BeliefSearch(Generic[Public]):
         recursion.deadline = None if seconds is None else time.monotonic() + seconds
         belief = recursion.universe.mask(root.hidden)
         step_by_step = deepening or max_nodes is not None or seconds is not None
-        found, done = Found(self.problem.least), 0
+        found, done, won = Found(self.problem.least), 0, False
         try:
             for current in range(1 if step_by_step else depth, depth + 1):
                 found = self._at_depth(root.public, belief, current, found.value)
                 done = current
+                won = self.problem.reachability and found.value >= self.problem.greatest
+                if won:
+                    break  # the shortest way to win: it leads on, a longer one need not
         except BudgetSpentError:
             pass  # the last complete depth counts
         return BeliefResult(
@@ -104,7 +107,7 @@ class BeliefSearch(Generic[Public]):
             action=found.line[0][0] if found.line else -1,
             depth=done,
             line=found.line,
-            complete=done == depth,
+            complete=done == depth or won,
             statistics={
                 "nodes": recursion.counts.nodes,
                 "leaves": recursion.counts.leaves,
@@ -115,7 +118,7 @@ class BeliefSearch(Generic[Public]):
 
     def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> Found:
         least, greatest = self.problem.least, self.problem.greatest
-        search = self._recursion.value
+        search = self._recursion.root
         if self.window == "alpha-beta":
             alpha, beta = math.nextafter(least, -math.inf), math.nextafter(greatest, math.inf)
             return search(public, belief, depth, alpha, beta)

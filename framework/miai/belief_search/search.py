@@ -107,6 +107,16 @@ class Recursion(Generic[Public]):
         self._record(public, depth, belief, found, low, high)
         return found
 
+    def root(self, public: Public, belief: Mask, depth: int, alpha: float, beta: float) -> Found:
+        """As `value`, of a depth of at least 1, and always with an action.
+
+        What is known of the belief itself would settle its value and name none.
+        """
+        self._count()
+        found = self._best_action(public, belief, depth, alpha, beta)
+        self._record(public, depth, belief, found, alpha, beta)
+        return found
+
     # -- a node ---------------------------------------------------------------------------------
 
     def _best_action(

@@ -56,6 +56,14 @@ def miai_register(registry: Registry) -> None:
         f"{worlds}:PimcParameters",
         "MCTS in each of some worlds of its belief, as if all were seen",
     )
+    _add(
+        registry,
+        "agent",
+        "belief-minimax",
+        "miai.belief_search.agent:BeliefMinimax",
+        "miai.belief_search.agent:BeliefMinimaxParameters",
+        "The best worst case over its belief, against an opponent that sees everything",
+    )
     registry.add(
         "evaluator",
         "random-rollout",
