@@ -1,6 +1,6 @@
-"""Seconds from the start of a process to its first move in Go, with an empty cache and a full one.
+"""Seconds from the start of a process to its first move, with an empty cache and a full one.
 
-A process plays one move on 9x9 and ends. `first_move_seconds_cold` is what the first one after an
+A process plays one move, of Go on 9x9 or of Reconnaissance Blind Chess, and ends. `first_move_seconds_cold` is what the first one after an
 installation takes, compilation included; `first_move_seconds_warm` is what later ones take, which
 load the compiled code. Wall time; both for every agent. Each cold run has an empty
 `NUMBA_CACHE_DIR` of its own, and the warm runs use the last one.
@@ -24,13 +24,20 @@ from typing import Any
 
 import numba
 
-AGENTS: dict[str, dict[str, int]] = {"mcts": {"simulations": 50}, "fast-random": {}}
+AGENTS: dict[str, tuple[str, dict[str, int], dict[str, int]]] = {
+    "mcts": ("go", {"board_size": 9}, {"simulations": 50}),
+    "fast-random": ("go", {"board_size": 9}, {}),
+    "rbc-strong": ("rbc", {}, {}),
+}
+"""By name: the game, its parameters and the agent's."""
+
 PROGRAM = """
 import json, sys
 import miai
 from miai.clock import Clock, TimeControl
-game = miai.load_game("go", board_size=9)
-agent = miai.make_agent(sys.argv[1], game, seed=1, **json.loads(sys.argv[2]))
+name, (game, given, parameters) = json.loads(sys.argv[1])
+game = miai.load_game(game, **given)
+agent = miai.make_agent(name, game, seed=1, **parameters)
 agent.new_game(1, player=0)
 agent.observe(game.new_initial_state().observation(0))
 agent.act(Clock(TimeControl()).reading())
@@ -49,7 +56,7 @@ def processor() -> str:
 
 def first_move(agent: str, cache: Path) -> float:
     """Return the seconds that a process takes to start, play one move and end."""
-    command = [sys.executable, "-c", PROGRAM, agent, json.dumps(AGENTS[agent])]
+    command = [sys.executable, "-c", PROGRAM, json.dumps([agent, AGENTS[agent]])]
     started = time.perf_counter()
     subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, check=True)
     return time.perf_counter() - started

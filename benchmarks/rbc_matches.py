@@ -29,7 +29,7 @@ from miai.errors import MiaiError
 from miai.game import Observation
 from miai.record import GameRecord, MoveRecord
 from miai_rbc.agent_parameters import BeliefParameters
-from miai_rbc.belief import RbcBelief
+from miai_rbc.belief import make_belief
 from miai_rbc.game import RbcGame
 from miai_rbc.parameters import RbcParameters
 from miai_tournaments.config.load import check_tournament
@@ -103,16 +103,7 @@ def beliefs(record: GameRecord, us: int) -> Iterator[tuple[bool, int, bool]]:
     given = BeliefParameters(
         **{k: v for k, v in player.parameters.items() if k in BeliefParameters.model_fields}
     )
-    belief = RbcBelief(
-        game,
-        us,
-        limit=given.limit,
-        stash_bytes=given.stash_mb << 20,
-        spill_bytes=given.spill_mb << 20,
-        order=given.order,
-        threads=given.threads,
-        seed=player.seed,
-    )
+    belief = make_belief(game, us, given, seed=player.seed)
     state, told = game.new_initial_state(), []
     if (first := state.observation(us)) is not None:
         told.append(first)

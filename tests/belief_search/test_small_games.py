@@ -23,7 +23,7 @@ CASES: dict[str, tuple[BeliefProblem[Any], int, str]] = {
     "krk4": (MiniRbcProblem(4, 2), 3, "hard"),
     "krk4 graded": (MiniRbcProblem(4, 2, graded=True), 2, "random"),
     "krk4 decoy": (MiniRbcProblem(4, 2, decoy=True, graded=True), 1, "random"),
-    "phantom": (PhantomLinesProblem(), 3, "random"),
+    "phantom": (PhantomLinesProblem(), 2, "random"),
     "hunt": (SubHuntProblem(5, 1, 1), 2, "hard"),
 }
 
@@ -37,7 +37,7 @@ def roots_of(problem: Any, kind: str, count: int, depth: int) -> list[Root[Any]]
 @pytest.mark.parametrize("name", CASES)
 def test_all_arms_agree_with_a_plain_table(name: str) -> None:
     problem, depth, kind = CASES[name]
-    roots = roots_of(problem, kind, 5, depth)
+    roots = roots_of(problem, kind, 3, depth)
     plain = BeliefSearch(problem, named_bounds("table"))
     values = [plain.search(root, depth).value for root in roots]
     for arm in EXACT:

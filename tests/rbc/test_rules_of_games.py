@@ -7,6 +7,7 @@ import random
 import pytest
 from tests.rbc.games import follow, rbc
 
+import miai
 from miai import Game, State
 from miai.information import BeliefState
 from miai.testing import check_game
@@ -39,3 +40,12 @@ def test_the_clocks_of_worlds_are_what_the_player_can_know() -> None:
             told += belief.quiet == played.state.halfmove_clock
             assert next(iter(belief)).halfmove_clock == belief.quiet
     assert told
+
+
+def test_searches_over_worlds_play_it_on_its_own_belief() -> None:
+    game = rbc(full_turn_limit=3)
+    agents = [miai.make_agent("ismcts", game, simulations=2, seed=1)]
+    agents.append(miai.make_agent("pimc", game, simulations=2, worlds=2, seed=1))
+    record = miai.play(game, agents, seed=1)
+    assert record.termination == "terminal", record.detail
+    assert all(move.statistics["belief"] for move in record.moves)

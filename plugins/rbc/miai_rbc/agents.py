@@ -18,7 +18,7 @@ from miai_rbc.agent_parameters import (
     SeedParameters,
     StrongParameters,
 )
-from miai_rbc.belief import RbcBelief
+from miai_rbc.belief import RbcBelief, make_belief
 from miai_rbc.board_set import BoardSet
 from miai_rbc.budget import Budget
 from miai_rbc.engines.choice import make_engine
@@ -52,16 +52,7 @@ class BeliefAgent(Agent):
         self._told.clear()
         given = self.parameters
         self.draw = np.random.default_rng(seed)
-        self._belief = RbcBelief(
-            self.game,
-            player,
-            limit=given.limit,
-            stash_bytes=given.stash_mb << 20,
-            spill_bytes=given.spill_mb << 20,
-            order=given.order,
-            threads=given.threads,
-            seed=seed,
-        )
+        self._belief = make_belief(self.game, player, given, seed=seed)
         self.budget = Budget()
 
     def observe(self, observation: Observation) -> None:

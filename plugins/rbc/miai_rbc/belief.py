@@ -35,6 +35,7 @@ from miai_rbc.rows import row_of_board
 from miai_rbc.stash import Order, Stash
 
 if TYPE_CHECKING:
+    from miai_rbc.agent_parameters import BeliefParameters
     from miai_rbc.game import RbcGame
     from miai_rbc.state import RbcState
 
@@ -249,3 +250,19 @@ class RbcBelief:
             halfmove_clock=self.quiet,
             fullmove_number=self.fullmove_number,
         )
+
+
+def make_belief(
+    game: RbcGame, player: int, parameters: BeliefParameters, *, seed: int = 0
+) -> RbcBelief:
+    """Return a player's belief before anything was told: the component ``enumerated`` of rbc."""
+    return RbcBelief(
+        game,
+        player,
+        limit=parameters.limit,
+        stash_bytes=parameters.stash_mb << 20,
+        spill_bytes=parameters.spill_mb << 20,
+        order=parameters.order,
+        threads=parameters.threads,
+        seed=seed,
+    )

@@ -22,6 +22,14 @@ def miai_register(registry: Registry) -> None:
         parameters="miai_rbc.parameters:RbcParameters",
         summary="Reconnaissance Blind Chess: sense a 3x3 window, then move",
     )
+    registry.add(
+        "belief",
+        "enumerated",
+        "miai_rbc.belief:make_belief",
+        parameters="miai_rbc.agent_parameters:BeliefParameters",
+        summary="Every board that a player holds possible, in arrays; past a limit a sample",
+        game="rbc",
+    )
     _add_players(registry)
 
 
