@@ -1,9 +1,10 @@
 """Seconds from the start of a process to its first move, with an empty cache and a full one.
 
-A process plays one move, of Go on 9x9 or of Reconnaissance Blind Chess, and ends. `first_move_seconds_cold` is what the first one after an
-installation takes, compilation included; `first_move_seconds_warm` is what later ones take, which
-load the compiled code. Wall time; both for every agent. Each cold run has an empty
-`NUMBA_CACHE_DIR` of its own, and the warm runs use the last one.
+A process plays one move, of Go on 9x9 or of Reconnaissance Blind Chess, and ends.
+`first_move_seconds_cold` is what the first one after an installation takes, compilation included;
+`first_move_seconds_warm` is what later ones take, which load the compiled code. Wall time; both for
+every agent. Each cold run has an empty `NUMBA_CACHE_DIR` of its own, and the warm runs use the last
+one.
 
     python benchmarks/cold_start.py
     python benchmarks/cold_start.py --json --repetitions 5
