@@ -18,7 +18,6 @@ from miai import ClockReading, TimeControl
 from miai.match import play_game
 from miai.process import AgentProcess
 from miai.record import GameRecord, Termination
-from miai_rbc import scans
 from miai_rbc.actions import PASS, SENSE_NOTHING
 from miai_rbc.agents import BeliefAgent
 from miai_rbc.board_set import BoardSet
@@ -262,17 +261,3 @@ def test_the_flag_never_falls(
             record = play_game(game, seats[:: 1 - 2 * seed], seed=seed, time_control=control)
             print(len(record.moves), [player.seconds for player in record.players])
             assert record.termination is Termination.TERMINAL, record.detail
-
-
-@pytest.mark.parametrize("scan", scans.SCANS)
-def test_every_scan_plays(scan: str) -> None:
-    """With two threads too, which large beliefs only use."""
-    game = rbc(full_turn_limit=4)
-    ours = miai.make_agent(
-        "rbc-seed", game, scan=scan, depth=1, samples=5, considered=50, threads=2
-    )
-    record = miai.play(game, [ours, miai.make_agent("random", game, seed=3)], seed=2)
-    assert record.termination is Termination.TERMINAL, record.detail
-    senses = [m for m in record.moves if m.actor == 0 and m.text.startswith("sense")]
-    assert len(senses) > 2
-    assert any(m.text != "sense -" for m in senses)
