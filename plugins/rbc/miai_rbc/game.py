@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from miai import Game, GameInfo
-from miai.errors import InvalidStateError
 from miai_rbc.actions import NUM_ACTIONS
 from miai_rbc.parameters import RbcParameters
 from miai_rbc.rows import board_of_fen
@@ -32,11 +31,6 @@ class RbcGame(Game):
     def __init__(self, parameters: RbcParameters | None = None) -> None:
         self.parameters = parameters or RbcParameters()
         self.start = board_of_fen(self.parameters.fen)
-        if self.start.halfmove_clock >= self.parameters.reversible_moves_limit:
-            raise InvalidStateError(
-                f"{self.parameters.fen!r}: its half-move clock has reached the limit of "
-                f"{self.parameters.reversible_moves_limit}: the game would be over"
-            )
         zeroing = _PAWN_MOVES + _CAPTURES
         turns = (zeroing + 1) * self.parameters.reversible_moves_limit
         if self.parameters.full_turn_limit is not None:

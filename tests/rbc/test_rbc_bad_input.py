@@ -72,9 +72,10 @@ def test_positions_that_the_game_does_not_have_are_refused(fen: str) -> None:
     assert len(str(refusal.value)) < 500
 
 
-def test_a_game_that_would_be_over_does_not_begin() -> None:
-    with pytest.raises(InvalidStateError, match="the game would be over"):
-        rbc(fen="4k3/8/8/8/8/8/8/4K3 w - - 150 90")
+def test_a_game_whose_clock_has_run_out_is_over_as_in_reconchess() -> None:
+    state = rbc(fen="4k3/8/8/8/8/8/8/4K3 w - - 150 90").new_initial_state()
+    assert state.is_terminal()
+    assert state.result_to_string() == "1/2-1/2 move limit"
 
 
 @pytest.mark.parametrize("fen", [None, 3, ["8/8"], b"8/8"])
