@@ -152,6 +152,10 @@ def test_what_time_did_not_allow_to_search_is_searched_later() -> None:
         belief.observe(Observation(1, 1, 65, passed))
         assert belief.rebuilt == 1
         whole = belief.boards.union()
+        exact = RbcBelief(rbc(), 1)
+        for event in belief.events:
+            exact.take_in(event)
+        assert len(exact.boards.union(whole)) == len(exact), "a board that was made up is left"
         belief.limit = None
         belief.recall()
         assert belief.stashed == 0 < stashed

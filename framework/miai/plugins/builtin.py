@@ -9,127 +9,108 @@ from miai.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
+_SEARCH = "miai.search"
+_WORLDS = "miai.search.worlds.agents"
+_BELIEFS = "miai.belief_search.agent"
+_BOUNDS = "miai.belief_search.bounds.components"
+_RETENTION = "miai.belief_search.retention.components"
+
+_COMPONENTS = (
+    # kind, name, module, factory, parameters, summary; the parameters may name their module.
+    ("agent", "random", "miai.agent", "RandomAgent", "", "Plays uniformly over its legal actions"),
+    ("agent", "human", "miai.human", "HumanAgent", "", "A person at the terminal; for `miai play`"),
+    (
+        *("agent", "ismcts", _WORLDS, "Ismcts", "IsmctsParameters"),
+        "Information-set MCTS, single- or multi-observer, over worlds of its belief",
+    ),
+    (
+        *("agent", "pimc", _WORLDS, "Pimc", "PimcParameters"),
+        "MCTS in each of some worlds of its belief, as if all were seen",
+    ),
+    (
+        *("agent", "belief-minimax", _BELIEFS, "BeliefMinimax", "BeliefMinimaxParameters"),
+        "The best worst case over its belief, against an opponent that sees everything",
+    ),
+    (
+        *("search", "mcts", f"{_SEARCH}.mcts", "Mcts", f"{_SEARCH}.mcts_parameters:MctsParameters"),
+        "Monte-Carlo tree search: UCT or PUCT, any number of players, chance, a solver",
+    ),
+    (
+        *("search", "alpha-beta", f"{_SEARCH}.alphabeta", "AlphaBeta", "AlphaBetaParameters"),
+        "Alpha-beta for two players of constant sum: iterative deepening, chance",
+    ),
+    (
+        *("evaluator", "random-rollout", f"{_SEARCH}.evaluators", "RandomRollout"),
+        *("RandomRolloutParameters", "Mean returns of uniformly random games"),
+    ),
+    (
+        *("evaluator", "zero", f"{_SEARCH}.evaluators", "ZeroEvaluator", ""),
+        "Everyone is worth the same, every action as likely",
+    ),
+    (
+        *(
+            "belief",
+            "enumerated",
+            "miai.beliefs",
+            "enumerated_belief",
+            "EnumeratedBeliefParameters",
+        ),
+        "Every world a player holds possible, one by one; for small games",
+    ),
+    (
+        *("record-format", "jsonl", "miai.record", "JsonLines", ""),
+        "Game records as JSON lines; nothing is lost",
+    ),
+    (
+        *("opening-reader", "moves", "miai.openings", "MovesReader", ""),
+        "A line of moves in the game's notation an opening",
+    ),
+    ("bounds", "none", _BOUNDS, "none", "", "Nothing is remembered"),
+    ("bounds", "table", _BOUNDS, "table", "BoundsParameters", "Equal beliefs are known again"),
+    (
+        *("bounds", "singles", _BOUNDS, "singles", "BoundsParameters"),
+        "A table; each state of a belief is tried alone first",
+    ),
+    (
+        *("bounds", "exact", _BOUNDS, "exact", "BoundsParameters"),
+        "Every subset and superset, by antichains",
+    ),
+    (
+        *("bounds", "cores", _BOUNDS, "cores", "BoundsParameters"),
+        "Antichains of failing cores and winning closures; singles",
+    ),
+    (
+        *("bounds", "dominance", _BOUNDS, "dominance", "SketchParameters"),
+        "Bottom-k sketches, one-sided, then tested exactly",
+    ),
+    (
+        *("bounds", "approx-dominance", _BOUNDS, "approx_dominance", "SketchParameters"),
+        "Bottom-k sketches alone: some bounds are false",
+    ),
+    (
+        *("bounds", "minhash", _BOUNDS, "minhash", "MinHashParameters"),
+        "Estimated resemblance, then tested exactly",
+    ),
+    (
+        *("bounds", "approx-minhash", _BOUNDS, "approx_minhash", "MinHashParameters"),
+        "Resemblance alone: some bounds are false",
+    ),
+    ("retention", "none", _RETENTION, "none", "", "Keeps what came first"),
+    ("retention", "lru", _RETENTION, "lru", "", "Forgets what was not used for longest"),
+    (
+        *("retention", "space-saving", _RETENTION, "space_saving", ""),
+        "Forgets what was used least, by counters that are inherited",
+    ),
+    (
+        *("retention", "count-sketch", _RETENTION, "count_sketch", "CountSketchParameters"),
+        "Forgets what a Count-Sketch finds rarest",
+    ),
+)
+
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the agents, searches, evaluators, beliefs and formats that serve any game."""
-    registry.add(
-        "agent",
-        "random",
-        "miai.agent:RandomAgent",
-        summary="Plays uniformly over its legal actions",
-    )
-    registry.add(
-        "agent",
-        "human",
-        "miai.human:HumanAgent",
-        summary="A person at the terminal; for `miai play`",
-    )
-    registry.add(
-        "search",
-        "mcts",
-        "miai.search.mcts:Mcts",
-        parameters="miai.search.mcts_parameters:MctsParameters",
-        summary="Monte-Carlo tree search: UCT or PUCT, any number of players, chance, a solver",
-    )
-    registry.add(
-        "search",
-        "alpha-beta",
-        "miai.search.alphabeta:AlphaBeta",
-        parameters="miai.search.alphabeta:AlphaBetaParameters",
-        summary="Alpha-beta for two players of constant sum: iterative deepening, chance",
-    )
-    worlds = "miai.search.worlds.agents"
-    _add(
-        registry,
-        "agent",
-        "ismcts",
-        f"{worlds}:Ismcts",
-        f"{worlds}:IsmctsParameters",
-        "Information-set MCTS, single- or multi-observer, over worlds of its belief",
-    )
-    _add(
-        registry,
-        "agent",
-        "pimc",
-        f"{worlds}:Pimc",
-        f"{worlds}:PimcParameters",
-        "MCTS in each of some worlds of its belief, as if all were seen",
-    )
-    _add(
-        registry,
-        "agent",
-        "belief-minimax",
-        "miai.belief_search.agent:BeliefMinimax",
-        "miai.belief_search.agent:BeliefMinimaxParameters",
-        "The best worst case over its belief, against an opponent that sees everything",
-    )
-    registry.add(
-        "evaluator",
-        "random-rollout",
-        "miai.search.evaluators:RandomRollout",
-        parameters="miai.search.evaluators:RandomRolloutParameters",
-        summary="Mean returns of uniformly random games",
-    )
-    registry.add(
-        "evaluator",
-        "zero",
-        "miai.search.evaluators:ZeroEvaluator",
-        summary="Everyone is worth the same, every action as likely",
-    )
-    registry.add(
-        "belief",
-        "enumerated",
-        "miai.beliefs:enumerated_belief",
-        parameters="miai.beliefs:EnumeratedBeliefParameters",
-        summary="Every world a player holds possible, one by one; for small games",
-    )
-    registry.add(
-        "record-format",
-        "jsonl",
-        "miai.record:JsonLines",
-        summary="Game records as JSON lines; nothing is lost",
-    )
-    registry.add(
-        "opening-reader",
-        "moves",
-        "miai.openings:MovesReader",
-        summary="A line of moves in the game's notation an opening",
-    )
-    _add_bounds(registry)
-
-
-def _add_bounds(registry: Registry) -> None:
-    bounds = "miai.belief_search.bounds.components"
-    for name, parameters, summary in (
-        ("none", "", "Nothing is remembered"),
-        ("table", "BoundsParameters", "Equal beliefs are known again"),
-        ("singles", "BoundsParameters", "A table; each state of a belief is tried alone first"),
-        ("exact", "BoundsParameters", "Every subset and superset, by antichains"),
-        ("cores", "BoundsParameters", "Antichains of failing cores and winning closures; singles"),
-        ("dominance", "SketchParameters", "Bottom-k sketches, one-sided, then tested exactly"),
-        ("approx-dominance", "SketchParameters", "Bottom-k sketches alone: some bounds are false"),
-        ("minhash", "MinHashParameters", "Estimated resemblance, then tested exactly"),
-        ("approx-minhash", "MinHashParameters", "Resemblance alone: some bounds are false"),
-    ):
-        model = parameters and f"{bounds}:{parameters}"
-        _add(registry, "bounds", name, _path(bounds, name), model, summary)
-    retention = "miai.belief_search.retention.components"
-    for name, parameters, summary in (
-        ("none", "", "Keeps what came first"),
-        ("lru", "", "Forgets what was not used for longest"),
-        ("space-saving", "", "Forgets what was used least, by counters that are inherited"),
-        ("count-sketch", "CountSketchParameters", "Forgets what a Count-Sketch finds rarest"),
-    ):
-        model = parameters and f"{retention}:{parameters}"
-        _add(registry, "retention", name, _path(retention, name), model, summary)
-
-
-def _path(module: str, name: str) -> str:
-    return f"{module}:{name.replace('-', '_')}"
-
-
-def _add(
-    registry: Registry, kind: str, name: str, factory: str, parameters: str, summary: str
-) -> None:
-    registry.add(kind, name, factory, parameters=parameters or None, summary=summary)
+    """Add what serves any game."""
+    for kind, name, module, factory, parameters, summary in _COMPONENTS:
+        model = parameters if ":" in parameters or not parameters else f"{module}:{parameters}"
+        registry.add(kind, name, f"{module}:{factory}", parameters=model or None, summary=summary)

@@ -9,7 +9,7 @@ of k (docs/belief-search.md).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -99,7 +99,7 @@ class SketchShelf:
         return self._count
 
 
-class SketchBounds:
+class SketchBounds(ABC):
     """Subset and superset bounds by sketches.
 
     Args:

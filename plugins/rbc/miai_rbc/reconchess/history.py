@@ -93,6 +93,7 @@ class _History:
         self._board = game.start.copy()
 
     def add(self, action: int) -> None:
+        """Take an action and enter in the lists what it told its player."""
         player = self.state.current_player()
         requested = self.state.move_of(action) if action > SENSE_NOTHING else NOTHING
         self.state.apply_action(action)

@@ -107,6 +107,7 @@ class _Reader:
         self._state = RbcGame().new_initial_state()
 
     def read(self) -> History:
+        """Return the history, its turns played again; raises where they do not fit the rules."""
         game = self._game()
         self._state = game.new_initial_state()
         senses = self._lists["senses"]
