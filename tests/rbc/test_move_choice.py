@@ -23,6 +23,7 @@ from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import NO_MOVE, WIN, Evaluation
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import NOTHING
+from miai_rbc.kernels.choice import find_checks, find_escapes
 from miai_rbc.minimax import Choice, Mixture, choose_move, draw_boards, rank_candidates
 from miai_rbc.outcome_scan import outcome_values
 from miai_rbc.rows import row_of_board
@@ -313,6 +314,38 @@ def test_weights_of_boards_are_a_distribution_that_prefers_the_opponent_s_good_o
         assert weights.sum() == pytest.approx(1.0)
         assert weights.min() >= blind / 2 - 1e-12
         assert weights[0] >= weights[1]
+
+
+def test_an_attack_on_our_king_makes_a_board_as_probable_as_centipawns_would() -> None:
+    """The rook gives check on one of two boards that are worth the same to an engine."""
+    fens = ["k7/8/8/8/8/8/r7/4K3 w - - 0 1", "k7/8/8/8/8/8/4r3/1K6 w - - 0 1"]
+    checked = ["k3r3/8/8/8/8/8/8/4K3 w - - 0 1", "k2r4/8/8/8/8/8/8/4K3 w - - 0 1"]
+    rows = BoardSet.of_fens([*fens, *checked]).rows
+    checks = np.empty(len(rows), np.bool_)
+    find_checks(rows, checks)
+    assert checks.sum() == 1
+    plain = by_opponent(rows, Scorer(Noting()), 150.0, blind=0.0)
+    more = by_opponent(rows, Scorer(Noting()), 150.0, blind=0.0, check=300.0)
+    ratio = more / plain
+    assert ratio[checks] / ratio[~checks] == pytest.approx([np.exp(2)] * 3)
+
+
+def test_escapes_are_those_of_reconchess() -> None:
+    """Of random beliefs and of boards in check: what a request leaves attacked, by python-chess."""
+    checked = ["k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1", "4k3/8/8/8/1b6/8/8/R3K2R w KQ - 0 1"]
+    found = {False: 0, True: 0}
+    for boards in [*beliefs(), *(BoardSet.of_fens([fen]) for fen in checked)]:
+        requests = [NOTHING, *boards.requests()]
+        escapes = np.empty((len(boards), len(requests)), np.bool_)
+        find_escapes(boards.rows, np.array(requests, np.int32), escapes)
+        for board, row in zip(boards.boards(), escapes.tolist(), strict=True):
+            for request, escaped in zip(requests, row, strict=True):
+                child = after(board, request)
+                king = child.king(board.turn)
+                assert king is not None
+                assert escaped != child.is_attacked_by(not board.turn, king)
+                found[escaped] += 1
+    assert min(found.values()) > 20
 
 
 def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:

@@ -98,6 +98,9 @@ class MoveParameters(BeliefParameters, EngineParameters):
         150.0, gt=0, le=100_000, help="centipawns by which a board is e times as probable"
     )
     blind: float = parameter(0.4, ge=0, le=1, help="share of the weight that all boards have alike")
+    check: float = parameter(
+        0.0, ge=0, le=10_000, help="centipawns that an attack on our king counts to the opponent"
+    )
 
 
 class SeedParameters(MoveParameters):
@@ -112,6 +115,9 @@ class SeedParameters(MoveParameters):
 class StrongParameters(MoveParameters):
     """The strongest: senses for the move that follows, boards weighted by the opponent's sense."""
 
+    check: float = parameter(
+        300.0, ge=0, le=10_000, help="centipawns that an attack on our king counts to the opponent"
+    )
     samples: int = parameter(200, ge=1, le=10_000, help="boards that moves are scored on")
     mean: float = parameter(0.7, ge=0, le=1, help="share of the mean score")
     low: float = parameter(0.3, ge=0, le=1, help="share of the low end")

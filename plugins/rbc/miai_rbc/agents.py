@@ -162,6 +162,7 @@ class MinimaxAgent(BeliefAgent):
             self.scorer,
             self.parameters.temperature,
             blind=self.parameters.blind,
+            check=self.parameters.check,
             deadline=share,
         )
         return considered, weights

@@ -13,7 +13,12 @@ import numpy as np
 from miai_rbc import scans
 from miai_rbc.board_set import BoardSet
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
+from miai_rbc.kernels.choice import (
+    count_king_captures,
+    find_checks,
+    find_escapes,
+    play_requests,
+)
 from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.parts import move_tables
@@ -50,5 +55,6 @@ def _load_looks(boards: BoardSet) -> None:
     requests = np.array(boards.requests(), np.int32)
     count_king_captures(boards.rows, requests, weights, np.empty(len(requests)))
     find_checks(boards.rows, np.empty(len(boards), np.bool_))
+    find_escapes(boards.rows, requests, np.empty((len(boards), len(requests)), np.bool_))
     play_requests(boards.rows, requests, np.empty((len(boards), len(requests), 8), np.uint64))
     boards.copy().play(int(requests[0]))

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from miai_rbc.board_set import BoardSet
 from miai_rbc.engines.protocol import WIN
+from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.kernels.choice import count_king_captures, find_checks
-from miai_rbc.scoring import Scorer, Scores, mixed
+from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes
+from miai_rbc.scoring import Scorer, mixed
 
 _LOOKED_AT = 20_000  # boards of a belief that kings and checks are looked for on
 _FIRST_SHARE = 0.35  # of the time for finding candidates
@@ -100,7 +101,7 @@ def choose_move(
         candidates = [NOTHING]
     scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
     used = sample_weights[: len(scores)]
-    open_to = _out_of_check(sample.rows[: len(scores)], scores)
+    open_to = _out_of_check(sample.rows, candidates)
     values = mixed(scores, used, mean=mixture.mean, low=mixture.low, quantile=mixture.quantile)
     values[~open_to] -= 10 * WIN
     at = int(np.argmax(values))
@@ -120,16 +121,18 @@ def rank_candidates(
     return ranked[:widest]
 
 
-def _out_of_check(rows: NDArray[np.uint64], scores: Scores) -> NDArray[np.bool_]:
-    """Return which candidates end the check on the boards that have our king attacked.
+def _out_of_check(rows: Words, candidates: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which candidates end the check on all boards that have our king attacked.
 
-    All of them when none does on every such board, or when there is no such board.
+    All of them when none does on every such board, or when there is no such board. All boards
+    drawn are looked at, also those that there is no time to score.
     """
     checks = np.empty(len(rows), np.bool_)
     find_checks(rows, checks)
-    lost = 1000 - WIN  # below it, our king is captured
-    ends = np.asarray((scores[checks] > lost).all(axis=0))
-    return ends if ends.any() else np.ones(scores.shape[1], np.bool_)
+    escapes = np.empty((int(checks.sum()), len(candidates)), np.bool_)
+    find_escapes(rows[checks], np.array(candidates, np.int32), escapes)
+    ends = np.asarray(escapes.all(axis=0))
+    return ends if ends.any() else np.ones(len(candidates), np.bool_)
 
 
 def draw_boards(

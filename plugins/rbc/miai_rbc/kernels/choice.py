@@ -63,6 +63,18 @@ def find_checks(boards: Words, checks: NDArray[np.bool_]) -> None:
 
 
 @kernel
+def find_escapes(boards: Words, requests: NDArray[np.int32], out: NDArray[np.bool_]) -> None:
+    """Write whether every request, as it turns out there, leaves our king not attacked: (n, m)."""
+    after = np.empty(boards.shape[1], np.uint64)
+    for i in range(len(boards)):
+        turn = turn_of(boards[i])
+        for j in range(len(requests)):
+            play(boards[i], revise(boards[i], np.int64(requests[j])), after)
+            king = after[KINGS] & (~after[WHITE] if turn else after[WHITE])
+            out[i, j] = king == _NONE or not attacked(after, lowest(king), turn ^ 1)
+
+
+@kernel
 def count_king_captures(
     boards: Words,
     requests: NDArray[np.int32],
