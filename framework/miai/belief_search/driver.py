@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import Generic, Literal
 
 from miai.belief_search.naming import MakeBounds
 from miai.belief_search.problem import BeliefProblem, Public, Root
+from miai.belief_search.protocol import BeliefResult
 from miai.belief_search.search import BudgetSpentError, Counts, Found, Line, Recursion
 from miai.belief_search.universe import Mask, Universe
 
 Window = Literal["alpha-beta", "null"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeliefResult:
-    """What a search found.
-
-    Attributes:
-      value: of the root at `depth`, to the player who searches; exact.
-      action: the best one; -1 when not even depth 1 was done.
-      depth: the depth that was searched to its end; where that wins, no greater one is searched.
-      line: the best action and the worst observation after it, and so on.
-      complete: whether the depth asked for was reached, or a win before.
-      statistics: counts: nodes, leaves, singles, and those of the bounds.
-    """
-
-    value: float
-    action: int
-    depth: int
-    line: Line
-    complete: bool
-    statistics: Mapping[str, int]
 
 
 class BeliefSearch(Generic[Public]):
@@ -115,6 +94,29 @@ class BeliefSearch(Generic[Public]):
                 **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
             },
         )
+
+    def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
+        """Return what an action guarantees at a root, the best being played after it.
+
+        Args:
+          depth: as of `search`, the action's cost included.
+        """
+        problem, universe, recursion = self.problem, self.universe, self._recursion
+        recursion.max_nodes = recursion.deadline = None
+        worst, parts = problem.greatest, dict[Hashable, Mask]()
+        for hidden in root.hidden:
+            number = universe.mask((hidden,)).bit_length() - 1
+            outcomes = universe.outcomes(root.public, number, action)
+            worst = min(worst, outcomes.worst)
+            for told, after in outcomes.after:
+                parts[told] = parts.get(told, 0) | after
+        left = max(0, depth - problem.cost(root.public, action))
+        alpha = math.nextafter(problem.least, -math.inf)
+        beta = math.nextafter(problem.greatest, math.inf)
+        for told, part in parts.items():
+            after_public = problem.after(root.public, action, told)
+            worst = min(worst, recursion.value(after_public, part, left, alpha, beta).value)
+        return worst
 
     def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> Found:
         least, greatest = self.problem.least, self.problem.greatest

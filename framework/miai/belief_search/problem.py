@@ -104,6 +104,11 @@ class Root(Generic[Public]):
     public: Public
     hidden: tuple[int, ...]
 
+    @property
+    def size(self) -> int:
+        """The states of the belief."""
+        return len(self.hidden)
+
     def __post_init__(self) -> None:
         if not self.hidden:
             raise ValueError("a belief has at least one state")

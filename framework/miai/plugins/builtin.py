@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _SEARCH = "miai.search"
 _WORLDS = "miai.search.worlds.agents"
 _BELIEFS = "miai.belief_search.agent"
+_BELIEF_SEARCHES = "miai.belief_search.components"
 _BOUNDS = "miai.belief_search.bounds.components"
 _RETENTION = "miai.belief_search.retention.components"
 
@@ -64,6 +65,10 @@ _COMPONENTS = (
     (
         *("opening-reader", "moves", "miai.openings", "MovesReader", ""),
         "A line of moves in the game's notation an opening",
+    ),
+    (
+        *("belief-search", "recursive", _BELIEF_SEARCHES, "recursive", "BeliefSearchParameters"),
+        "Alpha-beta over beliefs in plain Python, for any problem and any bounds",
     ),
     ("bounds", "none", _BOUNDS, "none", "", "Nothing is remembered"),
     ("bounds", "table", _BOUNDS, "table", "BoundsParameters", "Equal beliefs are known again"),

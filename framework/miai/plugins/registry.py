@@ -36,6 +36,10 @@ KINDS: Mapping[str, str] = {
     "opening-reader": "Reads openings from a file; factory(game, parameters) -> "
     "miai.openings.OpeningReader",
     "renderer": "Shows a state to people; factory(game, parameters) -> miai.render.Renderer",
+    "belief-problem": "A game for searches over beliefs, with roots; factory(parameters) -> "
+    "miai.belief_search.RootedProblem",
+    "belief-search": "A search over beliefs; factory(problem, parameters) -> "
+    "miai.belief_search.BeliefSearcher",
     "bounds": "Bounds on the values of beliefs; factory(universe, parameters) -> "
     "miai.belief_search.bounds.Bounds",
     "retention": "Which remembered beliefs are kept; factory(parameters) -> "

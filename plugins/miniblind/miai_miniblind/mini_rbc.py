@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from miai.belief_search.problem import Reply, goes_on, over
-from miai_miniblind.roots import nearest
+from miai_miniblind.roots import DrawsRoots, nearest
 
 LEAST_SIZE, GREATEST_SIZE = 4, 8
 _CACHED = 1 << 17  # positions of which Black's replies are kept
@@ -60,7 +60,7 @@ class MiniRbcActions:
         self.pass_ = self.king + n * n
 
 
-class MiniRbcProblem:
+class MiniRbcProblem(DrawsRoots):
     """The problem on n x n squares with windows of w x w.
 
     Depth counts White's moves; a sense costs none. Values: 1 for a win, 0 for everything else. If

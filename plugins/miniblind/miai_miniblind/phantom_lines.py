@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
 from miai.belief_search.problem import Reply, goes_on, over
+from miai_miniblind.roots import DrawsRoots
 from miai_miniblind.squares import bits, squares_of
 
 ROWS = 3
@@ -66,7 +67,7 @@ def sensing_lines(columns: int) -> tuple[int, ...]:
     return (*rows, *files, *(line for line in winning_lines(columns) if line not in straight))
 
 
-class PhantomLinesProblem:
+class PhantomLinesProblem(DrawsRoots):
     """The problem on 3 rows of 3 or 4 columns. Values: 1 for a win, 0 for a draw, -1 for a loss.
 
     Actions: the senses by number, those of `sensing_lines`; then the cells, in order; the last one

@@ -28,9 +28,16 @@ _GAMES = {
 }
 
 
+_PROBLEMS = {
+    "mini_rbc": ("mini_rbc", "MiniRbcProblemParameters"),
+    "phantom_lines": ("phantom_lines", "PhantomProblemParameters"),
+    "sub_hunt": ("sub_hunt", "HuntProblemParameters"),
+}
+
+
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the games and their pictures."""
+    """Add the games, their pictures, and their problems."""
     for name, (target, parameters, summary) in _GAMES.items():
         registry.add(
             "game",
@@ -45,4 +52,12 @@ def miai_register(registry: Registry) -> None:
             "miai_miniblind.render:BlindRenderer",
             summary="What is certain, and ? where it is not",
             game=name,
+        )
+    for name, (factory, parameters) in _PROBLEMS.items():
+        registry.add(
+            "belief-problem",
+            name,
+            f"miai_miniblind.problems:{factory}",
+            parameters=f"miai_miniblind.problems:{parameters}",
+            summary=_GAMES[name][2],
         )

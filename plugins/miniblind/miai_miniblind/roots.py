@@ -38,6 +38,38 @@ class RootProblem(BeliefProblem[Public], Protocol[Public]):
         """Return a random part of the consistent states, in any order: that of a random root."""
 
 
+ROOT_CLASSES = ("random", "hard", "won")
+
+
+def draw_roots(
+    problem: RootProblem[Public], kind: str, count: int, *, depth: int, seed: int
+) -> list[Root[Public]]:
+    """Return `count` roots of a class of `ROOT_CLASSES`; random ones ignore the depth.
+
+    Raises:
+      ValueError: there is no such class, or it has too few roots.
+    """
+    if kind == "random":
+        return random_roots(problem, count, seed=seed)
+    if kind == "hard":
+        return hard_roots(problem, count, depth=depth, seed=seed)
+    if kind == "won":
+        return won_roots(problem, count, depth=depth, seed=seed)
+    raise ValueError(f"no roots of class {kind[:40]!r}; there are {', '.join(ROOT_CLASSES)}")
+
+
+class DrawsRoots:
+    """A problem whose roots are drawn as `draw_roots` does."""
+
+    root_classes = ROOT_CLASSES
+
+    def roots(
+        self: RootProblem[Public], kind: str, count: int, *, depth: int, seed: int
+    ) -> list[Root[Public]]:
+        """Return `count` roots of a class; see `draw_roots`."""
+        return draw_roots(self, kind, count, depth=depth, seed=seed)
+
+
 def random_roots(problem: RootProblem[Public], count: int, *, seed: int) -> list[Root[Public]]:
     """Return `count` random roots."""
     rng = random.Random(seed)

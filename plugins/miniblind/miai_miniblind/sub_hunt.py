@@ -17,7 +17,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from miai.belief_search.problem import Reply, goes_on, over
-from miai_miniblind.roots import nearest
+from miai_miniblind.roots import DrawsRoots, nearest
 
 LEAST_SIZE, GREATEST_SIZE = 3, 16
 MOST_PINGS = 8
@@ -35,7 +35,7 @@ class HuntPublic(NamedTuple):
     pings: int
 
 
-class SubHuntProblem:
+class SubHuntProblem(DrawsRoots):
     """The problem on n x n squares, with some pings a turn and charges of b x b squares.
 
     Depth counts charges. Values: 1 for a hit, 0 where the depth ends.
