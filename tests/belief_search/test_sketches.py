@@ -69,9 +69,54 @@ def test_no_subset_and_no_superset_is_missed(
         assert below == {i for i, other in enumerate(others) if parts >= other}
 
 
-@pytest.mark.parametrize(("k", "missing"), [(8, 0.1), (32, 0.05), (64, 0.02), (128, 0.02)])
-def test_false_supersets_pass_as_rarely_as_theory_says(k: int, missing: float) -> None:
-    """With a share f of the union missing, at most (1 - f) ** k; the band is four sigma."""
+def hashes_in_order() -> dict[str, Hashes]:
+    """Return hashes that are not uniform, or not distinct, or at the ends of their range."""
+    rng = np.random.default_rng(7)
+    some = rng.integers(0, 2**64 - 1, 5000, np.uint64, endpoint=True)
+    greatest = np.uint64(2**64 - 1)
+    return {
+        "increasing": np.sort(some),
+        "decreasing": np.sort(some)[::-1].copy(),
+        "all equal": np.full(5000, 3, np.uint64),
+        "all the greatest": np.full(5000, greatest, np.uint64),
+        "all large": greatest - some // np.uint64(1000),
+        "all small": some // np.uint64(1000),
+        "few different": some[rng.integers(0, 50, 5000)],
+        "small ones last": np.concatenate([some | np.uint64(1 << 63), some[:40] >> np.uint64(9)]),
+        "the ends": np.array([greatest, 0, greatest - np.uint64(1), 1] * 700, np.uint64),
+    }
+
+
+@pytest.mark.parametrize("k", [1, 2, 64, 128, 4999, 6000])
+@pytest.mark.parametrize("name", hashes_in_order())
+def test_the_smallest_are_kept_whatever_the_hashes(name: str, k: int) -> None:
+    """The guess of how small they are, which is for uniform hashes, costs time alone."""
+    hashes = hashes_in_order()[name]
+    sketch = np.zeros(k, np.uint64)
+    count = int(bottom(hashes, sketch))
+    assert sketch[:count].tolist() == np.unique(hashes)[:k].tolist()
+
+
+def test_the_smallest_of_many_are_those_of_a_sort() -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    for size in (127, 128, 129, 1000, 40_000, 300_001):
+        hashes = rng.integers(0, 2**64 - 1, size, np.uint64, endpoint=True)
+        for k in (16, 64, 128):
+            sketch = np.zeros(k, np.uint64)
+            count = int(bottom(hashes, sketch))
+            assert sketch[:count].tolist() == np.unique(hashes)[:k].tolist()
+
+
+@pytest.mark.parametrize(
+    ("k", "missing"), [(8, 0.1), (16, 0.02), (32, 0.05), (64, 0.02), (128, 0.02), (128, 0.005)]
+)
+def test_false_supersets_pass_as_often_as_theory_says(k: int, missing: float) -> None:
+    """If the k smallest of the union all lie in the other set: drawn without replacement.
+
+    That is at most (1 - f) ** k, with a share f of the union missing; the band is 4.5 sigma.
+    """
     seed = random.randrange(1 << 30)
     print("seed", seed)
     rng, trials, size = np.random.default_rng(seed), 2000, 3000
@@ -85,8 +130,34 @@ def test_false_supersets_pass_as_rarely_as_theory_says(k: int, missing: float) -
         sketch = np.zeros(k, np.uint64)
         count = int(bottom(inner, sketch))
         passed += int(find_supersets(sketch, count, sketches, sizes, np.empty(1, np.int64)))
-    chance = (1 - lacking / (size + 5)) ** k
-    assert passed / trials <= chance + 4 * math.sqrt(chance * (1 - chance) / trials) + 1 / trials
+    union = size + 5
+    chance = math.prod((union - lacking - i) / (union - i) for i in range(k))
+    assert chance <= (1 - lacking / union) ** k
+    band = 4.5 * math.sqrt(chance * (1 - chance) / trials) + 1 / trials
+    assert abs(passed / trials - chance) <= band
+
+
+@pytest.mark.parametrize(("k", "common"), [(16, 1500), (64, 1500), (64, 1900), (256, 800)])
+def test_resemblances_reach_a_threshold_as_often_as_theory_says(k: int, common: int) -> None:
+    """The rule of `minhash` asks whether they do; scipy knows how often they must."""
+    hypergeom = pytest.importorskip("scipy.stats").hypergeom
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng, trials, size = np.random.default_rng(seed), 1500, 2000
+    union = 2 * size - common
+    least = round(k * common / union)  # in the middle, where an error shows most
+    reached = 0
+    for _ in range(trials):
+        hashes = rng.integers(0, 1 << 63, union, np.uint64)
+        one, other = np.zeros(k, np.uint64), np.zeros((1, k), np.uint64)
+        bottom(hashes[:size], one)
+        bottom(hashes[size - common :], other[0])
+        estimate = np.empty(1)
+        resemblances(one, k, other, np.array([k]), estimate)
+        reached += round(float(estimate[0]) * k) >= least
+    chance = float(hypergeom.sf(least - 1, union, common, k))
+    assert 0.2 < chance < 0.8
+    assert abs(reached / trials - chance) <= 4.5 * math.sqrt(chance * (1 - chance) / trials)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])

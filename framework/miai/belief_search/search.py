@@ -5,6 +5,8 @@ and the worst of them counts. What was found is handed to the bounds, as it is o
 node that failed low the *core*, few states that fail by themselves; of one that failed high the
 *closure*, all states for which the same strategy does as well. For bounds that ask for it each
 state is tried alone before its belief is searched, since the worst of them is an upper bound (B4).
+Where results are explained, an action is refuted without a search by what refuted another, and
+where nothing more can be proved.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
 from miai.belief_search.bounds.protocol import Bounds
+from miai.belief_search.explaining import Refutation, closure_of, going_on, sources
 from miai.belief_search.problem import Public
 from miai.belief_search.universe import Mask, Universe, numbers
 
@@ -124,8 +127,9 @@ class Recursion(Generic[Public]):
     ) -> Found:
         best, line, core, closure = -INFINITE, Line(), 0, 0
         low = alpha
+        refuted: list[Refutation] = []
         for action in self._ordered(public):
-            found = self._action(public, belief, action, depth, low, beta, core)
+            found = self._action(public, belief, action, depth, low, beta, core, refuted)
             core |= found.core
             if found.value > best:
                 best, line, closure = found.value, found.line, found.closure
@@ -145,26 +149,58 @@ class Recursion(Generic[Public]):
         alpha: float,
         beta: float,
         core: Mask,
+        refuted: list[Refutation],
     ) -> Found:
         """Return the worst that an action can lead to; its core and closure are of this belief."""
         worst, culprit, parts = self._split(public, belief, action)
         line: Line = ((action, None),)
         if worst <= alpha:
             return Found(worst, core=culprit, line=line)
-        cost = self._problem.cost(public, action)
-        solved: dict[Hashable, Mask] = {}
+        problem, explains = self._problem, self.bounds.explains
+        cost = problem.cost(public, action)
+        left = max(0, depth - cost)
+        if explains and parts and cost and not left and problem.reachability:
+            # Nothing is proved where the depth ends: one state that goes on is enough.
+            goes_on = going_on(self.universe, public, belief, action, core)
+            return Found(problem.least, core=goes_on if problem.least <= alpha else 0, line=line)
         # The largest part first: it is likeliest to be the worst.
-        for observation, part in sorted(parts.items(), key=lambda item: -item[1].bit_count()):
-            after = self._problem.after(public, action, observation)
-            found = self.value(after, part, max(0, depth - cost), alpha, min(beta, worst))
+        after = [
+            (problem.after(public, action, observation), observation, part)
+            for observation, part in sorted(parts.items(), key=lambda item: -item[1].bit_count())
+        ]
+        for later, observation, part in after if explains else ():
+            for known in refuted:
+                if known.holds(later, left, part, alpha):
+                    found = Found(known.value, core=known.core)
+                    return self._failed(public, belief, action, observation, found, core)
+        solved: dict[Hashable, Mask] = {}
+        for later, observation, part in after:
+            found = self.value(later, part, left, alpha, min(beta, worst))
             if found.value < worst:
                 worst, line = found.value, ((action, observation), *found.line)
             if worst <= alpha:
-                sources = self._sources(public, belief, action, observation, found.core, core)
-                return Found(worst, core=sources, line=line)
+                refuted.append(Refutation(later, left, found.core or part, worst))
+                return self._failed(public, belief, action, observation, found, core)
             solved[observation] = found.closure
-        closure = self._closure(public, belief, action, solved, beta) if worst >= beta else 0
+        closure = belief if worst >= beta else 0
+        if closure and explains:
+            closure = closure_of(self.universe, public, belief, action, solved, beta)
         return Found(worst, closure=closure, line=line)
+
+    def _failed(
+        self,
+        public: Public,
+        belief: Mask,
+        action: int,
+        observation: Hashable,
+        found: Found,
+        core: Mask,
+    ) -> Found:
+        """Return what refutes an action, as states of the belief before it."""
+        blame = belief
+        if self.bounds.explains:
+            blame = sources(self.universe, public, belief, action, observation, found.core, core)
+        return Found(found.value, core=blame, line=((action, observation), *found.line))
 
     def _split(
         self, public: Public, belief: Mask, action: int
@@ -194,51 +230,7 @@ class Recursion(Generic[Public]):
                     closure |= 1 << number
         return Found(worst, core=culprit, closure=closure | belief)
 
-    # -- explanations ---------------------------------------------------------------------------
-
-    def _sources(
-        self,
-        public: Public,
-        belief: Mask,
-        action: int,
-        observation: Hashable,
-        targets: Mask,
-        core: Mask,
-    ) -> Mask:
-        """Return states of a belief that lead to all targets; those of the core at hand first."""
-        if not self.bounds.explains or not targets:
-            return belief
-        chosen = 0
-        for some in (core & belief, belief & ~core):
-            for number in numbers(some):
-                for told, after in self.universe.outcomes(public, number, action).after:
-                    if told == observation and after & targets:
-                        chosen |= 1 << number
-                        targets &= ~after
-                if not targets:
-                    return chosen
-        return belief
-
-    def _closure(
-        self,
-        public: Public,
-        belief: Mask,
-        action: int,
-        solved: dict[Hashable, Mask],
-        beta: float,
-    ) -> Mask:
-        """Return the states of which an action leads into what is solved, whatever happens."""
-        every = self.universe.all_of(public) if self.bounds.explains else None
-        if every is None:
-            return belief
-        closure = belief
-        for number in numbers(every & ~belief):
-            outcomes = self.universe.outcomes(public, number, action)
-            if outcomes.worst >= beta and all(
-                not after & ~solved.get(observation, 0) for observation, after in outcomes.after
-            ):
-                closure |= 1 << number
-        return closure
+    # -- what was found ---------------------------------------------------------------------------
 
     def _record(
         self,

@@ -25,6 +25,7 @@ _Result = TypeVar("_Result")
 
 _NUMBA_CONFIG: Any = numba.core.config  # its settings are made at run time
 
+_LEAN = {"_nrt": False}  # numba's own name for: no arrays are made, and none are counted
 # A part needs no entry from Python or C; leaving these out saves a quarter of the compilation.
 _NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -55,6 +56,20 @@ class KernelFamily:
             compiled = _compiled(function, nogil=True, cache=True)
         return cast(Callable[_Parameters, _Result], compiled)
 
+    def lean(self, function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        """As `kernel`, of a function that makes no array and returns none.
+
+        Then who holds the arrays that it is given need not be counted, at every row that is looked
+        at and for every member of a tuple that is handed on; that can be most of its time. Its
+        parts are lean as well.
+        """
+        options = {"nogil": True, **_LEAN}
+        if self.folder is None:
+            return cast(Callable[_Parameters, _Result], _compiled(function, **options))
+        with _numba_cache(self.folder):
+            compiled = _compiled(function, cache=True, **options)
+        return cast(Callable[_Parameters, _Result], compiled)
+
     def compiling(self, what: str) -> AbstractContextManager[None]:
         """Let one process at a time load and compile; see `cache.compiling`."""
         return compiling(self.folder, what)
@@ -73,6 +88,17 @@ def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Declare a part that the compiler must copy into every place that calls it."""
     return cast(Callable[_Parameters, _Result], _compiled(function, forceinline=True, **_NO_ENTRY))
+
+
+def lean_part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Declare a part of lean kernels; see `KernelFamily.lean`."""
+    return cast(Callable[_Parameters, _Result], _compiled(function, **_NO_ENTRY, **_LEAN))
+
+
+def lean_inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Declare a part that the compiler must copy into the lean kernels that call it."""
+    options = {"forceinline": True, **_NO_ENTRY, **_LEAN}
+    return cast(Callable[_Parameters, _Result], _compiled(function, **options))
 
 
 def _compiled(function: Callable[_Parameters, _Result], **options: Any) -> Any:

@@ -70,6 +70,10 @@ _COMPONENTS = (
         *("belief-search", "recursive", _BELIEF_SEARCHES, "recursive", "BeliefSearchParameters"),
         "Alpha-beta over beliefs in plain Python, for any problem and any bounds",
     ),
+    (
+        *("belief-search", "compiled", _BELIEF_SEARCHES, "compiled", "BeliefSearchParameters"),
+        "The same compiled, for problems that can be enumerated; needs miai[sketches]",
+    ),
     ("bounds", "none", _BOUNDS, "none", "", "Nothing is remembered"),
     ("bounds", "table", _BOUNDS, "table", "BoundsParameters", "Equal beliefs are known again"),
     (

@@ -10,11 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from miai.belief_search.bounds.protocol import UNKNOWN, Entry, Known, bytes_of
-from miai.belief_search.universe import Mask
+from miai.belief_search.bounds.chains import (
+    Chain,
+    best_subset,
+    best_superset,
+    has_subset,
+    has_superset,
+    subsets,
+    supersets,
+)
+from miai.belief_search.bounds.protocol import UNKNOWN, AnyBelief, Entry, Known
+from miai.belief_search.sets import Belief, bytes_of
 
-_Chain = dict[Mask, float]
-_Chains = dict[Hashable, dict[int, _Chain]]  # by public part and depth
+_Chains = dict[Hashable, dict[int, Chain]]  # by public part and depth
 
 
 class ExactBounds:
@@ -35,21 +43,23 @@ class ExactBounds:
         self._upper: _Chains = {}
         self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
 
-    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return the greatest lower bound of a superset and the least upper one of a subset."""
         self._counts["probes"] += 1
-        lower, closure, upper, core = UNKNOWN.lower, 0, UNKNOWN.upper, 0
+        lower, upper = UNKNOWN.lower, UNKNOWN.upper
+        closure: AnyBelief = 0
+        core: AnyBelief = 0
         used = []
         for at, chain in self._chains(self._lower, public, depth, up_to=True):
             self._counts["tests"] += len(chain)
-            for larger, value in chain.items():
-                if value > lower and not belief & ~larger:
-                    lower, closure, below = value, larger, at
+            value, larger = best_superset(chain, belief, lower)
+            if larger:
+                lower, closure, below = value, larger, at
         for at, chain in self._chains(self._upper, public, depth, up_to=False):
             self._counts["tests"] += len(chain)
-            for smaller, value in chain.items():
-                if value < upper and not smaller & ~belief:
-                    upper, core, above = value, smaller, at
+            value, smaller = best_subset(chain, belief, upper)
+            if smaller:
+                upper, core, above = value, smaller, at
         if closure:
             used.append(Entry(True, public, below, closure))
         if core:
@@ -58,23 +68,23 @@ class ExactBounds:
         return Known(lower, upper, closure, core, tuple(used)) if used else UNKNOWN
 
     def record_lower(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Keep it unless a larger belief is known to be worth as much."""
         chain = self._lower.setdefault(public, {}).setdefault(depth, {})
-        if any(v >= value and not belief & ~larger for larger, v in chain.items()):
+        if has_superset(chain, belief, value):
             return None
-        self._drop(chain, [b for b, v in chain.items() if v <= value and not b & ~belief])
+        self._drop(chain, subsets(chain, belief, value))
         return self._keep(chain, Entry(True, public, depth, belief), value)
 
     def record_upper(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Keep it unless a smaller belief is known to be worth as little."""
         chain = self._upper.setdefault(public, {}).setdefault(depth, {})
-        if any(v <= value and not smaller & ~belief for smaller, v in chain.items()):
+        if has_subset(chain, belief, value):
             return None
-        self._drop(chain, [b for b, v in chain.items() if v >= value and not belief & ~b])
+        self._drop(chain, supersets(chain, belief, value))
         return self._keep(chain, Entry(False, public, depth, belief), value)
 
     def forget(self, entry: Entry) -> None:
@@ -87,13 +97,13 @@ class ExactBounds:
         """Return the numbers of probes, hits, subset tests, entries and bytes."""
         return {**self._counts, "bytes": self.held}
 
-    def _keep(self, chain: _Chain, entry: Entry, value: float) -> Entry:
+    def _keep(self, chain: Chain, entry: Entry, value: float) -> Entry:
         chain[entry.belief] = value
         self._counts["entries"] += 1
         self.held += bytes_of(entry.belief)
         return entry
 
-    def _drop(self, chain: _Chain, beliefs: Iterable[Mask]) -> None:
+    def _drop(self, chain: Chain, beliefs: Iterable[Belief]) -> None:
         for belief in beliefs:
             del chain[belief]
             self._counts["entries"] -= 1
@@ -101,7 +111,7 @@ class ExactBounds:
 
     def _chains(
         self, chains: _Chains, public: Hashable, depth: int, *, up_to: bool
-    ) -> list[tuple[int, _Chain]]:
+    ) -> list[tuple[int, Chain]]:
         """Return the chains whose bounds hold at a depth, each with its own."""
         by_depth = chains.get(public, {})
         if not self._across:

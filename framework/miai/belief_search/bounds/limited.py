@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from hashlib import blake2b
 
-from miai.belief_search.bounds.protocol import Bounds, Entry, Known
+from miai.belief_search.bounds.protocol import AnyBelief, Bounds, Entry, Known
 from miai.belief_search.retention.protocol import Retention
-from miai.belief_search.universe import Mask
 
 
 class LimitedBounds:
@@ -35,7 +34,7 @@ class LimitedBounds:
         """Bytes that the entries take, about."""
         return self._bounds.held
 
-    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return what follows from what is remembered; what it follows from was used."""
         known = self._bounds.probe(public, depth, belief)
         for entry in known.used:
@@ -43,13 +42,13 @@ class LimitedBounds:
         return known
 
     def record_lower(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Take it in, and forget as much as it takes."""
         return self._kept(self._bounds.record_lower(public, depth, belief, value))
 
     def record_upper(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """As `record_lower`."""
         return self._kept(self._bounds.record_upper(public, depth, belief, value))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from miai.belief_search.bounds.protocol import UNKNOWN, Entry, Known, bytes_of
-from miai.belief_search.universe import Mask
+from miai.belief_search.bounds.protocol import UNKNOWN, AnyBelief, Entry, Known
+from miai.belief_search.sets import bytes_of
 
 
 class NoBounds:
@@ -14,12 +14,12 @@ class NoBounds:
     explains = singles = False
     held = 0
 
-    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return that nothing is known."""
         return UNKNOWN
 
     def record_lower(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Remember nothing."""
         return None
@@ -44,7 +44,7 @@ class TableBounds:
         self._values: dict[Entry, float] = {}
         self._probes = self._hits = 0
 
-    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return what was recorded of this very belief."""
         self._probes += 1
         below = Entry(True, public, depth, belief)
@@ -62,14 +62,14 @@ class TableBounds:
         )
 
     def record_lower(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Keep the greatest lower bound."""
         entry = Entry(True, public, depth, belief)
         return self._keep(entry, value) if value > self._values.get(entry, -1e999) else None
 
     def record_upper(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Keep the least upper bound."""
         entry = Entry(False, public, depth, belief)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
-from miai.belief_search.universe import Mask
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 _INFINITE = float("inf")
+
+AnyBelief: TypeAlias = Any
+"""A `miai.belief_search.sets.Belief`. A search hands in beliefs of one kind, and gets back beliefs
+of that kind, which these annotations do not follow."""
 
 
 class Entry(NamedTuple):
@@ -22,7 +24,7 @@ class Entry(NamedTuple):
     lower: bool
     public: Hashable
     depth: int
-    belief: Mask
+    belief: AnyBelief
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +33,16 @@ class Known:
 
     Attributes:
       lower, upper: it lies between them; infinite where nothing is known.
-      closure: a belief that contains the one asked for and is worth at least `lower`.
-      core: a belief that is contained in the one asked for and is worth at most `upper`.
+      closure: a belief that contains the one asked for and is worth at least `lower`; 0 for none.
+      core: a belief that is contained in the one asked for and is worth at most `upper`; 0 for
+        none.
       used: what it follows from.
     """
 
     lower: float = -_INFINITE
     upper: float = _INFINITE
-    closure: Mask = 0
-    core: Mask = 0
+    closure: AnyBelief = 0
+    core: AnyBelief = 0
     used: tuple[Entry, ...] = ()
 
 
@@ -62,16 +65,16 @@ class Bounds(Protocol):
     def held(self) -> int:
         """Bytes that the entries take, about."""
 
-    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return what follows for a belief from all that was recorded."""
 
     def record_lower(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Take in that a belief is worth at least `value`; return the entry if there is one."""
 
     def record_upper(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Take in that a belief is worth at most `value`; return the entry if there is one."""
 
@@ -80,8 +83,3 @@ class Bounds(Protocol):
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts for the record: probes, hits, entries, bytes."""
-
-
-def bytes_of(belief: Mask) -> int:
-    """Return about how many bytes an entry takes that keeps its belief."""
-    return 120 + belief.bit_length() // 8

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.belief_search.bounds.protocol import UNKNOWN, Entry, Known, bytes_of
+from miai.belief_search.bounds.protocol import UNKNOWN, AnyBelief, Entry, Known
 from miai.belief_search.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
-from miai.belief_search.universe import Mask, Universe
+from miai.belief_search.sets import Belief, HashedSet, bytes_of, is_subset, short_key, size_of
+from miai.belief_search.universe import Universe
 
 Hashes = NDArray[np.uint64]
 _INFINITE = float("inf")
@@ -37,11 +38,11 @@ class SketchShelf:
         self._sizes = np.zeros(_FIRST_ROOM, np.int64)
         self._totals = np.zeros(_FIRST_ROOM, np.int64)
         self._values = np.zeros(_FIRST_ROOM)
-        self.keys: list[int] = []
-        self._rows: dict[int, int] = {}
+        self.keys: list[Belief] = []
+        self._rows: dict[Belief, int] = {}
         self._count = 0
 
-    def add(self, key: int, sketch: Hashes, size: int, total: int, value: float) -> bool:
+    def add(self, key: Belief, sketch: Hashes, size: int, total: int, value: float) -> bool:
         """Put a belief on the shelf, or a new value to it; return whether it is new."""
         if key in self._rows:
             self._values[self._rows[key]] = value
@@ -57,12 +58,12 @@ class SketchShelf:
         self._count += 1
         return True
 
-    def value(self, key: int) -> float | None:
+    def value(self, key: Belief) -> float | None:
         """Return the bound of a belief on the shelf."""
         at = self._rows.get(key)
         return None if at is None else float(self._values[at])
 
-    def remove(self, key: int) -> bool:
+    def remove(self, key: Belief) -> bool:
         """Take a belief off the shelf; return whether it was there."""
         at = self._rows.pop(key, None)
         if at is None:
@@ -119,14 +120,14 @@ class SketchBounds(ABC):
         self._upper: dict[tuple[Hashable, int], SketchShelf] = {}
         self._counts = {"probes": 0, "hits": 0, "let_through": 0, "refused": 0, "entries": 0}
 
-    def probe(self, public: Hashable, depth: int, belief: Mask) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return the best bounds of recorded beliefs that contain, or are contained in, this."""
         self._counts["probes"] += 1
         lower, upper = self._lower.get((public, depth)), self._upper.get((public, depth))
         if lower is None and upper is None:
             return UNKNOWN
         sketch, size = self._sketch(belief)
-        total = belief.bit_count()
+        total = size_of(belief)
         below, closure = self._best(lower, sketch, size, total, belief, supersets=True)
         above, core = self._best(upper, sketch, size, total, belief, supersets=False)
         self._counts["hits"] += below > -_INFINITE or above < _INFINITE
@@ -137,7 +138,7 @@ class SketchBounds(ABC):
         return Known(below, above, closure, core, tuple(used))
 
     def record_lower(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """Keep the sketch, the size and the value; the set where bounds are verified."""
         entry = Entry(True, public, depth, belief)
@@ -146,7 +147,7 @@ class SketchBounds(ABC):
         return self._record(shelf, entry, value) if before is None or value > before else None
 
     def record_upper(
-        self, public: Hashable, depth: int, belief: Mask, value: float
+        self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """As `record_lower`."""
         entry = Entry(False, public, depth, belief)
@@ -178,10 +179,10 @@ class SketchBounds(ABC):
         sketch: Hashes,
         size: int,
         total: int,
-        belief: Mask,
+        belief: AnyBelief,
         *,
         supersets: bool,
-    ) -> tuple[float, Mask]:
+    ) -> tuple[float, AnyBelief]:
         best, which = (-_INFINITE if supersets else _INFINITE), belief
         if shelf is None:
             return best, which
@@ -192,7 +193,8 @@ class SketchBounds(ABC):
             self._counts["let_through"] += 1
             if self.verified:
                 other = shelf.keys[i]
-                if belief & ~other if supersets else other & ~belief:
+                inner, outer = (belief, other) if supersets else (other, belief)
+                if not is_subset(inner, outer):
                     self._counts["refused"] += 1
                     continue
                 which = other
@@ -201,22 +203,26 @@ class SketchBounds(ABC):
 
     def _record(self, shelf: SketchShelf, entry: Entry, value: float) -> Entry:
         sketch, size = self._sketch(entry.belief)
-        total = entry.belief.bit_count()
+        total = size_of(entry.belief)
         if shelf.add(self._key(entry.belief), sketch, size, total, value):
             self._counts["entries"] += 1
             self.held += self._bytes(entry.belief)
         return entry
 
-    def _key(self, belief: Mask) -> int:
+    def _key(self, belief: Belief) -> Belief:
         """Return what stands for a belief on a shelf: itself where sets are kept."""
-        return belief if self.verified else hash(belief)
+        return belief if self.verified else short_key(belief)
 
-    def _bytes(self, belief: Mask) -> int:
+    def _bytes(self, belief: AnyBelief) -> int:
         """Return the bytes of an entry: its hashes, four numbers, and its set where it is kept."""
         return 8 * (self.k + 4) + (bytes_of(belief) if self.verified else 0)
 
-    def _sketch(self, belief: Mask) -> tuple[Hashes, int]:
+    def _sketch(self, belief: AnyBelief) -> tuple[Hashes, int]:
         sketch = np.zeros(self.k, np.uint64)
+        if isinstance(belief, HashedSet):
+            size = min(self.k, len(belief))
+            sketch[:size] = belief.hashes[:size]
+            return sketch, size
         return sketch, int(bottom(self._universe.hashes(belief), sketch))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from miai.kernels import KernelFamily, inlined
 
-__all__ = ["FAMILY", "inlined", "kernel"]
+__all__ = ["FAMILY", "inlined", "kernel", "lean"]
 
 FAMILY = KernelFamily("miai-belief-search", Path(__file__).parent)
-kernel = FAMILY.kernel
+kernel, lean = FAMILY.kernel, FAMILY.lean

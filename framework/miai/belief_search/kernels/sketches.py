@@ -6,6 +6,8 @@ holds its whole set. A row of an array of sketches has its length beside it; the
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,9 @@ from miai.belief_search.kernels import inlined, kernel
 
 Hashes = NDArray[np.uint64]
 
-_BLOCK = 64  # hashes looked at together: most blocks have none that is small enough
+_BLOCK = 128  # hashes looked at together: most blocks have none that is small enough
+_LINE = 8  # hashes passed by at once: a cache line
+_GREATEST = 2**64 - 1
 
 
 @kernel
@@ -21,25 +25,48 @@ def bottom(hashes: Hashes, out: Hashes) -> int:
     """Write the smallest distinct hashes in increasing order; return how many there are.
 
     Args:
-      hashes: (n,) in any order.
+      hashes: (n,) in any order. Any are right; uniform and mostly distinct ones are fast.
       out: (k,) written.
     """
-    k, count = len(out), 0
-    for begin in range(0, len(hashes), _BLOCK):
-        end = min(begin + _BLOCK, len(hashes))
+    n, k = len(hashes), len(out)
+    wanted = int(k + 5 * math.sqrt(k) + 5)  # of uniform hashes fewer are hardly ever below k / n
+    if 2 * wanted < n:
+        count = _gather(hashes, out, np.uint64(_GREATEST) // np.uint64(n) * np.uint64(wanted))
         if count == k:
-            least = hashes[begin]
-            for i in range(begin + 1, end):
-                least = min(least, hashes[i])
-            if least >= out[k - 1]:
-                continue
-        for i in range(begin, end):
-            count = _insert(hashes[i], out, count)
+            return count
+    return _gather(hashes, out, np.uint64(_GREATEST))
+
+
+@inlined
+def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
+    """Write the smallest distinct hashes of those that are at most `most`; return their number."""
+    n, k, count = len(hashes), len(out), 0
+    if k == 0:
+        return 0
+    whole = n - n % _BLOCK
+    for begin in range(0, whole, _BLOCK):
+        block = hashes[begin : begin + _BLOCK]
+        least = block[0]
+        for i in range(_BLOCK):  # a known number: compiled without branches
+            least = block[i] if block[i] < least else least
+        if least <= most:
+            for value in block:
+                if value <= most:
+                    count = put_hash(value, out, count)
+                    most = out[k - 1] if count == k else most
+    for value in hashes[whole:]:
+        if value <= most:
+            count = put_hash(value, out, count)
     return count
 
 
 @inlined
-def _insert(value: np.uint64, out: Hashes, count: int) -> int:
+def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
+    """Put a hash into a sketch, unless it is there or too large; return the sketch's length.
+
+    Args:
+      out, count: (k,), k at least 1, and how many of it count; written.
+    """
     if count == len(out) and value >= out[count - 1]:
         return count
     low, high = 0, count
@@ -59,25 +86,30 @@ def _insert(value: np.uint64, out: Hashes, count: int) -> int:
 
 
 @inlined
-def _within(inner: Hashes, size: int, outer: Hashes, held: int) -> bool:
+def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, held: int) -> bool:
     """Return whether no hash of a sketch disproves that its set is a subset of another's.
 
     A hash of the inner sketch that lies below the last of the outer one, and is not in it, does.
 
     Args:
-      inner, size: the sketch, and how many of it count.
-      outer, held: the other, and its length.
+      inners, row, size: an array of sketches, which of them, and how many of its hashes count.
+      outers, outer_row, held: the same of the other.
     """
-    full = held == len(outer)
     at = 0
     for i in range(size):
-        value = inner[i]
-        while at < held and outer[at] < value:
+        value = inners[row, i]
+        if at < held and outers[outer_row, at] == value:  # as a rule, where one lies in the other
+            at += 1
+            continue
+        while at + _LINE <= held and outers[outer_row, at + _LINE - 1] < value:
+            at += _LINE
+        while at < held and outers[outer_row, at] < value:
             at += 1
         if at == held:
-            return full
-        if outer[at] != value:
+            return bool(held == outers.shape[1])  # a full sketch says nothing beyond
+        if outers[outer_row, at] != value:
             return False
+        at += 1
     return True
 
 
@@ -95,11 +127,10 @@ def find_supersets(
       sketches, sizes: (m, k), (m,).
       found: (m,) written.
     """
-    count = 0
+    query, count = sketch.reshape(1, -1), 0
     for i in range(len(sketches)):
-        if _within(sketch, size, sketches[i], sizes[i]):
-            found[count] = i
-            count += 1
+        found[count] = i
+        count += within(query, 0, size, sketches, i, sizes[i])
     return count
 
 
@@ -108,11 +139,10 @@ def find_subsets(
     sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
 ) -> int:
     """Write which sets may be subsets of the one of a sketch; arguments as in `find_supersets`."""
-    count = 0
+    query, count = sketch.reshape(1, -1), 0
     for i in range(len(sketches)):
-        if _within(sketches[i], sizes[i], sketch, size):
-            found[count] = i
-            count += 1
+        found[count] = i
+        count += within(sketches, i, sizes[i], query, 0, size)
     return count
 
 
@@ -132,18 +162,22 @@ def resemblances(
       sketch, size, sketches, sizes: as in `find_supersets`.
       out: (m,) written.
     """
-    k = len(sketch)
     for i in range(len(sketches)):
-        other, held = sketches[i], sizes[i]
-        a = b = seen = both = 0
-        while seen < k and (a < size or b < held):
-            if b == held or (a < size and sketch[a] < other[b]):
-                a += 1
-            elif a == size or other[b] < sketch[a]:
-                b += 1
-            else:
-                a += 1
-                b += 1
-                both += 1
-            seen += 1
-        out[i] = both / seen if seen else 1.0
+        out[i] = resemblance(sketch, size, sketches, i, sizes[i])
+
+
+@inlined
+def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, held: int) -> float:
+    """Return the estimate for one set: see `resemblances`; `held` is the length of its sketch."""
+    a = b = seen = both = 0
+    while seen < len(sketch) and (a < size or b < held):
+        if b == held or (a < size and sketch[a] < sketches[row, b]):
+            a += 1
+        elif a == size or sketches[row, b] < sketch[a]:
+            b += 1
+        else:
+            a += 1
+            b += 1
+            both += 1
+        seen += 1
+    return both / seen if seen else 1.0

@@ -1,0 +1,1 @@
+"""The search over beliefs, compiled: for games whose states can all be numbered."""

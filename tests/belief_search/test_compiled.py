@@ -1,0 +1,182 @@
+"""The compiled search: its values are those of the definition and of the search in Python."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+
+from miai.api import load_game
+from miai.belief_search import BeliefSearch, GameProblem, Root, named_bounds
+from miai.belief_search.compiled.memory import RULES
+from miai.belief_search.compiled.search import CompiledSearch
+from miai.belief_search.driver import Window
+from miai.belief_search.kernels.layout import CHUNK
+from miai.errors import ParameterError, UnsuitableGameError
+from miai.plugins.loader import registry
+from miai_miniblind.mini_rbc import MiniRbcProblem
+from miai_miniblind.phantom_lines import PhantomLinesProblem
+from miai_miniblind.sub_hunt import SubHuntProblem
+
+RIGHT = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
+beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda found: tuple(sorted(found)))
+
+
+def compiled(problem: Any, arm: str, **more: Any) -> CompiledSearch[Any]:
+    """Return the compiled search by its registered names."""
+    component = registry().get("belief-search", "compiled")
+    found: CompiledSearch[Any] = component.build(problem, values={"bounds": arm, **more})
+    return found
+
+
+@pytest.mark.parametrize("window", ["alpha-beta", "null"])
+@pytest.mark.parametrize("arm", RIGHT)
+@given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
+@settings(max_examples=25, deadline=None)
+def test_every_arm_finds_the_value_of_the_definition(
+    arm: str,
+    window: Window,
+    seed: int,
+    reachability: bool,
+    roots: list[tuple[int, ...]],
+    data: st.DataObject,
+) -> None:
+    """Several roots share what is remembered; the action guarantees the value."""
+    problem = RandomProblem(seed, reachability=reachability)
+    search = compiled(problem, arm, window=window, adaptive=data.draw(st.booleans()))
+    deepening = data.draw(st.booleans())
+    for hidden in roots:
+        depth = data.draw(st.integers(1, 3))
+        root = Root((data.draw(st.integers(0, 1)), 0), hidden)
+        found = search.search(root, depth, deepening=deepening)
+        assert found.value == value_by_definition(problem, root.public, frozenset(hidden), depth)
+        assert found.complete
+        exact: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("none"))
+        assert exact.guarantees(root, found.action, found.depth) == found.value
+        assert search.guarantees(root, found.action, found.depth) == found.value
+
+
+SMALL: dict[str, tuple[Any, str, int]] = {
+    "krk4": (MiniRbcProblem(4, 2), "hard", 3),
+    "krk5": (MiniRbcProblem(5, 3), "hard", 3),
+    "krk5 random": (MiniRbcProblem(5, 3), "random", 2),
+    "krk4 graded": (MiniRbcProblem(4, 2, graded=True), "random", 2),
+    "krk4 with a decoy": (MiniRbcProblem(4, 2, decoy=True), "random", 2),
+    "krk4 with a decoy, graded": (MiniRbcProblem(4, 2, decoy=True, graded=True), "random", 1),
+    "phantom": (PhantomLinesProblem(), "random", 2),
+    "phantom 3x4": (PhantomLinesProblem(4), "random", 1),
+    "hunt": (SubHuntProblem(6, 1, 2), "hard", 2),
+}
+
+
+@pytest.mark.parametrize("game", SMALL)
+def test_small_games_have_the_values_of_plain_alpha_beta_in_python(game: str) -> None:
+    problem, kind, depth = SMALL[game]
+    roots = problem.roots(kind, 3, depth=depth, seed=5)
+    plain = [BeliefSearch(problem, named_bounds("table")).search(root, depth) for root in roots]
+    for arm, window in itertools.product(RIGHT[1:], ("alpha-beta", "null")):
+        warm = compiled(problem, arm, window=window)
+        for root, expected in zip(roots, plain, strict=True):
+            assert warm.search(root, depth).value == expected.value
+            cold = compiled(problem, arm, window=window)
+            found = cold.search(root, depth)
+            assert found.value == expected.value
+            assert cold.guarantees(root, found.action, depth) == expected.value
+
+
+@pytest.mark.parametrize("arm", ["exact", "cores", "dominance"])
+@pytest.mark.parametrize("seed", range(3))
+def test_everything_that_is_remembered_is_true(arm: str, seed: int) -> None:
+    """Every bound of every chain, proved again by a search that remembers nothing."""
+    problem = MiniRbcProblem(4, 2, graded=seed == 2)
+    depth = 3 if problem.reachability else 2
+    search = compiled(problem, arm, window="null")
+    for root in problem.roots("random" if seed == 2 else "hard", 4, depth=depth, seed=seed):
+        search.search(root, depth)
+    proofs: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("table"))
+    tables, memory = search.tables, search.memory
+    assert memory is not None
+    told = 0
+    for public, at, side in np.argwhere(memory.heads >= 0)[::5].tolist():
+        chunk = int(memory.heads[public, at, side])
+        while chunk >= 0:
+            for entry in range(chunk * CHUNK, chunk * CHUNK + int(memory.counts[chunk])):
+                belief = tables.root(public, memory.masks[entry])
+                true = proofs.search(belief, at).value
+                bound = float(memory.values[entry, 0])
+                assert true >= bound if side == 0 else true <= bound
+                told += 1
+            chunk = int(memory.nexts[chunk])
+    assert told > 20
+
+
+@pytest.mark.parametrize("arm", ["table", "exact", "cores", "dominance"])
+def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
+    problem = PhantomLinesProblem()
+    root = problem.roots("random", 2, depth=3, seed=3)[1]
+    free = compiled(problem, arm).search(root, 3)
+    given_room = {"limit": 16384, "retention": "none"}
+    full = compiled(problem, arm, bounds_parameters=given_room).search(root, 3)
+    assert full.value == free.value
+    assert full.statistics["bounds_lost"] > 0
+    assert full.statistics["bounds_bytes"] <= 16384
+    assert full.statistics["nodes"] > free.statistics["nodes"]
+
+
+def test_sketches_alone_err_and_take_no_sets() -> None:
+    """Some value of many is wrong with few hashes; the bytes are those of the sketches."""
+    problem = PhantomLinesProblem()
+    roots = problem.roots("random", 30, depth=3, seed=1)
+    wrong = 0
+    for root in roots:
+        true = compiled(problem, "table").search(root, 3).value
+        found = compiled(problem, "approx-minhash", bounds_parameters={"k": 2}).search(root, 3)
+        wrong += found.value != true
+        assert found.statistics["bounds_bytes"] == found.statistics["bounds_entries"] * 8 * (2 + 4)
+    assert wrong > 0
+
+
+def test_a_budget_ends_a_search_with_what_the_last_whole_depth_said() -> None:
+    problem = MiniRbcProblem(5, 3, graded=True)
+    root = problem.roots("random", 1, depth=1, seed=2)[0]
+    search = compiled(problem, "table")
+    first = compiled(problem, "table").search(root, 1)
+    cut = search.search(root, 5, max_nodes=first.statistics["nodes"] + 5)
+    assert (cut.depth, cut.complete, cut.value) == (1, False, first.value)
+    timed = compiled(problem, "none").search(root, 5, seconds=0.2)
+    assert timed.complete is False
+    assert 1 <= timed.depth < 5
+    again = search.search(root, 2)
+    assert again.value == compiled(problem, "exact").search(root, 2).value
+
+
+def test_the_same_search_has_the_same_nodes() -> None:
+    problem = MiniRbcProblem(4, 2)
+    for arm in RIGHT:
+        counts = {
+            tuple(
+                sorted(compiled(problem, arm).search(root, 3).statistics.items())
+                for root in problem.roots("hard", 3, depth=3, seed=1)
+            ).__repr__()
+            for _ in range(2)
+        }
+        assert len(counts) == 1
+
+
+def test_what_cannot_be_compiled_is_refused() -> None:
+    kuhn = GameProblem(load_game("kuhn_poker"), 0)
+    with pytest.raises(UnsuitableGameError, match="search it with 'recursive'"):
+        compiled(kuhn, "cores").search(Root((0, 1), (0,)), 1)
+    problem = MiniRbcProblem(4, 2)
+    with pytest.raises(ParameterError, match="keeps what came first"):
+        compiled(problem, "table", bounds_parameters={"limit": 10**6})
+    with pytest.raises(ParameterError, match="no room"):
+        CompiledSearch(problem, replace(RULES["dominance"], k=10_000), limit=4096).search(
+            problem.roots("random", 1, depth=1, seed=1)[0], 1
+        )
