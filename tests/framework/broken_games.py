@@ -306,6 +306,33 @@ class ListsEmptyCellsOnly(PhantomTicTacToeState):
         return [cell for cell in super().legal_actions() if not taken >> cell & 1]
 
 
+@broken("legal-actions-leak", PhantomTicTacToe)
+class BarsACellBesideHiddenMarks(PhantomTicTacToeState):
+    """a2 may be named unless the opponent holds a1 and a3: seldom met in play, never told."""
+
+    def legal_actions(self) -> list[int]:
+        actions, hidden = super().legal_actions(), self._marks[1 - self._to_move]
+        barred = hidden & 0b1000001 == 0b1000001 and len(actions) > 1
+        return [cell for cell in actions if not (barred and cell == 3)]
+
+
+class BarringState(BarsACellBesideHiddenMarks):
+    """The same, but its information states have what the list of actions tells: none is broken."""
+
+    def _apply(self, action: int) -> None:
+        super()._apply(action)
+        known = self._marks[self._to_move] | self._bumps[self._to_move]
+        if not self.is_terminal() and 3 not in self.legal_actions() and not known >> 3 & 1:
+            self._told[self._to_move] += " (not a2)"
+
+
+class TellsWhatIsBarred(PhantomTicTacToe):
+    """A good game in which a cell may be barred."""
+
+    def new_initial_state(self) -> BarringState:
+        return BarringState(self)
+
+
 @broken("tensor-leak", PhantomTicTacToe)
 class ShowsRefusalsInTheTensor(PhantomTicTacToeState):
     def observation_tensor(self, player: int) -> NDArray[np.float32]:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
-from tests.framework.broken_games import BROKEN, Broken
+from tests.framework.broken_games import BROKEN, Broken, TellsWhatIsBarred
 
 import miai
 from miai import Agent, ClockReading, Decision, EnumeratingDeterminizer, PlayerView, State
-from miai.errors import MiaiError, ParameterError
+from miai.belief_search.of_game import GameProblem
+from miai.errors import MiaiError, ParameterError, UnsuitableGameError
+from miai.plugins.loader import registry
 from miai.testing import (
     AGENT_RULES,
     GAME_RULES,
@@ -51,6 +53,53 @@ def test_a_broken_game_is_caught_by_the_right_rule(name: str) -> None:
 
 def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:
     assert {broken.rule for broken in BROKEN.values()} == set(GAME_RULES)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_meet_them(
+    seed: int,
+) -> None:
+    """In all states that a player cannot tell apart, though the game visits few of them."""
+    broken = BROKEN["BarsACellBesideHiddenMarks"]
+    with pytest.raises(ConformanceError) as caught:
+        check_game(broken.make(), seed=seed, games=3)
+    (violation,) = caught.value.violations
+    assert violation.rule == "legal-actions-leak"
+    assert "\n" not in violation.message
+    assert "bounds on beliefs (B1) fail" in violation.message
+    assert "allow an action in all states of an information state" in violation.message
+    # The two lists that the message names are those of two states told apart by nothing.
+    state = broken.make().new_initial_state()
+    for action in violation.actions:
+        state.apply_action(action)
+    assert str(state.legal_actions()) in violation.message
+
+
+def test_what_belief_search_refuses_the_check_finds() -> None:
+    game = BROKEN["BarsACellBesideHiddenMarks"].make()
+    problem = GameProblem(game, 0)
+    states = [game.new_initial_state() for _ in range(2)]
+    for state, line in zip(states, ([4, 0, 2, 6], [4, 0, 2, 1]), strict=True):
+        for action in line:
+            state.apply_action(action)
+    told = {state.information_state_string(0) for state in states}
+    assert len(told) == 1
+    with pytest.raises(UnsuitableGameError):
+        problem.public(states)
+
+
+def test_a_player_may_be_told_by_its_list_of_actions() -> None:
+    """Where its information state has what the list tells, nothing depends on what is hidden."""
+    for seed in range(3):
+        assert check_game(TellsWhatIsBarred(), seed=seed, games=3).beliefs > 5
+
+
+@pytest.mark.parametrize("name", [component.name for component in registry().components("game")])
+def test_no_shipped_game_has_actions_that_depend_on_what_is_hidden(name: str) -> None:
+    game = miai.load_game(name)
+    report = check_game(game, games=2, max_plies=5, worlds=500)
+    assert report.positions >= 2 * 4
+    assert (report.beliefs > 0) != game.info.perfect_information
 
 
 def test_the_error_lists_rule_seed_and_reproducing_actions() -> None:

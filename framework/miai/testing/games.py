@@ -7,9 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from miai.game import Game, Player, State
-from miai.information import Determinizer, EnumeratedBelief, PlayerView
+from miai.information import Determinizer, PlayerView
 from miai.testing.findings import Findings, Report, refuse_unknown_rules
 from miai.testing.futures import KeyIndex, check_replay
+from miai.testing.parting import PartingBelief
 from miai.testing.positions import CHECKS, Position, check_info
 from miai.testing.reach import check_unreachable
 from miai.testing.rules import GAME_RULES
@@ -81,7 +82,7 @@ def check_game(
 
 
 def _enumerated(limit: int) -> BeliefFactory:
-    return lambda game, player: EnumeratedBelief(game, player, limit=limit)
+    return lambda game, player: PartingBelief(game, player, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,13 @@ from miai.information import PlayerView
 from miai.testing.findings import Findings, shown
 from miai.testing.snapshot import text_of
 
+HIDDEN_ACTIONS = (
+    "what it may do depends on what is hidden from it, so bounds on beliefs (B1) fail and belief "
+    "search refuses the game; allow an action in all states of an information state, and refuse "
+    "it where it cannot be taken"
+)
+"""Why legal actions must not differ within an information state, and what to do."""
+
 
 class Track:
     """A state with digests of all that every player was told on the way to it.
@@ -94,7 +101,8 @@ class InformationIndex:
             return
         where = f"player {player}'s {shown(new.string)}, after {list(old.actions)} too"
         if old.bare == new.bare:
-            message = f"other legal actions in one information state: {where}"
+            here, there = shown(list(new.legal)), shown(list(old.legal))
+            message = f"legal actions {here} are not {there} of {where}: {HIDDEN_ACTIONS}"
             self._findings.add("legal-actions-leak", message, new.actions)
         else:
             message = f"another thing was told in one information state: {where}"
@@ -110,7 +118,8 @@ class InformationIndex:
             message = f"the tensors differ, but {where}"
             self._findings.add("tensor-leak", message, new.actions)
         if old.legal != new.legal:
-            message = f"legal actions {new.legal} are not {old.legal}, but {where}"
+            here, there = shown(list(new.legal)), shown(list(old.legal))
+            message = f"legal actions {here} are not {there}, but {where}: {HIDDEN_ACTIONS}"
             self._findings.add("legal-actions-leak", message, new.actions)
 
 

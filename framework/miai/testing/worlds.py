@@ -20,7 +20,8 @@ from miai.information import (
     PlayerView,
 )
 from miai.testing.findings import Findings, shown
-from miai.testing.telling import InformationIndex, Track
+from miai.testing.parting import PartingBelief
+from miai.testing.telling import HIDDEN_ACTIONS, InformationIndex, Track
 
 DRAWS = 40
 """Worlds drawn in one position before the true one every time is called a leak.
@@ -69,6 +70,27 @@ class BeliefChecker:
             if not self._holds(state):
                 message = f"the true state is not among player {player}'s {len(self._belief)}"
                 self._findings.add("belief", f"{message} worlds", state.history())
+            self._compare_actions(state)
+
+    def _compare_actions(self, state: State) -> None:
+        """Compare what the player may do with what it may do in all that it cannot tell apart."""
+        player = self.view.player
+        if state.current_player() != player:
+            return
+        legal, told = state.legal_actions(), state.information_state_string(player)
+        worlds = [world for world in self._belief or () if world.history()]
+        if isinstance(self._belief, PartingBelief):
+            parted = self._belief.parted
+            worlds += [w for w in parted if w.information_state_string(player) == told]
+        for world in worlds:
+            if world.current_player() == player and world.legal_actions() != legal:
+                here, there = shown(legal), shown(world.legal_actions())
+                message = (
+                    f"player {player} has the legal actions {here}, but {there} after "
+                    f"{world.history()}, in the same information state: {HIDDEN_ACTIONS}"
+                )
+                self._findings.add("legal-actions-leak", message, state.history())
+                return
 
     def _holds(self, state: State) -> bool:
         """Ask the belief, which may know better than by keys what it leaves out of its worlds."""
