@@ -1,4 +1,4 @@
-"""The plugin's entry point: it adds the commands ``miai tournament``."""
+"""The plugin's entry point: it adds the commands ``miai tournament`` and ``miai compare``."""
 
 from __future__ import annotations
 
@@ -14,5 +14,7 @@ if TYPE_CHECKING:
 def miai_register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     from miai_tournaments import commands
+    from miai_tournaments.comparing import command
 
     app.add_typer(commands.app, name="tournament")
+    app.command("compare")(command.compare)

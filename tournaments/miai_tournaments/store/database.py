@@ -13,9 +13,7 @@ from urllib.parse import quote
 
 from miai.errors import StoreError
 from miai.paths import absence
-
-APPLICATION_ID: Final = 0x6D696169
-"""``miai`` in ASCII, in the file's header."""
+from miai_tournaments.store.kinds import TOURNAMENT, RunKind
 
 SCHEMA_VERSION: Final = 1
 
@@ -29,7 +27,7 @@ _MAGIC = b"SQLite format 3\0"
 
 
 @contextmanager
-def created(path: Path, schema: str) -> Iterator[sqlite3.Connection]:
+def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[sqlite3.Connection]:
     """Give a new database under a passing name; it takes the name `path` when the block ends well.
 
     Raises:
@@ -45,7 +43,7 @@ def created(path: Path, schema: str) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
             connection.executescript(
-                f"PRAGMA application_id = {APPLICATION_ID};"
+                f"PRAGMA application_id = {kind.application_id};"
                 f"PRAGMA user_version = {SCHEMA_VERSION}; {schema}"
             )
             yield connection
@@ -64,7 +62,7 @@ def draft_names(name: str) -> list[str]:
     return [f"{name}.new{suffix}" for suffix in ("", "-journal", "-wal", "-shm")]
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str, *, kind: RunKind = TOURNAMENT) -> sqlite3.Connection:
     """Return a connection to an existing store whose header, schema and pages were checked.
 
     Args:
@@ -74,7 +72,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
       StoreError: there is none, or it is foreign, corrupt or of another schema. The header is
         read before SQLite sees the file, so nothing foreign is written to.
     """
-    check_header(path)
+    check_header(path, kind=kind)
     try:
         connection = sqlite3.connect(_uri(path, mode), uri=True, isolation_level=None, timeout=30)
         try:
@@ -94,22 +92,22 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def _why_missing(path: Path) -> str:
+def _why_missing(path: Path, kind: RunKind) -> str:
     """Return why there is no store at a path, and what to name instead."""
-    folder = path.parent
+    folder, noun = path.parent, kind.noun
     if path.is_dir():
-        return f"{path}: is a folder, where a tournament's store should be; choose another folder"
+        return f"{path}: is a folder, where a {noun}'s store should be; choose another folder"
     if path.exists():
-        return f"{path}: is a pipe or a device, no tournament's store; choose another folder"
+        return f"{path}: is a pipe or a device, no {noun}'s store; choose another folder"
     if folder.is_file():
-        return f"{folder}: is a file; name the folder of a tournament, runs/NAME say"
+        return f"{folder}: is a file; name the folder of a {noun}, runs/NAME say"
     inside = sorted(str(p.parent) for p in folder.glob(f"*/{path.name}")) if folder.is_dir() else []
     if inside:
-        return f"{folder}: holds tournaments, name one of them: {', '.join(inside[:_FEW])}"
+        return f"{folder}: holds {noun}s, name one of them: {', '.join(inside[:_FEW])}"
     if folder.is_dir():
         return (
-            f"{folder}: holds no tournament ({path.name} is missing); begin one with "
-            f"`miai tournament run CONFIG --out {folder}`"
+            f"{folder}: holds no {noun} ({path.name} is missing); begin one with "
+            f"`{kind.begin} {folder}`"
         )
     kept = Path("runs") / folder  # where runs are by default
     if (kept / path.name).is_file():
@@ -117,23 +115,23 @@ def _why_missing(path: Path) -> str:
     above = folder.parent
     runs = [p.parent.name for p in above.glob(f"*/{path.name}")] if above.is_dir() else []
     told = f"{folder}: {absence(folder, runs)}"
-    begin = f" Begin one with `miai tournament run CONFIG --out {folder}`."
+    begin = f" Begin one with `{kind.begin} {folder}`."
     return told if told.endswith("?") else told + begin
 
 
-def check_header(path: Path) -> None:
+def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
     """Raise `StoreError` unless the file's first bytes are those of a store of this schema."""
     try:
         if not path.is_file():
-            raise StoreError(_why_missing(path))
+            raise StoreError(_why_missing(path, kind))
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
-        raise StoreError(f"{path}: is no SQLite file, so no store of a tournament; {_REMEDY}")
+        raise StoreError(f"{path}: is no SQLite file, so no store of a {kind.noun}; {_REMEDY}")
     _, version, application = _HEADER.unpack(header)
-    if application != APPLICATION_ID:
+    if application != kind.application_id:
         raise StoreError(
             f"{path}: is a database of another program; it was left untouched, choose another "
             "folder"

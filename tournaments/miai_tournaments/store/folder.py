@@ -26,7 +26,7 @@ from pathlib import Path
 
 from miai.errors import StoreError
 from miai_tournaments.store.database import draft_names
-from miai_tournaments.store.store import FILE_NAME
+from miai_tournaments.store.kinds import TOURNAMENT, RunKind
 
 _ATTEMPTS = 4
 _PAUSE = 0.05
@@ -35,11 +35,9 @@ _STOP_SECONDS = 0.25
 LOCK = "lock"
 STOP = "stop"
 LOGS = "logs"
-OWN = frozenset({*draft_names(FILE_NAME), LOCK, STOP, LOGS, "records"})
-"""What a run may leave in a folder before there is a store."""
 
 
-def refuse_foreign(folder: Path) -> None:
+def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
     """Raise `StoreError` when a folder holds other things and no store: nothing goes there."""
     try:
         if folder.exists() and not folder.is_dir():
@@ -47,9 +45,10 @@ def refuse_foreign(folder: Path) -> None:
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
     except OSError as error:
         raise StoreError(f"{folder}: cannot be read: {error.strerror}") from error
-    if FILE_NAME not in names and names - OWN:
+    other = names - kind.own - {*draft_names(kind.file_name)}
+    if kind.file_name not in names and other:
         raise StoreError(
-            f"{folder}: holds other files ('{min(names - OWN)}') and no tournament; choose another "
+            f"{folder}: holds other files ('{min(other)}') and no {kind.noun}; choose another "
             "folder with --out"
         )
 
@@ -81,7 +80,7 @@ class RunLock:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[RunLock]:
+def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
     """Hold the lock of a folder, which is made if need be.
 
     Raises:
@@ -93,7 +92,7 @@ def locked(folder: Path) -> Iterator[RunLock]:
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
     try:
-        _lock(descriptor, folder)
+        _lock(descriptor, folder, kind)
         yield RunLock(folder, descriptor)
         with contextlib.suppress(OSError):
             (folder / STOP).unlink(missing_ok=True)
@@ -101,7 +100,7 @@ def locked(folder: Path) -> Iterator[RunLock]:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, folder: Path) -> None:
+def _lock(descriptor: int, folder: Path, kind: RunKind) -> None:
     """Take the lock; a few times, since `runner_of` holds it for a moment."""
     for attempt in range(_ATTEMPTS):
         try:
@@ -113,8 +112,8 @@ def _lock(descriptor: int, folder: Path) -> None:
         except OSError as error:
             raise StoreError(f"{folder}: cannot be locked: {error.strerror}") from error
     raise StoreError(
-        f"{folder}: is being run by {_described(_holder(folder))}; watch it with `miai "
-        f"tournament status {folder}`, end it with `miai tournament stop {folder}`"
+        f"{folder}: is being run by {_described(_holder(folder))}; "
+        f"{kind.busy.format(folder=folder)}"
     )
 
 

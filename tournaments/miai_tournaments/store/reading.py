@@ -20,16 +20,19 @@ Cell = tuple[str, Callable[[Any], bool]]
 """What a value should be, in words and as a check."""
 
 
-def _is_int(value: Any, least: int = 0) -> bool:
+def is_int(value: Any, least: int = 0) -> bool:
+    """Return whether a value is a whole number from `least` that the store can hold."""
     return type(value) is int and least <= value < _INTEGER_END
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number."""
     return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST
 
 
-def _is_duration(value: Any) -> bool:
-    return _is_number(value) and value >= 0
+def is_duration(value: Any) -> bool:
+    """Return whether a value is a number of seconds."""
+    return is_number(value) and value >= 0
 
 
 def _is_name(value: Any) -> bool:
@@ -52,59 +55,59 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
-_TEXT: Cell = ("a text", lambda v: isinstance(v, str))
-_A_NAME: Cell = ("a name", _is_name)
-_WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
-_COUNT: Cell = ("a whole number from 0", _is_int)
-_ORDINAL: Cell = ("a whole number from 1", lambda v: _is_int(v, 1))
-_LIMIT: Cell = ("a whole number from 1 or nothing", lambda v: v is None or _is_int(v, 1))
-_TABLE: Cell = ("a table", lambda v: isinstance(v, dict))
+TEXT: Cell = ("a text", lambda v: isinstance(v, str))
+A_NAME: Cell = ("a name", _is_name)
+WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
+COUNT: Cell = ("a whole number from 0", is_int)
+ORDINAL: Cell = ("a whole number from 1", lambda v: is_int(v, 1))
+_LIMIT: Cell = ("a whole number from 1 or nothing", lambda v: v is None or is_int(v, 1))
+TABLE: Cell = ("a table", lambda v: isinstance(v, dict))
 _TABLES: Cell = ("a table of tables", _is_tables)
 
 _RUN: Mapping[str, Cell] = {
-    "name": _A_NAME,
-    "seed": _COUNT,
-    "rounds": _ORDINAL,
-    "game": _WORD,
-    "game_version": _COUNT,
-    "game_parameters": _TABLE,
-    "time_control": _TABLE,
+    "name": A_NAME,
+    "seed": COUNT,
+    "rounds": ORDINAL,
+    "game": WORD,
+    "game_version": COUNT,
+    "game_parameters": TABLE,
+    "time_control": TABLE,
     "move_limit": _LIMIT,
-    "created": _TEXT,
+    "created": TEXT,
     "resolved": _TABLES,
-    "config_text": _TEXT,
-    "config_path": _TEXT,
+    "config_text": TEXT,
+    "config_path": TEXT,
 }
 _PLAYER: Mapping[str, Cell] = {
-    "name": _A_NAME,
-    "agent": _WORD,
-    "given": _TABLE,
-    "parameters": _TABLE,
+    "name": A_NAME,
+    "agent": WORD,
+    "given": TABLE,
+    "parameters": TABLE,
 }
 _GAME: Mapping[str, Cell] = {
-    "game_id": _A_NAME,
-    "pair_id": _A_NAME,
-    "round": _ORDINAL,
+    "game_id": A_NAME,
+    "pair_id": A_NAME,
+    "round": ORDINAL,
     "players": ("a list of two names", lambda v: _is_list(v, _is_name) and len(set(v)) == _SEATS),
-    "seed": _COUNT,
-    "opening": ("a list of actions", lambda v: _is_list(v, _is_int)),
+    "seed": COUNT,
+    "opening": ("a list of actions", lambda v: _is_list(v, is_int)),
     "status": (f"one of {', '.join(get_args(Status))}", lambda v: v in get_args(Status)),
-    "returns": ("a list of 2 finite numbers", lambda v: _is_per_player(v, _is_number)),
-    "termination": _TEXT,
-    "loser": ("0, 1 or nothing", lambda v: v is None or (_is_int(v) and v < _SEATS)),
-    "detail": _TEXT,
-    "moves": _COUNT,
-    "player_moves": ("a list of 2 whole numbers", lambda v: _is_per_player(v, _is_int)),
-    "seconds": ("a list of 2 durations", lambda v: _is_per_player(v, _is_duration)),
+    "returns": ("a list of 2 finite numbers", lambda v: _is_per_player(v, is_number)),
+    "termination": TEXT,
+    "loser": ("0, 1 or nothing", lambda v: v is None or (is_int(v) and v < _SEATS)),
+    "detail": TEXT,
+    "moves": COUNT,
+    "player_moves": ("a list of 2 whole numbers", lambda v: _is_per_player(v, is_int)),
+    "seconds": ("a list of 2 durations", lambda v: _is_per_player(v, is_duration)),
     "cpu_seconds": (
         "a list of 2 durations or nulls",
-        lambda v: _is_per_player(v, lambda item: item is None or _is_duration(item)),
+        lambda v: _is_per_player(v, lambda item: item is None or is_duration(item)),
     ),
-    "wall_seconds": ("a duration", _is_duration),
-    "started": _TEXT,
+    "wall_seconds": ("a duration", is_duration),
+    "started": TEXT,
     "versions": ("a table of texts", _is_texts),
-    "void_count": _COUNT,
-    "void_reason": _TEXT,
+    "void_count": COUNT,
+    "void_reason": TEXT,
 }
 _JSON: Final = frozenset({"given", "parameters", "players", "opening", "returns", "versions"}) | {
     "player_moves",
@@ -121,7 +124,7 @@ def run_info(rows: Sequence[tuple[Any, Any]]) -> RunInfo:
         where = f"table run, row {_shown(key)}"
         if key not in _RUN:
             raise ValueError(f"{where}: is of no meaning to this version of miai")
-        values[key] = _checked(_decoded(text, where, "value"), _RUN[key], where, "value")
+        values[key] = checked(decoded(text, where, "value"), _RUN[key], where, "value")
     for field in fields(RunInfo):
         required = field.default is MISSING and field.default_factory is MISSING
         if required and field.name not in values:
@@ -131,12 +134,12 @@ def run_info(rows: Sequence[tuple[Any, Any]]) -> RunInfo:
 
 def player_row(cells: Sequence[Any]) -> PlayerRow:
     """Return a player. Raises `ValueError` naming the row."""
-    return PlayerRow(**_row("players", _PLAYER, cells))
+    return PlayerRow(**row_values("players", _PLAYER, cells))
 
 
 def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
     """Return a game of known players. Raises `ValueError` naming the row."""
-    values = _row("games", _GAME, cells)
+    values = row_values("games", _GAME, cells)
     for name in values["players"]:
         if name not in players:
             raise ValueError(
@@ -150,29 +153,44 @@ def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
 
 def known_status(status: Any) -> Status:
     """Return the status of a game. Raises `ValueError` when it is none."""
-    found: Status = _checked(status, _GAME["status"], "table games", "status")
+    found: Status = checked(status, _GAME["status"], "table games", "status")
     return found
 
 
-def _row(table: str, expected: Mapping[str, Cell], cells: Sequence[Any]) -> dict[str, Any]:
-    """Return the values of a row by column, its first cell being its name."""
+def row_values(
+    table: str,
+    expected: Mapping[str, Cell],
+    cells: Sequence[Any],
+    *,
+    as_json: Collection[str] = _JSON,
+) -> dict[str, Any]:
+    """Return the values of a row by column, its first cell being its name.
+
+    Args:
+      as_json: the columns that hold JSON; lists in it become tuples.
+
+    Raises:
+      ValueError: a value is not what it should be; row and column are named.
+    """
     where = f"table {table}, row {_shown(cells[0])}"
     values = {}
     for (column, cell), stored in zip(expected.items(), cells, strict=True):
-        value = _decoded(stored, where, column) if column in _JSON else stored
-        _checked(value, cell, where, column)
+        value = decoded(stored, where, column) if column in as_json else stored
+        checked(value, cell, where, column)
         values[column] = tuple(value) if isinstance(value, list) else value
     return values
 
 
-def _decoded(text: Any, where: str, column: str) -> Any:
+def decoded(text: Any, where: str, column: str) -> Any:
+    """Return what a text of JSON says. Raises `ValueError`, in which `where` names the row."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
         raise ValueError(f"{where}: {column} is {_shown(text)}, which is no JSON") from None
 
 
-def _checked(value: Any, cell: Cell, where: str, column: str) -> Any:
+def checked(value: Any, cell: Cell, where: str, column: str) -> Any:
+    """Return a value that is as it should be. Raises `ValueError`, in which `where` names it."""
     words, check = cell
     if not check(value):
         raise ValueError(f"{where}: {column} is {_shown(value)}, where {words} should be")

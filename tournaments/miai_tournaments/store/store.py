@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from miai.errors import StoreError
 from miai_tournaments.store import database, reading
+from miai_tournaments.store.kinds import TOURNAMENT
 from miai_tournaments.store.rows import (
     GameResult,
     GameRow,
@@ -39,7 +40,7 @@ __all__ = [
     "Store",
 ]
 
-FILE_NAME = "tournament.sqlite"
+FILE_NAME = TOURNAMENT.file_name
 
 SCHEMA = """
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -1,0 +1,168 @@
+"""What the tests of comparisons share: configs, the real command, a plugin of odd searches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from miai_tournaments.store.comparisons import ComparisonStore, Measured, SearchKey
+from miai_tournaments.store.database import READ
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+ARMS = {
+    "table": 'bounds = "table"',
+    "exact": 'bounds = "exact"',
+    "cores": 'bounds = "cores"',
+}
+KRK4 = """
+[[cells]]
+name = "krk4"
+problem = "mini_rbc"
+parameters = { n = 4, w = 2 }
+depths = [2]
+classes = ["hard"]
+roots = 4
+"""
+
+PLUGIN = '''
+"""Searches and bounds that do what none should."""
+
+import time
+
+from miai import hookimpl
+from miai.belief_search.bounds.plain import NoBounds
+from miai.belief_search.bounds.protocol import Known
+from miai.belief_search.components import BeliefSearchParameters, recursive
+from miai.plugins.parameters import Parameters
+
+
+class Lying(NoBounds):
+    """Takes every belief for won that it is asked of."""
+
+    def probe(self, public, depth, belief):
+        return Known(lower=1.0, closure=belief)
+
+
+class Odd:
+    def __init__(self, problem, parameters):
+        self.inner = recursive(problem, parameters)
+        self.searches = 0
+
+    def search(self, root, depth, **options):
+        return self.inner.search(root, depth, **options)
+
+    def guarantees(self, root, action, depth):
+        return self.inner.guarantees(root, action, depth)
+
+
+class Slow(Odd):
+    def search(self, root, depth, **options):
+        time.sleep(0.05)
+        return super().search(root, depth, **options)
+
+
+class Failing(Odd):
+    def search(self, root, depth, **options):
+        if "max_nodes" in options and options["max_nodes"] is None:
+            raise RuntimeError("out of\\nluck")
+        return super().search(root, depth, **options)
+
+
+class Fickle(Odd):
+    seen = 0
+
+    def search(self, root, depth, **options):
+        Fickle.seen += 1
+        return super().search(root, 1 + Fickle.seen % 2, **options)
+
+
+def lying(universe, parameters):
+    return Lying()
+
+
+@hookimpl
+def miai_register(registry):
+    registry.add("bounds", "lying", lying, parameters=Parameters, summary="Lies")
+    for name, search in (("slow", Slow), ("failing", Failing), ("fickle", Fickle)):
+        registry.add(
+            "belief-search", name, search, parameters=BeliefSearchParameters, summary="Odd"
+        )
+'''
+
+
+def config_text(
+    arms: Mapping[str, str] = ARMS, cells: str = KRK4, *, baseline: str = "table", more: str = ""
+) -> str:
+    """Return a config file; `more` are further keys of ``[comparison]``."""
+    head = f'[comparison]\nname = "test"\nbaseline = "{baseline}"\n{more}\n'
+    return head + "".join(f'[[arms]]\nname = "{n}"\n{t}\n' for n, t in arms.items()) + cells
+
+
+def environment(folder: Path | None = None) -> dict[str, str]:
+    """Return the environment of a command; with a folder, the odd plugin is installed in it."""
+    values = {**os.environ, "COLUMNS": "200"}
+    if folder is not None:
+        site = folder / "site"
+        metadata = site / "miai_odd-1.0.dist-info"
+        if not site.exists():
+            metadata.mkdir(parents=True)
+            (site / "miai_odd.py").write_text(PLUGIN)
+            (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: miai-odd\nVersion: 1")
+            (metadata / "entry_points.txt").write_text("[miai]\nodd = miai_odd\n")
+        paths = (str(site), os.environ.get("PYTHONPATH"))
+        values["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    return values
+
+
+def command(*words: object) -> list[str]:
+    """Return the command line of ``miai compare``."""
+    return [sys.executable, "-m", "miai", "compare", *map(str, words)]
+
+
+def compare(
+    *words: object,
+    env: Mapping[str, str] | None = None,
+    status: int = 0,
+    plots: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``miai compare`` as a user does, and check how it exits."""
+    done = subprocess.run(
+        command(*words, *([] if plots else ["--no-plots"])),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=dict(env or environment()),
+    )
+    told = f"{' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == status, told
+    assert "Traceback" not in done.stderr, told
+    return done
+
+
+def refused(*words: object, env: Mapping[str, str] | None = None) -> str:
+    """Run the command, check that it is refused with one message, and return the message."""
+    error = compare(*words, env=env, status=2).stderr
+    told = error[error.index("miai: ") :]
+    assert told.count("miai: ") == 1, error
+    return told
+
+
+def measured(folder: Path) -> dict[SearchKey, Measured]:
+    """Return what a folder holds, as it was stored."""
+    with ComparisonStore.open(folder, mode=READ) as store:
+        return store.measured()
+
+
+def untimed(folder: Path) -> dict[SearchKey, Measured]:
+    """Return what must be the same in every run of a config: all but the times."""
+    return {key: replace(m, seconds=0.0, setup=0.0) for key, m in measured(folder).items()}
+
+
+def arms_of(keys: Sequence[SearchKey]) -> set[str]:
+    """Return which arms have searched."""
+    return {key.arm for key in keys}

@@ -1,0 +1,171 @@
+"""Mistakes in a comparison's config: all of them told at once, with their place and the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.comparing.comparisons import ARMS, CONFIGS, KRK4, config_text, measured, refused
+
+from miai.errors import ConfigError
+from miai_tournaments.comparing.load import Comparison, load_comparison
+
+
+def load(tmp_path: Path, text: str) -> Comparison:
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    return load_comparison(path)
+
+
+def mistakes(tmp_path: Path, text: str) -> list[str]:
+    """Return the lines that are told of a config, each of which begins with the file."""
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+    lines = str(caught.value).splitlines()
+    source = f"{tmp_path / 'x.toml'}: "
+    assert all(line.startswith(source) for line in lines), lines
+    return [line.removeprefix(source) for line in lines]
+
+
+def with_arm(text: str) -> str:
+    return config_text({**ARMS, "odd": text})
+
+
+def with_cells(old: str, new: str) -> str:
+    assert old in KRK4
+    return config_text(cells=KRK4.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (with_arm('search = "recursve"'), "arms[3] (odd): search: no belief-search is called"),
+        (with_arm('search = "recursve"'), "Did you mean 'recursive'?"),
+        (with_arm('bounds = "excat"'), "arms[3] (odd): bounds: no bounds is called 'excat'"),
+        (with_arm('bonds = "exact"'), "arms[3] (odd): bonds: unknown parameter. Did you mean 'bou"),
+        (with_arm('window = "wide"'), "arms[3] (odd): window: "),
+        (
+            with_arm('bounds = "dominance"\nbounds_parameters = { k = 0 }'),
+            "arms[3] (odd): bounds_parameters.k: 0 is too small; at least 1",
+        ),
+        (
+            with_arm('bounds = "table"\nbounds_parameters = { limit = 100 }'),
+            "arms[3] (odd): bounds_parameters.limit: 100 is too small; at least 4096",
+        ),
+        (
+            with_arm('bounds = "table"\nbounds_parameters = { retention = "lur", limit = 9000 }'),
+            "arms[3] (odd): bounds_parameters.retention: no retention is called 'lur'",
+        ),
+        (with_cells('"mini_rbc"', '"mini_rcb"'), "cells[0] (krk4): problem: no belief-problem is"),
+        (with_cells("w = 2", "w = 5"), "cells[0] (krk4): parameters: "),
+        (with_cells("n = 4", "n = 40"), "cells[0] (krk4): parameters.n: 40 is too large; at most"),
+        (
+            with_cells('"hard"', '"hrad"'),
+            "no class of roots is called 'hrad'. Did you mean 'hard'",
+        ),
+        (with_cells("[2]", "[]"), "cells[0] (krk4): depths: "),
+        (with_cells("[2]", "[2, 2]"), "depths: one of them stands there twice"),
+        (with_cells("roots = 4", "roots = 0"), "cells[0] (krk4): roots: 0 is too small; at least"),
+        (with_cells("roots = 4", "rots = 4"), "cells[0] (krk4): rots: unknown key. Did you mean"),
+        (with_cells("roots = 4", 'roots = 4\narms = ["exact"]'), "arms: lack 'table'; every cell"),
+        (with_cells("roots = 4", 'roots = 4\narms = ["table", "x"]'), "no arm is called 'x'"),
+        (with_cells("[[cells]]", "[cells]"), "write [[cells]], in double brackets"),
+        (with_cells("roots = 4", "roots = 100000\nseeds = [1,2,3,4]"), "make 1200000 searches"),
+        (config_text(baseline="tabel"), "comparison.baseline: no arm is called 'tabel'. Did you"),
+        (config_text(more='truth = "exat"'), "comparison.truth: no arm is called 'exat'. Did you"),
+        (config_text(more="repeats = 0"), "comparison.repeats: 0 is too small; at least 1"),
+        (config_text(more="seeds = [-1]"), "comparison.seeds[0]: -1 is too small; at least 0"),
+        (config_text(cells=KRK4 + KRK4), "cells: 'krk4, depth 2, hard roots' is there twice"),
+        (
+            config_text(cells=KRK4 + KRK4.replace("n = 4", "n = 5")),
+            "cells[1] (krk4): name: 'krk4' names another problem in cells[0]",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+    lines = mistakes(tmp_path, text)
+    assert any(told in line for line in lines), lines
+
+
+def test_names_of_arms_are_their_own(tmp_path: Path) -> None:
+    text = config_text().replace('name = "cores"', 'name = "exact"')
+    assert mistakes(tmp_path, text) == [
+        "arms[2] (exact): name: 'exact' is the name of arms[1] too",
+    ]
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    text = config_text({**ARMS, "odd": 'bounds = "excat"'}, KRK4.replace('"hard"', '"easy"'))
+    text = text.replace("roots = 4", "roots = 4.5")
+    lines = mistakes(tmp_path, text)
+    assert len(lines) == 3
+    assert [line.split(":")[0] for line in lines].count("cells[0] (krk4)") == 2
+
+
+def test_too_few_roots_are_told_when_they_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    cells = (
+        KRK4.replace('"hard"', '"won"').replace("[2]", "[1]").replace('"mini_rbc"', '"sub_hunt"')
+    )
+    path.write_text(config_text(cells=cells.replace("n = 4, w = 2", "n = 5, pings = 0, blast = 1")))
+    error = refused(path, "--out", tmp_path / "out")
+    assert "krk4, depth 1, won roots of seed 1: of 1000 roots drawn none" in error
+    assert measured(tmp_path / "out") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[comparison", "is not TOML"),
+        ("a = " + "[" * 5000, "TOML"),
+        ("", "comparison: is required"),
+    ],
+)
+def test_what_is_no_config_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    assert told in mistakes(tmp_path, text)[0]
+
+
+def test_a_misspelt_file_is_told_with_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("")
+    with pytest.raises(ConfigError, match=r"does not exist\. Did you mean .*study\.toml"):
+        load_comparison(tmp_path / "stduy.toml")
+    with pytest.raises(ConfigError, match="is a folder; name a config file"):
+        load_comparison(tmp_path)
+
+
+def test_blocks_are_each_depth_with_each_class_and_the_judge_comes_first(tmp_path: Path) -> None:
+    cells = KRK4.replace("[2]", "[1, 2]").replace('["hard"]', '["hard", "won"]')
+    found = load(tmp_path, config_text(cells=cells, more='truth = "cores"\nseeds = [4, 5]'))
+    titles = [block.title for block in found.blocks]
+    assert titles == [f"krk4, depth {d}, {kind} roots" for d in (1, 2) for kind in ("hard", "won")]
+    assert {block.arms for block in found.blocks} == {("cores", "table", "exact")}
+    assert {block.count for block in found.blocks} == {2 * 4 * 3}
+    keys = [key for block in found.blocks for key in block.searches()]
+    assert len(set(keys)) == len(keys) == 4 * 24
+
+
+def test_a_cell_without_a_name_is_named_after_its_problem(tmp_path: Path) -> None:
+    cells = KRK4.replace('name = "krk4"\n', "").replace("w = 2", "w = 2, decoy = true")
+    (block,) = load(tmp_path, config_text(cells=cells)).blocks
+    assert block.game == "mini_rbc-n4-w2-decoy"
+
+
+def test_parameters_are_resolved_with_those_of_the_bounds(tmp_path: Path) -> None:
+    arm = load(tmp_path, with_arm('bounds = "dominance"')).arms["odd"]
+    assert arm.given == {"bounds": "dominance"}
+    assert arm.k == arm.parameters["bounds_parameters"]["k"] == 64
+    assert load(tmp_path, config_text()).arms["table"].k is None
+
+
+@pytest.mark.parametrize("name", ["compare-quick", "compare-full"])
+def test_the_configs_that_users_start_from_are_valid(name: str) -> None:
+    found = load_comparison(CONFIGS / f"{name}.toml")
+    assert found.name == name
+    bounds = {arm.parameters.get("bounds") for arm in found.arms.values()}
+    assert {"none", "table", "singles", "exact", "cores", "dominance", "minhash"} <= bounds
+    assert {"approx-dominance", "approx-minhash"} <= bounds
+    if name == "compare-full":
+        assert all(block.roots >= 30 for block in found.blocks)
+        limited = [arm.parameters["bounds_parameters"] for arm in found.arms.values()]
+        kept = {given["retention"] for given in limited if given.get("limit")}
+        assert kept == {"none", "lru", "space-saving", "count-sketch"}

@@ -1,0 +1,68 @@
+"""Intervals: Wilson's against scipy, the bootstrap by how often it covers, f by its likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom, binomtest
+
+from miai_tournaments.comparing.intervals import ratio_of_sums, wilson
+from miai_tournaments.comparing.plots.errors import fitted_share
+
+
+@pytest.mark.parametrize("total", [1, 2, 7, 30, 1000])
+def test_wilson_is_that_of_scipy(total: int) -> None:
+    for count in {0, 1, total // 3, total - 1, total}:
+        expected = binomtest(count, total).proportion_ci(0.95, method="wilson")
+        found = wilson(count, total)
+        assert found is not None
+        assert found.value == count / total
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson(0, 0) is None
+
+
+def test_the_ratio_of_sums_is_covered_about_as_often_as_it_says() -> None:
+    rng, trials, covered = np.random.default_rng(5), 300, 0
+    true = 3.0  # the second figure is the first one's third, with noise of mean 1
+    for trial in range(trials):
+        above = rng.lognormal(3, 0.7, 30)
+        below = above / true * rng.gamma(5, 1 / 5, 30)
+        found = ratio_of_sums(above.tolist(), below.tolist(), name=("trial", trial))
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= true <= found.high
+    # Percentile intervals of 30 roots are a little narrow: 90 to 95 %.
+    assert 0.87 * trials <= covered <= 0.98 * trials
+
+
+def test_the_interval_is_the_same_each_time_and_needs_five_roots() -> None:
+    above, below = [9.0, 4.0, 7.0, 1.0, 5.0], [3.0, 2.0, 2.0, 1.0, 4.0]
+    once = ratio_of_sums(above, below, name=("x",))
+    assert once == ratio_of_sums(above, below, name=("x",))
+    assert once is not None
+    assert once.value == 26 / 12
+    few = ratio_of_sums(above[:4], below[:4], name=("x",))
+    assert few is not None
+    assert (few.low, few.high) == (None, None)
+    assert ratio_of_sums([], [], name=("x",)) is None
+
+
+def test_equal_figures_have_a_speed_up_of_exactly_one() -> None:
+    figures = [3.0, 8.0, 1.0, 2.0, 2.0, 90.0]
+    found = ratio_of_sums(figures, figures, name=("x",))
+    assert found is not None
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_the_fitted_share_is_the_likeliest() -> None:
+    counts = [(1, 22, 40), (2, 15, 40), (4, 6, 40), (16, 0, 40)]
+
+    def unlikely(f: float) -> float:
+        return -float(sum(binom.logpmf(w, n, (1 - f) ** k) for k, w, n in counts))
+
+    expected = minimize_scalar(unlikely, bounds=(1e-4, 0.99), method="bounded").x
+    found = fitted_share(counts)
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert fitted_share([(4, 0, 30), (8, 0, 30)]) is None

@@ -1,0 +1,264 @@
+"""Comparisons from start to end: what is measured, judged, written, extended and refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.comparing.comparisons import (
+    ARMS,
+    KRK4,
+    compare,
+    config_text,
+    environment,
+    measured,
+    refused,
+    untimed,
+)
+from tests.tournaments.support import config_text as tournament_text
+from tests.tournaments.support import player, tournament
+
+from miai.belief_search import BeliefSearch, named_bounds
+from miai_miniblind.mini_rbc import MiniRbcProblem
+from miai_miniblind.roots import hard_roots
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_what_is_stored_is_what_the_searches_say(tmp_path: Path) -> None:
+    config = write(tmp_path / "x.toml", config_text())
+    compare(config, "--out", tmp_path / "out")
+    found = measured(tmp_path / "out")
+    assert len(found) == 4 * len(ARMS)
+    problem = MiniRbcProblem(4, 2)
+    for number, root in enumerate(hard_roots(problem, 4, depth=2, seed=1)):
+        for arm in ARMS:
+            result = BeliefSearch(problem, named_bounds(arm)).search(root, 2)
+            (row,) = [m for k, m in found.items() if (k.root, k.arm) == (number, arm)]
+            assert (row.value, row.action) == (result.value, result.action)
+            assert row.nodes == result.statistics["nodes"]
+            assert row.leaves == result.statistics["leaves"]
+            assert row.bytes == result.statistics["bounds_bytes"]
+            assert row.size == len(root.hidden)
+            assert row.complete
+            assert (row.truth, row.wrong_value, row.wrong_move) == (result.value, False, False)
+            assert row.seconds > 0
+
+
+def test_the_same_config_gives_the_same_counts(tmp_path: Path) -> None:
+    config = write(tmp_path / "x.toml", config_text())
+    compare(config, "--out", tmp_path / "one")
+    compare(config, "--out", tmp_path / "two")
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
+    again = compare(config, "--out", tmp_path / "one").stdout
+    assert "krk4, depth 2, hard roots: 4 roots, against 'table'" in again
+    assert "searches; kept in" not in again  # there was nothing to search
+
+
+def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
+    config = write(tmp_path / "x.toml", config_text(cells=KRK4.replace("= 4\n", "= 6\n")))
+    folder = tmp_path / "out"
+    done = compare(config, "--out", folder, "--json")
+    told = json.loads(done.stdout)
+    assert told == json.loads((folder / "comparison.json").read_text())
+    assert [row["arm"] for row in told["rows"]] == list(ARMS)
+    searches = list(csv.DictReader((folder / "searches.csv").open()))
+    table = list(csv.DictReader((folder / "rows.csv").open()))
+    assert len(searches) == 18
+    base = sum(int(s["nodes"]) for s in searches if s["arm"] == "table")
+    for row, flat in zip(told["rows"], table, strict=True):
+        assert (row["game"], row["depth"], row["class"], row["cache"]) == (
+            "krk4",
+            2,
+            "hard",
+            "cold",
+        )
+        own = [s for s in searches if s["arm"] == row["arm"]]
+        assert row["nodes"] == sum(int(s["nodes"]) for s in own) == int(flat["nodes"])
+        assert row["seconds"] == pytest.approx(sum(float(s["seconds"]) for s in own))
+        assert row["bytes"] == max(int(s["bytes"]) for s in own)
+        assert (row["roots"], row["wrong_values"], row["wrong_moves"]) == (6, 0, 0)
+        speedup = row["speedup_nodes"]
+        assert speedup["value"] == pytest.approx(base / row["nodes"])
+        assert float(flat["speedup_nodes_low"]) == speedup["low"] <= speedup["value"]
+        assert speedup["value"] <= speedup["high"]
+    assert "krk4, depth 2, hard roots" in (folder / "comparison.txt").read_text()
+
+
+def test_bounds_that_lie_are_found_out(tmp_path: Path) -> None:
+    arms = {**ARMS, "liar": 'bounds = "lying"'}
+    config = write(tmp_path / "x.toml", config_text(arms))
+    told = json.loads(
+        compare(config, "--out", tmp_path / "out", "--json", env=environment(tmp_path)).stdout
+    )
+    rows = {row["arm"]: row for row in told["rows"]}
+    true = [m.value for k, m in measured(tmp_path / "out").items() if k.arm == "table"]
+    lost = true.count(0.0)
+    assert lost > 0
+    assert rows["liar"]["wrong_values"] == rows["liar"]["too_high"] == lost
+    assert rows["liar"]["too_low"] == 0
+    won = len(true) - lost
+    assert rows["liar"]["wrong_moves"] <= won
+    assert all(rows[arm]["wrong_values"] == rows[arm]["wrong_moves"] == 0 for arm in ARMS)
+
+
+def test_a_move_is_wrong_that_guarantees_less_than_the_true_value(tmp_path: Path) -> None:
+    arms = {**ARMS, "liar": 'bounds = "lying"'}
+    cells = KRK4.replace('"hard"', '"won"')
+    config = write(tmp_path / "x.toml", config_text(arms, cells))
+    compare(config, "--out", tmp_path / "out", env=environment(tmp_path))
+    problem = MiniRbcProblem(4, 2)
+    for key, row in measured(tmp_path / "out").items():
+        root = problem.roots("won", 4, depth=2, seed=1)[key.root]
+        search = BeliefSearch(problem, named_bounds("none"))
+        assert row.guaranteed == search.guarantees(root, row.action, 2)
+        assert row.wrong_move == (row.guaranteed < 1.0)
+        assert not row.wrong_value  # the liar says "won" of what is won
+
+
+def test_arms_roots_and_cells_can_be_added(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    small = {"table": ARMS["table"]}
+    compare(write(tmp_path / "x.toml", config_text(small)), "--out", folder)
+    before = measured(folder)
+    more = KRK4.replace("= 4\n", "= 5\n") + KRK4.replace("[2]", "[1]")
+    compare(write(tmp_path / "x.toml", config_text(cells=more)), "--out", folder)
+    after = measured(folder)
+    assert {key: after[key] for key in before} == before  # not searched again, times and all
+    compare(tmp_path / "x.toml", "--out", tmp_path / "whole")
+    assert untimed(folder) == untimed(tmp_path / "whole")
+    assert len(after) == (5 + 4) * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            ('bounds = "exact"', 'bounds = "none"'),
+            "arms.exact.parameters.bounds: 'exact' -> 'none'",
+        ),
+        (("roots = 4", "roots = 3"), "cells.krk4, depth 2, hard roots.roots: 4 -> 3"),
+        (("w = 2", "w = 3"), "parameters.w: 2 -> 3"),
+        (('name = "cores"', 'name = "kernels"'), "arms.cores: was removed"),
+        (("\n[[arms]]", "\nrepeats = 2\n[[arms]]"), "comparison.repeats: 1 -> 2"),
+        (("\n[[arms]]", '\ntruth = "cores"\n[[arms]]'), "comparison.truth: 'table' -> 'cores'"),
+    ],
+)
+def test_nothing_else_may_change(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+    folder, text = tmp_path / "out", config_text()
+    compare(write(tmp_path / "x.toml", text), "--out", folder)
+    before = measured(folder)
+    assert change[0] in text
+    error = refused(write(tmp_path / "x.toml", text.replace(*change, 1)), "--out", folder)
+    assert told in error
+    assert "begin a new comparison with --out" in error
+    assert measured(folder) == before
+
+
+def test_another_baseline_reads_the_same_searches(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    compare(write(tmp_path / "x.toml", config_text(more='truth = "table"')), "--out", folder)
+    text = config_text(more='truth = "table"', baseline="cores")
+    told = json.loads(compare(write(tmp_path / "x.toml", text), "--out", folder, "--json").stdout)
+    ratios = {row["arm"]: row["speedup_nodes"]["value"] for row in told["rows"]}
+    assert ratios["cores"] == 1.0 != ratios["table"]
+
+
+def test_folders_of_other_kinds_of_run_are_refused_both_ways(tmp_path: Path) -> None:
+    league, config = tmp_path / "league.toml", write(tmp_path / "x.toml", config_text())
+    league.write_text(tournament_text(player("ann"), player("bob"), tournament={"rounds": 1}))
+    tournament("run", league, "--out", tmp_path / "games", "--executor", "serial")
+    assert "holds other files" in refused(config, "--out", tmp_path / "games")
+    compare(config, "--out", tmp_path / "searches")
+    error = tournament("run", league, "--out", tmp_path / "searches", status=2).stderr
+    assert "and no tournament" in error
+    renamed = tmp_path / "renamed"
+    renamed.mkdir()
+    (tmp_path / "games" / "tournament.sqlite").rename(renamed / "comparison.sqlite")
+    assert "database of another program" in refused(config, "--out", renamed)
+
+
+def test_what_needs_too_many_nodes_counts_for_no_speed_up(tmp_path: Path) -> None:
+    cells = KRK4 + "max_nodes = 300\n"
+    config = write(tmp_path / "x.toml", config_text(cells=cells))
+    done = compare(config, "--out", tmp_path / "out", "--json")
+    found = measured(tmp_path / "out")
+    short = {(k.root, k.arm) for k, m in found.items() if not m.complete}
+    assert short
+    assert len(short) < len(found)
+    for row in json.loads(done.stdout)["rows"]:
+        own = {root for root in range(4) if (root, row["arm"]) not in short}
+        both = {root for root in own if (root, "table") not in short}
+        assert (row["roots"], row["incomplete"]) == (len(own), 4 - len(own))
+        assert (row["compared"], row["judged"]) == (len(both), len(both))
+    assert "incomplete" in (tmp_path / "out" / "comparison.txt").read_text()
+    for key, m in found.items():
+        assert (m.wrong_value is None) == (not m.complete or (key.root, "table") in short)
+
+
+def test_warm_searchers_know_earlier_roots(tmp_path: Path) -> None:
+    cold = write(tmp_path / "cold.toml", config_text())
+    warm = write(tmp_path / "warm.toml", config_text(more="warm = true"))
+    compare(cold, "--out", tmp_path / "cold")
+    compare(warm, "--out", tmp_path / "warm")
+    one, other = measured(tmp_path / "cold"), measured(tmp_path / "warm")
+    nodes = {(k.root, k.arm): m.nodes for k, m in one.items()}
+    warmer = {(k.root, k.arm): m.nodes for k, m in other.items()}
+    problem = MiniRbcProblem(4, 2)
+    for arm in ARMS:
+        search = BeliefSearch(problem, named_bounds(arm))
+        for number, root in enumerate(hard_roots(problem, 4, depth=2, seed=1)):
+            assert warmer[number, arm] == search.search(root, 2).statistics["nodes"]
+        assert warmer[0, arm] == nodes[0, arm]
+    assert warmer != nodes
+
+
+def test_a_search_that_fails_is_told_with_its_place(tmp_path: Path) -> None:
+    arms = {**ARMS, "bad": 'search = "failing"'}
+    env = environment(tmp_path)
+    config = write(tmp_path / "x.toml", config_text(arms))
+    error = refused(config, "--out", tmp_path / "out", env=env)
+    assert "arm 'bad': krk4, depth 2, hard roots: RuntimeError: out of luck" in error
+    assert len(measured(tmp_path / "out")) == 3  # what was measured before is kept
+
+
+def test_searches_that_do_not_repeat_themselves_are_refused(tmp_path: Path) -> None:
+    arms = {**ARMS, "fickle": 'search = "fickle"'}
+    config = write(tmp_path / "x.toml", config_text(arms, more="repeats = 2"))
+    error = refused(config, "--out", tmp_path / "out", env=environment(tmp_path))
+    assert "arm 'fickle'" in error
+    assert "searched the same root 2 times and found different" in error
+
+
+def test_progress_goes_aside_for_json_and_the_table_fits_a_terminal(tmp_path: Path) -> None:
+    config = write(tmp_path / "x.toml", config_text())
+    done = compare(config, "--out", tmp_path / "out", "--json")
+    assert re.search(r"\[12/12\] krk4, depth 2, hard roots: done", done.stderr)
+    narrow = compare(
+        config, "--out", tmp_path / "out", env={**environment(), "COLUMNS": "80"}
+    ).stdout
+    assert max(map(len, narrow.splitlines())) <= 80 + len(str(tmp_path))
+
+
+def test_a_row_that_miai_did_not_write_is_refused_with_its_place(tmp_path: Path) -> None:
+    config, folder = write(tmp_path / "x.toml", config_text()), tmp_path / "out"
+    compare(config, "--out", folder)
+    with sqlite3.connect(folder / "comparison.sqlite") as connection:
+        connection.execute("UPDATE searches SET nodes = 'many' WHERE root = 2")
+    error = refused(config, "--out", folder)
+    assert "table searches, row 'krk4': nodes is 'many', where a whole number" in error
+
+
+def test_another_version_of_miai_is_refused(tmp_path: Path) -> None:
+    config, folder = write(tmp_path / "x.toml", config_text()), tmp_path / "out"
+    compare(config, "--out", folder)
+    with sqlite3.connect(folder / "comparison.sqlite") as connection:
+        connection.execute("UPDATE run SET value = '{\"miai\": \"0.0.1\"}' WHERE key = 'versions'")
+    assert "was measured by miai 0.0.1, installed is" in refused(config, "--out", folder)

@@ -1,0 +1,130 @@
+"""Stopped or killed at any moment, a comparison ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pexpect
+import pytest
+from tests.comparing.comparisons import (
+    KRK4,
+    command,
+    compare,
+    config_text,
+    environment,
+    measured,
+    untimed,
+)
+
+from miai_tournaments.store.comparisons import FILE_NAME
+
+ARMS = {
+    "table": 'search = "slow"\nbounds = "table"',
+    "cores": 'search = "slow"\nbounds = "cores"',
+}
+CELLS = KRK4.replace("= 4\n", "= 12\n")
+
+
+def count(folder: Path) -> int:
+    return len(measured(folder)) if (folder / FILE_NAME).exists() else 0
+
+
+def run_until(
+    folder: Path, least: int, words: Sequence[object], site: Path
+) -> subprocess.Popen[str]:
+    """Start the command and return it when so many searches are stored."""
+    process = subprocess.Popen(
+        command(*words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(site),
+    )
+    deadline = time.monotonic() + 60
+    while count(folder) < least and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signal.Signals) -> None:
+    config, folder = tmp_path / "x.toml", tmp_path / "out"
+    config.write_text(config_text(ARMS, CELLS))
+    words = (config, "--out", folder, "--no-plots")
+    process = run_until(folder, 3, words, tmp_path)
+    process.send_signal(number)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    done = count(folder)
+    assert 3 <= done < 24
+    assert f"stopped by {number.name}; {done} of 24 searches are done. Continue with:" in errors
+    assert "against 'table'" in shown  # the table so far
+    again = shlex.split(errors.splitlines()[-1])
+    assert again[:2] == ["miai", "compare"]
+    compare(*again[2:], env=environment(tmp_path))
+    compare(config, "--out", tmp_path / "whole", env=environment(tmp_path))
+    assert untimed(folder) == untimed(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("warm", ["false", "true"])
+def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed of the kills: {seed}")
+    rng = random.Random(seed)
+    config, folder = tmp_path / "x.toml", tmp_path / "out"
+    config.write_text(config_text(ARMS, CELLS, more=f"warm = {warm}"))
+    words = (config, "--out", folder, "--no-plots")
+    kills = 0
+    while kills < 3 and count(folder) < 20:
+        before = count(folder)
+        process = run_until(folder, before + rng.randint(1, 4), words, tmp_path)
+        seen = count(folder)
+        process.kill()
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        assert count(folder) >= seen > before
+        kills += 1
+    assert kills == 3
+    compare(*words, env=environment(tmp_path))
+    compare(config, "--out", tmp_path / "whole", env=environment(tmp_path))
+    assert untimed(folder) == untimed(tmp_path / "whole")
+    assert len(measured(folder)) == 24
+
+
+def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
+    config, folder = tmp_path / "x.toml", tmp_path / "out"
+    config.write_text(config_text(ARMS, CELLS))
+    program, *words = command(config, "--out", folder, "--no-plots")
+    env = {**environment(tmp_path), "TERM": "xterm-256color"}
+    child = pexpect.spawn(
+        program, words, env=env, dimensions=(30, 100), timeout=60, encoding="utf-8"
+    )
+    child.expect("test: 1 cell, 2 arms, 24 searches")
+    child.expect(r"krk4, depth 2, hard roots: root \d+ of 12, (table|cores)")
+    child.sendintr()
+    child.expect("ending after the search at hand")
+    child.expect("against 'table'")
+    child.expect("stopped by SIGINT; .* of 24 searches are done")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+
+
+def test_two_cannot_run_in_one_folder(tmp_path: Path) -> None:
+    config, folder = tmp_path / "x.toml", tmp_path / "out"
+    config.write_text(config_text(ARMS, CELLS))
+    process = run_until(folder, 1, (config, "--out", folder, "--no-plots"), tmp_path)
+    try:
+        error = compare(config, "--out", folder, env=environment(tmp_path), status=2).stderr
+        assert f"is being run by process {process.pid}" in error
+        assert "tournament" not in error
+    finally:
+        process.kill()
+        process.communicate(timeout=60)

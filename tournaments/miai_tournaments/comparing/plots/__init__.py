@@ -1,0 +1,1 @@
+"""Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings."""
