@@ -111,19 +111,20 @@ class BeliefSearch(Generic[Public]):
             for told, after in outcomes.after:
                 parts[told] = parts.get(told, 0) | after
         left = max(0, depth - problem.cost(root.public, action))
-        alpha = math.nextafter(problem.least, -math.inf)
-        beta = math.nextafter(problem.greatest, math.inf)
         for told, part in parts.items():
             after_public = problem.after(root.public, action, told)
-            worst = min(worst, recursion.value(after_public, part, left, alpha, beta).value)
+            worst = min(
+                worst,
+                recursion.value(after_public, part, left, problem.least, problem.greatest).value,
+            )
         return worst
 
     def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> Found:
         least, greatest = self.problem.least, self.problem.greatest
         search = self._recursion.root
         if self.window == "alpha-beta":
-            alpha, beta = math.nextafter(least, -math.inf), math.nextafter(greatest, math.inf)
-            return search(public, belief, depth, alpha, beta)
+            # What is worth as little or as much as anything can be is exact beyond the window.
+            return search(public, belief, depth, least, greatest)
         line: Line = ()
         while least < greatest:
             beta = math.nextafter(guess, math.inf) if guess == least else guess

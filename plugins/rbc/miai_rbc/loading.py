@@ -58,3 +58,22 @@ def _load_looks(boards: BoardSet) -> None:
     find_escapes(boards.rows, requests, np.empty((len(boards), len(requests)), np.bool_))
     play_requests(boards.rows, requests, np.empty((len(boards), len(requests), 8), np.uint64))
     boards.copy().play(int(requests[0]))
+
+
+@cache
+def load_minimax(bounds: str) -> None:
+    """Load what the search over beliefs calls, two moves deep, with bounds of a name."""
+    from miai.belief_search import named_bounds
+    from miai_rbc.belief_minimax.kernels import FAMILY as MINIMAX
+    from miai_rbc.belief_minimax.parameters import MinimaxProblemParameters
+    from miai_rbc.belief_minimax.problem import RbcProblem, RbcRoot
+    from miai_rbc.belief_minimax.search import RbcMinimaxSearch
+
+    load_beliefs()
+    boards = BoardSet.of_fens([_BLACK_CAPTURES])
+    after, _ = boards.after_opponent(None)
+    with MINIMAX.compiling("minimax"):
+        for forgiven in (0, 1):
+            problem = RbcProblem(MinimaxProblemParameters(forgiven=forgiven, senses=2))
+            search = RbcMinimaxSearch(problem, named_bounds(bounds), blind_first=True, singles=True)
+            search.search(RbcRoot(after), 2)

@@ -31,6 +31,7 @@ def miai_register(registry: Registry) -> None:
         game="rbc",
     )
     _add_players(registry)
+    _add_searches(registry)
 
 
 def _add_players(registry: Registry) -> None:
@@ -55,6 +56,14 @@ def _add_players(registry: Registry) -> None:
         "miai_rbc.agents:StrongAgent",
         parameters="miai_rbc.agent_parameters:StrongParameters",
         summary="Senses for the move that follows, on boards weighed by the opponent's interest",
+        game="rbc",
+    )
+    registry.add(
+        "agent",
+        "rbc-minimax",
+        "miai_rbc.belief_minimax.agent:RbcMinimax",
+        parameters="miai_rbc.belief_minimax.parameters:MinimaxAgentParameters",
+        summary="Guarantees the most over all boards of its belief, one or two moves deep",
         game="rbc",
     )
     registry.add(
@@ -85,6 +94,23 @@ def _add_players(registry: Registry) -> None:
         "miai_rbc.renderer:RbcRenderer",
         summary="Own pieces, what was sensed last, captures, and where the opponent was seen",
         game="rbc",
+    )
+
+
+def _add_searches(registry: Registry) -> None:
+    registry.add(
+        "belief-problem",
+        "rbc",
+        "miai_rbc.belief_minimax.problem:RbcProblem",
+        parameters="miai_rbc.belief_minimax.parameters:MinimaxProblemParameters",
+        summary="Beliefs of games of Reconnaissance Blind Chess, valued one or two moves deep",
+    )
+    registry.add(
+        "belief-search",
+        "rbc-minimax",
+        "miai_rbc.belief_minimax.search:minimax_search",
+        parameters="miai_rbc.belief_minimax.parameters:MinimaxSearchParameters",
+        summary="The search over beliefs in arrays, for the problem rbc alone",
     )
 
 

@@ -171,8 +171,7 @@ class CompiledSearch(Generic[Public]):
         least, greatest = self.problem.least, self.problem.greatest
         counts = given[3]
         if self.window == "alpha-beta":
-            alpha, beta = math.nextafter(least, -math.inf), math.nextafter(greatest, math.inf)
-            return run(*given, depth, alpha, beta, 0), int(counts[ACTION])
+            return run(*given, depth, least, greatest, 0), int(counts[ACTION])
         action = -1
         while least < greatest:
             beta = math.nextafter(guess, math.inf) if guess == least else guess

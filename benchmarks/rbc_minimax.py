@@ -1,0 +1,175 @@
+"""Bounds compared on Reconnaissance Blind Chess: nodes and time of `rbc-minimax` with each arm.
+
+Roots are beliefs before a sense, from games that are played from the seed; the same for all arms,
+as are the senses and moves tried. Every arm searches every root with bounds of its own, that know
+nothing before. A value is wrong when it is not that of `none`; a move is wrong when it does not
+guarantee that value. A root is saturated when the king can always be lost: then a speed-up means
+nothing, and it is counted apart. `all` tries moves before senses and no board alone, with cores.
+
+    python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--least N] [--most N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from miai.belief_search import BeliefResult, named_bounds
+from miai_rbc.belief_minimax.parameters import MinimaxProblemParameters
+from miai_rbc.belief_minimax.problem import RbcProblem, RbcRoot
+from miai_rbc.belief_minimax.search import RbcMinimaxSearch
+from miai_rbc.loading import load_minimax
+
+
+@dataclass(frozen=True)
+class Arm:
+    """How a root is searched: bounds by name, their parameters, and how the search goes."""
+
+    bounds: str
+    parameters: dict[str, Any]
+    search: dict[str, Any]
+
+
+ARMS: dict[str, Arm] = {
+    "none": Arm("none", {}, {}),
+    "table": Arm("table", {}, {}),
+    "table, null window": Arm("table", {}, {"window": "null"}),
+    "singles": Arm("singles", {}, {}),
+    "exact": Arm("exact", {}, {}),
+    "cores": Arm("cores", {}, {}),
+    "cores, none alone": Arm("cores", {}, {"singles": False}),
+    "table, blind first": Arm("table", {}, {"blind_first": True}),
+    "all": Arm("cores", {}, {"singles": False, "blind_first": True}),
+    "all, null window": Arm("cores", {}, {"singles": False, "blind_first": True, "window": "null"}),
+    "dominance": Arm("dominance", {"k": 64}, {}),
+    "minhash": Arm("minhash", {"k": 64}, {}),
+    "approx-dominance": Arm("approx-dominance", {"k": 64}, {}),
+    "approx-minhash": Arm("approx-minhash", {"k": 64}, {}),
+}
+BASE = "none"
+SIZES = {1: (1000, 100_000), 2: (20, 1000)}
+"""The least and the most boards of a root, by depth."""
+
+
+def searcher(problem: RbcProblem, arm: Arm) -> RbcMinimaxSearch:
+    """Return a search that knows nothing yet."""
+    return RbcMinimaxSearch(problem, named_bounds(arm.bounds, **arm.parameters), **arm.search)
+
+
+def saturated(rules: dict[str, Any], root: RbcRoot, depth: int) -> bool:
+    """Return whether the king can be lost whatever is tried: its loss is then all that counts."""
+    problem = RbcProblem(MinimaxProblemParameters(**{**rules, "king_loss": None}))
+    return searcher(problem, ARMS["all"]).search(root, depth).value <= problem.least
+
+
+def measure(
+    problem: RbcProblem, name: str, roots: Sequence[RbcRoot], depth: int
+) -> tuple[list[BeliefResult], float, int]:
+    """Return what an arm finds of each root, the seconds it took, and the bytes it held at last."""
+    found, held, seconds = [], 0, 0.0
+    for root in roots:
+        began = time.perf_counter()
+        search = searcher(problem, ARMS[name])
+        found.append(search.search(root, depth))
+        seconds += time.perf_counter() - began
+        held += search.bounds.held
+    return found, seconds, held
+
+
+def rows_of(
+    problem: RbcProblem, kind: str, roots: Sequence[RbcRoot], depth: int, arms: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return a row for each arm."""
+    rows: list[dict[str, Any]] = []
+    truth: list[float] = []
+    judges = [searcher(problem, ARMS["table"]) for _ in roots]
+    for name in arms:
+        found, seconds, held = measure(problem, name, roots, depth)
+        truth = truth or [result.value for result in found]
+        wrong = [result.value != value for result, value in zip(found, truth, strict=True)]
+        worse = [
+            judge.guarantees(root, result.action, depth) < value
+            for judge, root, result, value in zip(judges, roots, found, truth, strict=True)
+        ]
+        row: dict[str, Any] = {"game": "rbc", "depth": depth, "class": kind, "arm": name}
+        for key in ("nodes", "leaves", "valued"):
+            row[key] = sum(result.statistics[key] for result in found)
+        row["seconds"] = round(seconds, 3)
+        row |= {"bytes": held, "wrong_values": sum(wrong), "wrong_moves": sum(worse)}
+        row |= {"roots": len(roots), "boards": [root.size for root in roots]}
+        rows.append(row)
+    return rows
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the arms of one class of roots."""
+    base = rows[0]
+    sizes = np.percentile(base["boards"], (0, 50, 100)).astype(int).tolist()
+    print(f"rbc, depth {base['depth']}, {base['roots']} {base['class']} roots of {sizes} boards")
+    for row in rows:
+        print(
+            f"  {row['arm']:<19}{row['nodes']:>10} nodes  {base['nodes'] / row['nodes']:>6.2f}x"
+            f"{row['seconds']:>9.2f} s  {base['seconds'] / row['seconds']:>5.2f}x"
+            f"{row['leaves']:>11} leaves"
+            f"  wrong values {row['wrong_values']}, moves {row['wrong_moves']}"
+        )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--roots", type=int, default=10, help="of each depth")
+    parser.add_argument("--depth", type=int, nargs="+", default=[1, 2], choices=(1, 2))
+    parser.add_argument("--least", type=int, help="boards of a root (1000 at depth 1, else 20)")
+    parser.add_argument("--most", type=int, help="boards of a root (100,000 at depth 1, else 1000)")
+    parser.add_argument("--senses", type=int, default=4, help="windows tried at each sense (4)")
+    parser.add_argument("--moves", type=int, default=4, help="requests tried at each move (4)")
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
+    parser.add_argument("--seed", type=int, default=1, help="of the roots")
+    given = parser.parse_args()
+    arms = [BASE, *(name for name in given.arms if name != BASE)]
+    for arm in ARMS.values():
+        load_minimax(arm.bounds)  # compiles
+    rows = []
+    for depth in given.depth:
+        least, most = given.least or SIZES[depth][0], given.most or SIZES[depth][1]
+        rules = {"least": least, "most": most, "senses": given.senses, "moves": given.moves}
+        rules |= {"deep_boards": max(1000, most) if depth == 2 else 1000}
+        problem = RbcProblem(MinimaxProblemParameters(**rules))
+        roots = problem.roots("game", given.roots, depth=depth, seed=given.seed)
+        classes: dict[str, list[RbcRoot]] = {"game": [], "saturated": []}
+        for root in roots:
+            classes["saturated" if saturated(rules, root, depth) else "game"].append(root)
+        for kind, chosen in classes.items():
+            if not chosen:
+                continue
+            fresh = rows_of(problem, kind, chosen, depth, arms)
+            rows += fresh
+            if not given.json:
+                show(fresh)
+    if given.json:
+        figures = {
+            "rows": rows,
+            "seed": given.seed,
+            "senses": given.senses,
+            "moves": given.moves,
+            "load_after": round(os.getloadavg()[0], 2),
+            "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+            "python": platform.python_version(),
+            "date": datetime.now(UTC).date().isoformat(),
+        }
+        print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

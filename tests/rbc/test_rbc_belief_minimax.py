@@ -1,0 +1,346 @@
+"""Values of `rbc-minimax`: by definition, the same with all bounds, and never more for more."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.rbc.games import follow, rbc
+from tests.rbc.minimax_oracle import WIN, Oracle, material
+
+from miai.belief_search import named_bounds
+from miai.errors import UnsuitableGameError
+from miai.plugins.loader import registry
+from miai_rbc.actions import action_of
+from miai_rbc.belief_minimax.candidates import own_pieces
+from miai_rbc.belief_minimax.parameters import MinimaxProblemParameters
+from miai_rbc.belief_minimax.problem import RbcProblem, RbcRoot
+from miai_rbc.belief_minimax.search import RbcMinimaxSearch
+from miai_rbc.belief_minimax.valuing import Valuer
+from miai_rbc.board_set import BoardSet
+from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+from miai_rbc.rows import row_of_board
+
+EXACT: dict[str, dict[str, Any]] = {
+    "table": {},
+    "singles": {},
+    "exact": {},
+    "cores": {},
+    "dominance": {"k": 16},
+    "minhash": {"k": 16},
+}
+"""Bounds that make no errors, with parameters."""
+
+
+def problem(**rules: Any) -> RbcProblem:
+    return RbcProblem(MinimaxProblemParameters(**rules))
+
+
+def search(rules: RbcProblem, arm: str = "none", **more: Any) -> RbcMinimaxSearch:
+    bounds = named_bounds(arm, **EXACT.get(arm, {}))
+    return RbcMinimaxSearch(rules, bounds, **more)
+
+
+def beliefs(seed: int, least: int, most: int) -> Iterator[BoardSet]:
+    """Yield parts of what a player held possible before its turns in random games."""
+    print("seed", seed)
+    rng = random.Random(seed)
+    while True:
+        for played in follow(rbc(), rng, 40, limit=100_000):
+            if not played.state.senses:
+                continue
+            boards = played.beliefs[int(played.state.current_player())].boards
+            if len(boards) >= least and rng.random() < 0.4:
+                count = rng.randint(least, most)
+                yield boards.sample(count, np.random.default_rng(rng.randrange(1 << 30)))
+
+
+@cache
+def some_roots() -> tuple[RbcRoot, ...]:
+    """A dozen beliefs, some before a sense and some before a move."""
+    found = islice(beliefs(8, 5, 60), 12)
+    return tuple(RbcRoot(boards, senses=at % 3 > 0) for at, boards in enumerate(found))
+
+
+# -- by the definition ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("king_loss", [600, 0, None])
+@pytest.mark.parametrize(("depth", "most", "count"), [(1, 12, 10), (2, 3, 3)])
+def test_values_are_those_of_the_definition(
+    depth: int, most: int, count: int, king_loss: int | None
+) -> None:
+    rules = problem(senses=2, moves=3 if depth == 1 else 2, king_loss=king_loss, sample=4)
+    valuer = Valuer(rules.rules)
+    for number, boards in enumerate(islice(beliefs(depth, 1, most), count)):
+        root = RbcRoot(boards, senses=number % 3 > 0)
+        made = search(rules)
+        found = made.search(root, depth)
+        candidates = made.layer(root, depth).world.candidates
+        own = own_pieces(boards.rows[0], root.player)
+
+        def leaf(board: Any, player: int = root.player) -> float:
+            return float(valuer.values(row_of_board(board)[None], player)[0])
+
+        oracle = Oracle(root.player, candidates, leaf, king_loss)
+        phase = oracle.sense if root.senses else oracle.move
+        assert found.value == phase(boards.boards(), depth, own), list(boards.fens())
+        assert made.guarantees(root, found.action, depth) == found.value
+        for action in made.candidates(root):
+            assert made.guarantees(root, action, depth) <= found.value
+        if not root.senses:
+            for request in boards.requests()[:: 5 * depth]:  # also those that are not tried
+                guaranteed = made.guarantees(root, action_of(request), depth)
+                assert guaranteed == oracle.request(list(boards.boards()), request, depth)
+
+
+def test_a_leaf_is_worth_what_the_engine_finds_with_captures_alone() -> None:
+    """A board's value one ply deep is the best of its moves, each followed by captures alone."""
+    valuer = Valuer(problem(king_loss=None).rules)
+    engine = KernelEngine(KernelParameters(depth=1))
+    compared = 0
+    for boards in islice(beliefs(4, 1, 10), 12):
+        player = int(boards.rows[0, 7]) & 1
+        result = engine.evaluate(boards.rows, top=200)
+        for row, moves, scores in zip(boards.rows, result.moves, result.move_scores, strict=True):
+            for move, score in zip(moves.tolist(), scores.tolist(), strict=True):
+                if move < 0 or abs(score) > WIN - 1000:
+                    continue
+                after = BoardSet(row[None].copy())
+                after.play(move)
+                assert valuer.values(after.rows, player)[0] == score
+                compared += 1
+    assert compared > 500
+
+
+def test_a_lost_king_costs_the_material_and_what_was_asked_for() -> None:
+    fen = "4k3/8/8/8/8/3n4/8/R3K3 b Q - 0 1"  # the knight takes the king
+    (row,) = BoardSet.of_fens([fen]).rows
+    board = next(BoardSet(row[None]).boards())
+    for king_loss in (0, 600, 5000):
+        assert Valuer(problem(king_loss=king_loss).rules).values(row[None], 0)[0] == (
+            material(board, 0) - king_loss
+        )
+    assert material(board, 0) == 180
+    assert Valuer(problem(king_loss=None).rules).values(row[None], 0)[0] == -WIN
+
+
+def test_the_king_is_captured_where_it_can_be_on_all_boards() -> None:
+    fens = ["k7/8/8/8/8/8/8/R3K3 w - - 0 1", "8/k7/8/8/8/8/8/R3K3 w - - 0 1"]
+    root = RbcRoot(BoardSet.of_fens(fens), senses=False)
+    for depth in (1, 2):
+        found = search(problem()).search(root, depth)
+        assert found.value == WIN
+        assert rbc().new_initial_state().action_to_string(found.action) == "a1a8"
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("window", "blind_first"), [("alpha-beta", False), ("null", True)])
+@pytest.mark.parametrize("arm", EXACT)
+def test_every_exact_arm_finds_the_value_without_bounds(
+    arm: str, blind_first: bool, window: Any
+) -> None:
+    for rules in (problem(senses=3, moves=3), problem(senses=3, moves=3, forgiven=2)):
+        for singles in (None, True):
+            made = search(rules, arm, window=window, blind_first=blind_first, singles=singles)
+            for root in some_roots()[:5]:
+                for depth in (1, 2):
+                    found = made.search(root, depth)
+                    assert found.value == true_value(rules.rules.forgiven, root, depth), root
+                    assert found.complete
+                    assert made.guarantees(root, found.action, depth) == found.value
+
+
+@cache
+def true_value(forgiven: int, root: RbcRoot, depth: int) -> float:
+    return search(problem(senses=3, moves=3, forgiven=forgiven)).search(root, depth).value
+
+
+def test_bounds_that_know_less_search_more() -> None:
+    nodes = {}
+    for arm in ("none", "table", "exact"):
+        made = [search(problem(), arm).search(root, 2) for root in some_roots()]
+        nodes[arm] = sum(result.statistics["nodes"] for result in made)
+    print(nodes)
+    assert nodes["none"] > nodes["table"] > nodes["exact"]
+
+
+@pytest.mark.parametrize("forgiven", [0, 1, 3])
+@pytest.mark.parametrize("king_loss", [600, None])
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_more_boards_are_never_worth_more(
+    forgiven: int, king_loss: int | None, data: st.DataObject
+) -> None:
+    """B1, of parts of a root, by searches that know nothing of each other."""
+    root = data.draw(st.sampled_from(some_roots()))
+    rules = problem(senses=2, moves=2, forgiven=forgiven, king_loss=king_loss, sample=6)
+    numbers = st.integers(0, root.size - 1)
+    larger = data.draw(st.sets(numbers, min_size=1, max_size=25))
+    smaller = data.draw(st.sets(st.sampled_from(sorted(larger)), min_size=1))
+    depth = data.draw(st.sampled_from([1, 1, 2]))
+    values = [
+        search(rules).value_of_part(root, np.array(sorted(part)), depth)
+        for part in (smaller, larger)
+    ]
+    assert values[0] >= values[1]
+
+
+def test_everything_that_is_recorded_is_true() -> None:
+    """Cores, closures and all, proved again by searches without bounds."""
+    rules = problem(senses=2, moves=2)
+    for root in some_roots()[:6]:
+        for more in ({"blind_first": True}, {"singles": True}):
+            made = search(rules, "cores", **more)
+            told: list[tuple[bool, Any, int, Any, float]] = []
+            for name in ("record_lower", "record_upper"):
+                spy(made.bounds, name, told)
+            made.search(root, 2)
+            plain = search(rules)
+            plain.search(root, 2)
+            layers = {
+                (layer.public(phase)): (layer, phase)
+                for layer in plain.layer(root, 2).world.layers()
+                for phase in range(3)
+            }
+            proved = 0
+            for lower, public, depth, belief, value in random.Random(1).sample(
+                told, min(len(told), 40)
+            ):
+                layer, phase = layers[public]
+                part = layer.find(belief)
+                if len(part) < len(belief):
+                    continue  # boards of another layer under the same public part
+                true = plain.value_at(layer, phase, part, depth)
+                assert true >= value if lower else true <= value
+                proved += 1
+            assert proved >= 10
+
+
+def spy(bounds: Any, name: str, told: list[tuple[bool, Any, int, Any, float]]) -> None:
+    """Have bounds note what they are told, and do what they did."""
+    record = getattr(bounds, name)
+
+    def noting(public: Any, depth: int, belief: Any, value: float) -> Any:
+        told.append((name == "record_lower", public, depth, belief, value))
+        return record(public, depth, belief, value)
+
+    setattr(bounds, name, noting)
+
+
+# -- candidates and samples -----------------------------------------------------------------------
+
+
+def test_candidates_are_chosen_by_the_root_and_what_is_public() -> None:
+    """Whichever beliefs were searched, and in which order they were asked for."""
+    rules = problem(senses=3, moves=3)
+    for root in some_roots()[:5]:
+        asked: list[dict[Any, Any]] = []
+        for arm in ("none", "cores"):
+            made = search(rules, arm)
+            made.search(root, 2)
+            if arm == "cores":
+                made.value_of_part(root, np.array([0]), 2)
+            asked.append(made.layer(root, 2).world.candidates.found)
+        common = asked[0].keys() & asked[1].keys()
+        assert len(common) > 1
+        backwards = search(rules).layer(root, 2).world.candidates
+        for own, told in sorted(common, reverse=True):
+            expected = asked[0][own, told]
+            assert asked[1][own, told] == expected
+            assert (backwards.senses(own, told), backwards.requests(own, told)) == expected
+            assert len(expected[0]) == 3
+            assert 1 <= len(expected[1]) <= 3
+
+
+def test_a_belief_that_is_too_large_is_sampled_once_and_says_so() -> None:
+    root = max(some_roots(), key=lambda r: r.size)
+    rules = problem(deep_boards=5, senses=2, moves=2)
+    found = [search(rules).search(root, 2) for _ in range(2)]
+    assert found[0] == found[1]
+    assert found[0].statistics["boards"] == 5
+    assert found[0].statistics["root_boards"] == root.size > 5
+    assert search(rules).search(root, 1).statistics["boards"] == root.size
+    shuffled = RbcRoot(BoardSet(root.boards.rows[::-1].copy()), senses=root.senses)
+    assert search(rules).search(shuffled, 2) == found[0]
+
+
+def test_a_budget_ends_with_what_the_last_complete_depth_said() -> None:
+    root = max(some_roots(), key=lambda r: r.size)
+    made = search(problem())
+    full = made.search(root, 2, deepening=True)
+    first = made.search(root, 1)
+    cut = made.search(root, 2, max_nodes=first.statistics["nodes"] + 5)
+    assert (cut.depth, cut.value, cut.action) == (1, first.value, first.action)
+    assert not cut.complete
+    assert full.complete
+    nothing = made.search(root, 2, seconds=0.0)
+    assert (nothing.depth, nothing.action) == (0, -1)
+
+
+# -- roots, components, bad input -----------------------------------------------------------------
+
+
+def test_roots_are_beliefs_of_games_and_the_first_of_more() -> None:
+    rules = problem(least=10, most=300)
+    roots = rules.roots("game", 5, depth=2, seed=3)
+    again = rules.roots("game", 3, depth=1, seed=3)
+    assert [root.boards.rows.tobytes() for root in roots[:3]] == [
+        root.boards.rows.tobytes() for root in again
+    ]
+    assert all(10 <= root.size <= 300 and root.senses for root in roots)
+    assert len({root.boards.rows.tobytes() for root in roots}) == 5
+    others = rules.roots("game", 3, depth=1, seed=4)
+    assert [r.boards.rows.tobytes() for r in others] != [r.boards.rows.tobytes() for r in again]
+
+
+def test_roots_can_come_from_histories_of_reconchess(tmp_path: Any) -> None:
+    import miai
+    from miai_rbc.reconchess.history import ReconchessRecords
+
+    game = rbc(full_turn_limit=10)
+    agents = [miai.make_agent("rbc-random", game) for _ in range(2)]
+    for seed in range(2):
+        record = miai.play(game, agents, seed=seed)
+        (tmp_path / f"{seed}.json").write_text(ReconchessRecords().write(record))
+    rules = problem(least=5, most=5000, records=str(tmp_path), a_game=2)
+    roots = rules.roots("game", 4, depth=1, seed=1)
+    assert all(".json" in root.name for root in roots)
+    with pytest.raises(ValueError, match=r"beliefs of 5 to 5000 boards, not 99"):
+        rules.roots("game", 99, depth=1, seed=1)
+
+
+def test_the_components_are_found_by_name() -> None:
+    made = registry().get("belief-problem", "rbc").build(values={"senses": 2})
+    assert made.rules.senses == 2
+    component = registry().get("belief-search", "rbc-minimax")
+    searcher = component.build(made, values={"bounds": "exact", "window": "null"})
+    assert searcher.search(some_roots()[0], 1).depth == 1
+
+
+def test_what_it_cannot_search_is_refused() -> None:
+    with pytest.raises(UnsuitableGameError, match="'rbc'"):
+        RbcMinimaxSearch(object(), named_bounds("none"))
+    with pytest.raises(ValueError, match="at least one board"):
+        RbcRoot(BoardSet(np.zeros((0, 8), np.uint64)))
+    with pytest.raises(ValueError, match="no root"):
+        problem().roots("hard", 1, depth=1, seed=1)
+    with pytest.raises(ValueError, match="least 50, most 20"):
+        problem(least=50, most=20)
+    root = next(root for root in some_roots() if root.senses)
+    for depth in (0, 3):
+        with pytest.raises(ValueError, match="deep"):
+            search(problem()).search(root, depth)
+    with pytest.raises(ValueError, match="not the centre"):
+        search(problem()).guarantees(root, 0, 1)
+    with pytest.raises(ValueError, match="no request"):
+        search(problem()).guarantees(RbcRoot(root.boards, senses=False), 5, 1)

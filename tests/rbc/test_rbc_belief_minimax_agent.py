@@ -1,0 +1,156 @@
+"""The agent `rbc-minimax` in whole games: legal, in time, the same by the seed, and sensible."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.rbc.games import rbc
+from tests.tournaments.support import config_text, games_of, player, tournament
+
+import miai
+from miai import ClockReading, TimeControl
+from miai.match import play_game
+from miai.process import AgentProcess
+from miai.record import Termination
+from miai_rbc.actions import SENSE_NOTHING
+
+SMALL: dict[str, Any] = {"senses": 2, "moves": 3, "sample": 8, "boards": 60, "deep_boards": 8}
+"""Parameters with which a move takes milliseconds."""
+
+
+def agent(**more: Any) -> miai.Agent:
+    return miai.make_agent("rbc-minimax", rbc(full_turn_limit=15), **{**SMALL, **more})
+
+
+@pytest.mark.parametrize("bounds", ["none", "cores", "approx-minhash"])
+@pytest.mark.parametrize("opponent", ["attacker", "rbc-random", "rbc-minimax"])
+def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: str) -> None:
+    game = rbc(full_turn_limit=15)
+    other = agent() if opponent == "rbc-minimax" else miai.make_agent(opponent, game)
+    for seed in range(2):
+        seats = [agent(bounds=bounds), other][:: 1 - 2 * seed]
+        record = miai.play(game, seats, seed=seed)
+        assert record.termination is Termination.TERMINAL, record.detail
+        told: list[Any] = [move.statistics for move in record.moves if move.statistics]
+        told = [statistics for statistics in told if "why" in statistics]
+        assert len(told) > 3
+        for statistics in told:
+            assert statistics["depth"] == 2
+            assert statistics["nodes"] > 0
+            assert statistics["searched"] <= 8
+
+
+def test_the_same_seed_gives_the_same_game() -> None:
+    game = rbc(full_turn_limit=12)
+    records = [miai.play(game, [agent(), agent(depth=1)], seed=seed) for seed in (4, 4, 5)]
+    told = [[(move.action, move.statistics) for move in record.moves] for record in records]
+    assert told[0] == told[1]
+    assert told[0] != told[2]
+
+
+def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
+    """One board: what is guaranteed is what chess says."""
+    for fen, expected in (
+        ("4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1", "e2e8"),
+        ("4k3/8/8/8/8/8/3qK3/8 w - - 0 1", "e2d2"),
+    ):
+        game = rbc(fen=fen)
+        made = miai.make_agent("rbc-minimax", game)
+        made.new_game(1, player=0)
+        state = game.new_initial_state()
+        told = state.observation(0)
+        assert told is not None
+        made.observe(told)
+        clock = ClockReading(control=TimeControl())
+        assert made.act(clock).action == SENSE_NOTHING
+        state.apply_action(SENSE_NOTHING)
+        told = state.observation(0)
+        assert told is not None
+        made.observe(told)
+        assert state.action_to_string(made.act(clock).action) == expected
+        made.close()
+
+
+def test_no_time_left_is_still_a_legal_answer() -> None:
+    game = rbc(full_turn_limit=10)
+    seats = [agent(boards=5000, deep_boards=2000) for _ in range(2)]
+    for player_number, made in enumerate(seats):
+        made.new_game(3, player=player_number)
+    state = game.new_initial_state()
+    clock = ClockReading(control=TimeControl(kind="per-move", seconds=9.0), main=0.0, limit=0.0)
+    began, decisions = time.monotonic(), 0
+    while True:
+        for number, made in enumerate(seats):
+            if (told := state.observation(number)) is not None:
+                made.observe(told)
+        if state.is_terminal():
+            break
+        decision = seats[int(state.current_player())].act(clock)
+        assert state.is_legal(decision.action)
+        assert decision.statistics.get("depth", 0) in (0, 1)
+        state.apply_action(decision.action)
+        decisions += 1
+    assert decisions > 20
+    assert time.monotonic() - began < 0.3 * decisions
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        TimeControl(kind="fischer", seconds=4.0, increment=0.1),
+        TimeControl(kind="per-move", seconds=0.2),
+    ],
+    ids=lambda control: control.kind,
+)
+def test_the_flag_never_falls(control: TimeControl) -> None:
+    """In a process of its own, with its own parameters; compilation is done before the clock."""
+    game = rbc(full_turn_limit=20)
+    limits = {"full_turn_limit": 20}
+    with (
+        AgentProcess("rbc", limits, "rbc-minimax", {}, name="minimax") as made,
+        AgentProcess("rbc", limits, "attacker", {}, name="attacker") as attacker,
+    ):
+        record = play_game(game, [made, attacker], seed=1, time_control=control)
+        print(len(record.moves), [seat.seconds for seat in record.players])
+        assert record.termination is Termination.TERMINAL, record.detail
+        depths = {(move.statistics or {}).get("depth") for move in record.moves[::2]}
+        assert 2 in depths or 1 in depths
+
+
+def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
+    config = tmp_path / "rbc.toml"
+    config.write_text(
+        config_text(
+            player("minimax", "rbc-minimax", **SMALL),
+            player("random", "rbc-random"),
+            game={"name": "rbc", "full_turn_limit": 12},
+            tournament={"rounds": 1},
+            time={"kind": "per-move", "seconds": 2.0},
+        )
+    )
+    tournament("run", config, "--out", tmp_path / "out", "--workers", 1)
+    assert len(games_of(tmp_path / "out")) == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("depth=3", "depth"),
+        ("bounds=corse", "cores"),
+        ("boards=0", "boards"),
+        ("forgiven=-1", "forgiven"),
+    ],
+)
+def test_a_bad_parameter_is_told_before_the_game(word: str, told: str) -> None:
+    command = [sys.executable, "-m", "miai", "play", "rbc", "--white", "rbc-minimax"]
+    name, _, value = word.partition("=")
+    command += ["--black", "rbc-random", f"--white.{name}", value]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
