@@ -39,7 +39,7 @@ class BeliefMinimaxParameters(Parameters):
     bounds: str = parameter("cores", component="bounds", help="What is remembered of beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
     window: Literal["alpha-beta", "null"] = parameter(
-        "alpha-beta", help="One full window, or null windows one after the other"
+        "null", help="One full window, or null windows one after the other"
     )
     belief: str = parameter(
         "enumerated", component="belief", help="What the player holds possible: a component"

@@ -22,7 +22,7 @@ class BeliefSearchParameters(Parameters):
     bounds: str = parameter("cores", component="bounds", help="What is remembered of beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
     window: Literal["alpha-beta", "null"] = parameter(
-        "alpha-beta", help="One full window, or null windows one after the other"
+        "null", help="One full window, or null windows one after the other"
     )
     adaptive: bool = parameter(
         False, help="Try the action first that was best last under the same public part"
@@ -66,5 +66,6 @@ def compiled(
         k=getattr(chosen, "k", 1),
         threshold=getattr(chosen, "threshold", 1.0),
         across=given.bounds == "cores" and problem.reachability,
+        singles=getattr(chosen, "singles", RULES[given.bounds].singles),
     )
     return CompiledSearch(problem, rule, limit=limit, window=given.window, adaptive=given.adaptive)

@@ -22,7 +22,7 @@ class BeliefSearch(Generic[Public]):
     Args:
       make_bounds: makes the bounds of this search; see `miai.belief_search.named_bounds`.
       window: ``alpha-beta`` searches with a full window, ``null`` asks again and again whether the
-        value is at least so much (MTD(f), Plaat et al. 1996).
+        value is at least so much, from above (MTD, Plaat et al. 1996).
       adaptive: whether the best action of an earlier search is tried first.
 
     Attributes:
@@ -126,15 +126,17 @@ class BeliefSearch(Generic[Public]):
             # What is worth as little or as much as anything can be is exact beyond the window.
             return search(public, belief, depth, least, greatest)
         line: Line = ()
+        beta = guess if guess > least else greatest
         while least < greatest:
-            beta = math.nextafter(guess, math.inf) if guess == least else guess
             found = search(public, belief, depth, math.nextafter(beta, -math.inf), beta)
-            guess = found.value
-            if guess >= beta:
-                least, line = guess, found.line or line
+            if found.value >= beta:
+                least, line = beta, found.line or line
             else:
-                greatest, line = guess, line or found.line
-        return Found(guess, line=line)
+                greatest, line = found.value, line or found.line
+            # From above: what a belief is worth at most was found somewhere; that it is worth at
+            # least so much may have been found for no more than was asked.
+            beta = greatest
+        return Found(least, line=line)
 
 
 def search_belief(

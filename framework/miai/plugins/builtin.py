@@ -85,7 +85,7 @@ _COMPONENTS = (
         "Every subset and superset, by antichains",
     ),
     (
-        *("bounds", "cores", _BOUNDS, "cores", "BoundsParameters"),
+        *("bounds", "cores", _BOUNDS, "cores", "CoresParameters"),
         "Antichains of failing cores and winning closures; singles",
     ),
     (

@@ -25,6 +25,14 @@ class BoundsParameters(Parameters):
     )
 
 
+class CoresParameters(BoundsParameters):
+    """Parameters of `cores`."""
+
+    singles: bool = parameter(
+        True, help="try each state of a belief alone before it is searched as a whole"
+    )
+
+
 class SketchParameters(BoundsParameters):
     """Parameters of `dominance`."""
 
@@ -59,10 +67,12 @@ def exact(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
     return _limited(ExactBounds(), parameters)
 
 
-def cores(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
+def cores(universe: Universe[Any], parameters: CoresParameters) -> Bounds:
     """Return antichains of cores and closures, states tried alone, across depths if allowed."""
     across = universe.problem.reachability
-    return _limited(ExactBounds(explains=True, singles=True, across=across), parameters)
+    return _limited(
+        ExactBounds(explains=True, singles=parameters.singles, across=across), parameters
+    )
 
 
 def dominance(universe: Universe[Any], parameters: SketchParameters) -> Bounds:

@@ -172,18 +172,18 @@ class CompiledSearch(Generic[Public]):
         counts = given[3]
         if self.window == "alpha-beta":
             return run(*given, depth, least, greatest, 0), int(counts[ACTION])
-        action = -1
+        action, beta = -1, guess if guess > least else greatest
         while least < greatest:
-            beta = math.nextafter(guess, math.inf) if guess == least else guess
-            guess = run(*given, depth, math.nextafter(beta, -math.inf), beta, 0)
+            found = run(*given, depth, math.nextafter(beta, -math.inf), beta, 0)
             if counts[STOPPED]:
                 break
-            if guess >= beta:
-                least, action = guess, int(counts[ACTION])
+            if found >= beta:
+                least, action = beta, int(counts[ACTION])
             else:
-                greatest = guess
+                greatest = found
                 action = int(counts[ACTION]) if action < 0 else action
-        return guess, action
+            beta = greatest
+        return least, action
 
     @contextmanager
     def _stopped_after(self, seconds: float | None) -> Iterator[None]:
