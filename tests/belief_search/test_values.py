@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 from miai.belief_search import BeliefSearch, Root, named_bounds, search_belief
 from miai.belief_search.bounds.antichains import ExactBounds
 from miai.belief_search.driver import Window
+from miai.errors import UnsuitableGameError
 
 ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
 """Those that make no errors."""
@@ -96,3 +98,31 @@ class _Witness(ExactBounds):
     def record_upper(self, public: Any, depth: int, belief: int, value: float) -> None:
         self.told.append(("upper", public, depth, belief, value))
         super().record_upper(public, depth, belief, value)
+
+
+# -- means --------------------------------------------------------------------------------------
+
+
+class AveragingProblem(RandomProblem):
+    """The same with means where the depth ends."""
+
+    averages = True
+
+
+def test_means_are_valued_by_what_infers_nothing_and_refused_by_what_does() -> None:
+    """A state more may raise a mean, which no worst case does."""
+    problem, rose = AveragingProblem(5), 0
+    for name in ("none", "table"):
+        search = BeliefSearch(problem, named_bounds(name))
+        for first, second in itertools.combinations(range(STATES), 2):
+            values = [problem.evaluate((0, 0), state) for state in (first, second)]
+            recursion = search._recursion
+            mask = search.universe.mask((first, second))
+            found = recursion.value((0, 0), mask, 0, problem.least, problem.greatest).value
+            assert found == sum(values) / 2
+            rose += found > values[0]
+            assert search.search(Root((0, 0), (first, second)), 2).complete
+    assert rose > 0
+    for arm in ARMS[2:]:
+        with pytest.raises(UnsuitableGameError, match="no belief bounds another"):
+            BeliefSearch(problem, named_bounds(arm))

@@ -8,10 +8,11 @@ from collections.abc import Hashable
 from typing import Generic, Literal
 
 from miai.belief_search.naming import MakeBounds
-from miai.belief_search.problem import BeliefProblem, Public, Root
+from miai.belief_search.problem import BeliefProblem, Public, Root, averages
 from miai.belief_search.protocol import BeliefResult
 from miai.belief_search.search import BudgetSpentError, Counts, Found, Line, Recursion
 from miai.belief_search.universe import Mask, Universe
+from miai.errors import UnsuitableGameError
 
 Window = Literal["alpha-beta", "null"]
 
@@ -24,6 +25,9 @@ class BeliefSearch(Generic[Public]):
       window: ``alpha-beta`` searches with a full window, ``null`` asks again and again whether the
         value is at least so much, from above (MTD, Plaat et al. 1996).
       adaptive: whether the best action of an earlier search is tried first.
+
+    Raises:
+      UnsuitableGameError: the bounds bound beliefs by others, and the problem averages.
 
     Attributes:
       universe: the states met so far and their numbers.
@@ -41,6 +45,11 @@ class BeliefSearch(Generic[Public]):
         self.problem, self.window = problem, window
         self.universe = Universe(problem)
         self.bounds = make_bounds(self.universe)
+        if averages(problem) and self.bounds.infers:
+            raise UnsuitableGameError(
+                "means over states do not fall as states are added, so that no belief bounds "
+                "another; search it with the bounds 'table' or 'none'"
+            )
         self._recursion = Recursion(self.universe, self.bounds, adaptive=adaptive)
 
     def search(

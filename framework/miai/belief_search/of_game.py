@@ -26,6 +26,7 @@ class GameProblem:
       leaf: values states where the depth ends; by default all are worth the middle of the game's
         utilities.
       cost: the depth that an action costs; by default 1 each.
+      averages: whether a belief is worth the mean over its states where the depth ends.
 
     Attributes:
       least, greatest: bounds of the game's utilities.
@@ -41,8 +42,9 @@ class GameProblem:
         *,
         leaf: Leaf | None = None,
         cost: Callable[[int], int] | None = None,
+        averages: bool = False,
     ) -> None:
-        self.game, self.player = game, player
+        self.game, self.player, self.averages = game, player, averages
         self.least, self.greatest = game.info.min_utility, game.info.max_utility
         self._leaf, self._cost = leaf, cost
         self._states: list[State] = []

@@ -92,6 +92,14 @@ class BeliefProblem(Protocol[Public]):
         """Return all hidden parts that a public part allows; None where that is not known."""
 
 
+def averages(problem: object) -> bool:
+    """Return whether a belief is worth the mean of its states where the depth ends, not the least.
+
+    A problem says so by an attribute `averages`. Then no belief bounds another (B1 fails).
+    """
+    return bool(getattr(problem, "averages", False))
+
+
 @dataclass(frozen=True, slots=True)
 class Root(Generic[Public]):
     """Where a search begins.

@@ -11,6 +11,7 @@ where nothing more can be proved.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Generic, NamedTuple
 
 from miai.belief_search.bounds.protocol import Bounds
 from miai.belief_search.explaining import Refutation, closure_of, going_on, sources
-from miai.belief_search.problem import Public
+from miai.belief_search.problem import Public, averages
 from miai.belief_search.universe import Mask, Universe, numbers
 
 INFINITE = float("inf")
@@ -217,6 +218,10 @@ class Recursion(Generic[Public]):
         return min(worst, self._problem.greatest), culprit, parts
 
     def _leaf(self, public: Public, belief: Mask) -> Found:
+        if averages(self._problem):
+            self.counts.leaves += belief.bit_count()
+            values = [self.universe.value(public, number) for number in numbers(belief)]
+            return Found(math.fsum(values) / len(values), core=belief, closure=belief)
         worst, culprit = INFINITE, 0
         for number in numbers(belief):
             self.counts.leaves += 1

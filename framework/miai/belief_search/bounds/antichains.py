@@ -37,7 +37,8 @@ class ExactBounds:
     def __init__(
         self, *, explains: bool = False, singles: bool = False, across: bool = False
     ) -> None:
-        self.explains, self.singles, self._across = explains, singles, across
+        self.explains, self.singles, self.infers = explains, singles, True
+        self._across = across
         self.held = 0
         self._lower: _Chains = {}
         self._upper: _Chains = {}

@@ -25,6 +25,7 @@ class LimitedBounds:
         if limit < LEAST_LIMIT:
             raise ValueError(f"a limit of {limit} bytes has no room for one entry; {LEAST_LIMIT}")
         self.explains, self.singles = bounds.explains, bounds.singles
+        self.infers = bounds.infers
         self._bounds, self._retention, self._limit = bounds, retention, limit
         self._entries: dict[int, Entry] = {}
         self._forgotten = 0

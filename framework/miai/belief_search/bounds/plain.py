@@ -11,7 +11,7 @@ from miai.belief_search.sets import bytes_of
 class NoBounds:
     """Knows nothing."""
 
-    explains = singles = False
+    explains = singles = infers = False
     held = 0
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
@@ -37,7 +37,7 @@ class NoBounds:
 class TableBounds:
     """A transposition table of beliefs."""
 
-    explains = singles = False
+    explains = singles = infers = False
 
     def __init__(self) -> None:
         self.held = 0
@@ -95,4 +95,4 @@ class TableBounds:
 class SinglesBounds(TableBounds):
     """A table, and every state of a belief tried alone first: most lost beliefs fail by one."""
 
-    singles = True
+    singles = infers = True

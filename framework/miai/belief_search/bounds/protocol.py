@@ -56,10 +56,12 @@ class Bounds(Protocol):
       explains: whether it is worth to find, for every result, the fewest states that refute and
         the most states that are won by the same strategy; a search then hands in those.
       singles: whether a belief's states should each be tried alone before the belief is searched.
+      infers: whether it bounds beliefs by others: that needs worst cases (B1).
     """
 
     explains: bool
     singles: bool
+    infers: bool
 
     @property
     def held(self) -> int:

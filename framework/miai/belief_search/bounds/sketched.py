@@ -110,6 +110,7 @@ class SketchBounds(ABC):
     """
 
     explains = singles = False
+    infers = True
 
     def __init__(self, universe: Universe[Any], *, k: int, verified: bool) -> None:
         if k < 1:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from miai.belief_search.compiled.columns import Column
 from miai.belief_search.hashing import hashed
 from miai.belief_search.kernels.layout import Game
-from miai.belief_search.problem import BeliefProblem, Root
+from miai.belief_search.problem import BeliefProblem, Root, averages
 from miai.errors import UnsuitableGameError
 
 _INFINITE = float("inf")
@@ -259,8 +259,10 @@ def tables_of(problem: BeliefProblem[Any]) -> Tables:
     """Return the tables of a problem, which all searches of it share.
 
     Raises:
-      UnsuitableGameError: nothing can refer to the problem weakly.
+      UnsuitableGameError: nothing can refer to the problem weakly; or it averages.
     """
+    if averages(problem):
+        raise UnsuitableGameError("the compiled search takes worst cases; search with 'recursive'")
     try:
         found = _TABLES.get(problem)
         if found is None:
