@@ -1,11 +1,12 @@
 """Bounds on beliefs compared: nodes and time of each arm on the same roots, and its errors.
 
 A cell is a game, a depth and a class of roots. Every arm searches every root with bounds of its
-own, that know nothing before; the order of moves is the same for all. A value is wrong when it is
-not that of `none`, or of `table` where `none` is left out; a move is wrong when it does not
-guarantee that value. Nodes are defined in docs/belief-search.md. One core, pure Python.
+own, that know nothing before; the order of moves is the same for all but those that learn it. A
+value is wrong when it is not that of `table`; a move is wrong when it does not guarantee that
+value. Nodes are defined in docs/miniblind.md. One core; the search is compiled, and enumerating the
+game is not part of the time; `--search recursive` is the same in plain Python.
 
-    python benchmarks/belief_search.py [--json] [--roots N] [--games krk4 phantom ...]
+    python benchmarks/belief_search.py [--json] [--roots N] [--games krk5 phantom ...]
 """
 
 from __future__ import annotations
@@ -14,84 +15,111 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from miai.belief_search import BeliefSearch, Root, named_bounds
-from miai_miniblind.mini_rbc import MiniRbcProblem
-from miai_miniblind.phantom_lines import PhantomLinesProblem
-from miai_miniblind.roots import hard_roots, random_roots
-from miai_miniblind.sub_hunt import SubHuntProblem
+from miai.belief_search import BeliefResult, BeliefSearcher, RootedProblem
+from miai.belief_search.protocol import SizedRoot
+from miai.plugins.loader import registry
 
+SKETCH = {"bounds_parameters": {"k": 16}}
 ARMS: dict[str, dict[str, Any]] = {
-    "table": {},
-    "singles": {},
-    "exact": {},
-    "cores": {},
-    "dominance": {"k": 16},
-    "minhash": {"k": 16},
-    "approx-dominance": {"k": 16},
-    "approx-minhash": {"k": 16},
+    "table": {"bounds": "table", "window": "alpha-beta"},
+    "table-null": {"bounds": "table"},
+    "singles": {"bounds": "singles"},
+    "exact": {"bounds": "exact"},
+    "cores": {"bounds": "cores"},
+    "cores-together": {"bounds": "cores", "bounds_parameters": {"singles": False}},
+    "all": {"bounds": "cores", "adaptive": True},
+    "dominance": {"bounds": "dominance", **SKETCH},
+    "minhash": {"bounds": "minhash", **SKETCH},
+    "approx-dominance": {"bounds": "approx-dominance", **SKETCH},
+    "approx-minhash": {"bounds": "approx-minhash", **SKETCH},
 }
 BASE = "table"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Where arms are compared.
+    """Where arms are compared: a problem by name, how deep, and which class of roots."""
 
-    Attributes:
-      problem: makes the problem.
-      depth, kind: how deep, and which class of roots.
-    """
-
-    problem: Callable[[], Any]
+    problem: str
+    parameters: dict[str, Any]
     depth: int
     kind: str
 
 
+KRK4, KRK5, KRK6 = ({"n": n, "w": w} for n, w in ((4, 2), (5, 3), (6, 3)))
 CELLS: dict[str, Cell] = {
-    "krk4": Cell(lambda: MiniRbcProblem(4, 2), 3, "hard"),
-    "krk4-graded": Cell(lambda: MiniRbcProblem(4, 2, graded=True), 2, "random"),
-    "krk5": Cell(lambda: MiniRbcProblem(5, 3), 4, "hard"),
-    "krk5-random": Cell(lambda: MiniRbcProblem(5, 3), 3, "random"),
-    "krk5-decoy": Cell(lambda: MiniRbcProblem(5, 3, decoy=True, graded=True), 1, "random"),
-    "phantom": Cell(PhantomLinesProblem, 3, "random"),
-    "hunt": Cell(lambda: SubHuntProblem(6, 1, 2), 2, "hard"),
+    "krk4": Cell("mini_rbc", KRK4, 3, "hard"),
+    "krk4-graded": Cell("mini_rbc", {**KRK4, "graded": True}, 3, "random"),
+    "krk5": Cell("mini_rbc", KRK5, 5, "hard"),
+    "krk5-deep": Cell("mini_rbc", KRK5, 6, "hard"),
+    "krk5-graded": Cell("mini_rbc", {**KRK5, "graded": True}, 4, "hard"),
+    "krk6": Cell("mini_rbc", KRK6, 4, "random"),
+    "krk6-hard": Cell("mini_rbc", KRK6, 4, "hard"),
+    "decoy": Cell("mini_rbc", {**KRK4, "decoy": True}, 3, "hard"),
+    "decoy5": Cell("mini_rbc", {**KRK5, "decoy": True}, 3, "hard"),
+    "decoy5-graded": Cell("mini_rbc", {**KRK5, "decoy": True, "graded": True}, 3, "random"),
+    "phantom": Cell("phantom_lines", {}, 5, "random"),
+    "phantom-hard": Cell("phantom_lines", {}, 3, "hard"),
+    "phantom34": Cell("phantom_lines", {"columns": 4}, 4, "random"),
+    "phantom34-hard": Cell("phantom_lines", {"columns": 4}, 3, "hard"),
+    "hunt": Cell("sub_hunt", {"n": 6, "pings": 1, "blast": 2}, 3, "hard"),
+    "hunt8": Cell("sub_hunt", {"n": 8, "pings": 2, "blast": 2}, 2, "hard"),
 }
 
 
-def roots_of(cell: Cell, count: int, seed: int) -> list[Root[Any]]:
-    """Return the roots of a cell."""
-    problem = cell.problem()
-    if cell.kind == "random":
-        return random_roots(problem, count, seed=seed)
-    return hard_roots(problem, count, depth=cell.depth, seed=seed)
+def problem_of(cell: Cell) -> RootedProblem:
+    """Return the problem of a cell."""
+    component = registry().get("belief-problem", cell.problem)
+    problem: RootedProblem = component.build(values=cell.parameters)
+    return problem
 
 
-def measure(name: str, roots: Sequence[Root[Any]]) -> list[dict[str, Any]]:
+def searcher(problem: RootedProblem, arm: str, search: str) -> BeliefSearcher:
+    """Return a search that knows nothing yet."""
+    component = registry().get("belief-search", search)
+    found: BeliefSearcher = component.build(problem, values=ARMS[arm])
+    return found
+
+
+def timed(
+    problem: RootedProblem, arm: str, root: SizedRoot, given: argparse.Namespace, depth: int
+) -> tuple[BeliefResult, float]:
+    """Return what an arm finds of a root, and the median of the seconds it takes."""
+    seconds = []
+    for _ in range(given.repeats):
+        search = searcher(problem, arm, given.search)
+        began = time.perf_counter()
+        found = search.search(root, depth)
+        seconds.append(time.perf_counter() - began)
+    return found, statistics.median(seconds)
+
+
+def measure(
+    name: str, roots: Sequence[SizedRoot], given: argparse.Namespace
+) -> list[dict[str, Any]]:
     """Return a row for each arm."""
     cell, rows = CELLS[name], []
+    problem = problem_of(cell)
     truth: list[float] = []
-    for arm, parameters in ARMS.items():
-        problem, nodes, entries, found = cell.problem(), 0, 0, []
-        began = time.perf_counter()
-        for root in roots:
-            search: BeliefSearch[Any] = BeliefSearch(problem, named_bounds(arm, **parameters))
-            result = search.search(root, cell.depth)
-            nodes += result.statistics["nodes"]
-            entries += result.statistics.get("bounds_bytes", 0)
-            found.append((result.value, result.action))
-        seconds = time.perf_counter() - began
-        if arm == BASE:
-            truth = [value for value, _ in found]
-        wrong = [value != true for (value, _), true in zip(found, truth, strict=True)]
+    for root in roots:
+        searcher(problem, "all", given.search).search(root, cell.depth)  # compiles and enumerates
+    judges = [searcher(problem, BASE, given.search) for _ in roots]
+    for arm in given.arms:
+        found, taken = zip(
+            *(timed(problem, arm, root, given, cell.depth) for root in roots), strict=True
+        )
+        truth = truth or [result.value for result in found]
+        wrong = [result.value != true for result, true in zip(found, truth, strict=True)]
         moves = [
-            guaranteed(cell, root, action) < true
-            for root, (_, action), true in zip(roots, found, truth, strict=True)
+            judge.guarantees(root, result.action, cell.depth) < true
+            for judge, root, result, true in zip(judges, roots, found, truth, strict=True)
         ]
         rows.append(
             {
@@ -99,9 +127,10 @@ def measure(name: str, roots: Sequence[Root[Any]]) -> list[dict[str, Any]]:
                 "depth": cell.depth,
                 "class": cell.kind,
                 "arm": arm,
-                "nodes": nodes,
-                "seconds": round(seconds, 3),
-                "bytes": entries,
+                "nodes": sum(result.statistics["nodes"] for result in found),
+                "leaves": sum(result.statistics["leaves"] for result in found),
+                "seconds": round(sum(taken), 4),
+                "bytes": sum(result.statistics.get("bounds_bytes", 0) for result in found),
                 "wrong_values": sum(wrong),
                 "wrong_moves": sum(moves),
                 "roots": len(roots),
@@ -110,54 +139,44 @@ def measure(name: str, roots: Sequence[Root[Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def guaranteed(cell: Cell, root: Root[Any], action: int) -> float:
-    """Return what an action guarantees at a root, by searches that make no errors."""
-    problem = cell.problem()
-    search: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("exact"))
-    worst = problem.greatest
-    parts: dict[object, set[int]] = {}
-    for hidden in root.hidden:
-        for reply in problem.replies(root.public, hidden, action):
-            if reply.ends:
-                worst = min(worst, reply.value)
-            else:
-                parts.setdefault(reply.observation, set()).add(reply.hidden)
-    depth = cell.depth - problem.cost(root.public, action)
-    for told, part in parts.items():
-        after, hidden_parts = problem.after(root.public, action, told), tuple(sorted(part))
-        if depth < 1:
-            value = min(problem.evaluate(after, hidden) for hidden in hidden_parts)
-        else:
-            value = search.search(Root(after, hidden_parts), depth).value
-        worst = min(worst, value)
-    return float(worst)
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the arms of a cell."""
+    base = rows[0]
+    print(f"{base['game']}, depth {base['depth']}, {base['roots']} {base['class']} roots")
+    for row in rows:
+        print(
+            f"  {row['arm']:<17}{row['nodes']:>11} nodes  {base['nodes'] / row['nodes']:>6.1f}x"
+            f"{row['seconds']:>9.3f} s  {base['seconds'] / row['seconds']:>6.1f}x"
+            f"{row['nodes'] / row['seconds'] / 1e6:>7.2f} M nodes/s"
+            f"  wrong values {row['wrong_values']}, moves {row['wrong_moves']}",
+            flush=True,
+        )
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--roots", type=int, default=10, help="of each cell")
+    parser.add_argument("--roots", type=int, default=30, help="of each cell")
+    parser.add_argument("--repeats", type=int, default=5, help="searches of a root; median time")
     parser.add_argument("--games", nargs="+", default=list(CELLS), choices=CELLS)
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
+    parser.add_argument("--search", default="compiled", choices=("compiled", "recursive"))
     parser.add_argument("--seed", type=int, default=1, help="of the roots")
     given = parser.parse_args()
+    given.arms = [BASE, *(arm for arm in given.arms if arm != BASE)]
     rows = []
     for name in given.games:
-        fresh = measure(name, roots_of(CELLS[name], given.roots, given.seed))
+        cell = CELLS[name]
+        roots = problem_of(cell).roots(cell.kind, given.roots, depth=cell.depth, seed=given.seed)
+        fresh = measure(name, roots, given)
         rows += fresh
-        if given.json:
-            continue
-        base = next(row for row in fresh if row["arm"] == BASE)
-        print(f"{name}, depth {base['depth']}, {base['roots']} {base['class']} roots")
-        for row in fresh:
-            print(
-                f"  {row['arm']:<17}{row['nodes']:>10} nodes  {base['nodes'] / row['nodes']:>6.1f}x"
-                f"{row['seconds']:>8.2f} s  {base['seconds'] / row['seconds']:>5.1f}x"
-                f"  wrong values {row['wrong_values']}, moves {row['wrong_moves']}"
-            )
+        if not given.json:
+            show(fresh)
     if given.json:
         figures = {
             "rows": rows,
+            "search": given.search,
             "seed": given.seed,
             "load_after": round(os.getloadavg()[0], 2),
             "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",

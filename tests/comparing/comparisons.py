@@ -56,6 +56,9 @@ class Odd:
     def search(self, root, depth, **options):
         return self.inner.search(root, depth, **options)
 
+    def prepare(self, root, depth):
+        self.inner.prepare(root, depth)
+
     def guarantees(self, root, action, depth):
         return self.inner.guarantees(root, action, depth)
 

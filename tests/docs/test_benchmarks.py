@@ -21,13 +21,18 @@ SMALL = {
     ),
     "cold_start.py": ("--help",),  # compiles for half a minute
     "rbc_belief.py": ("--sizes", "1000", "--repeats", "1"),
-    "belief_search.py": ("--roots", "1", "--games", "krk4-graded"),
+    "belief_search.py": ("--roots", "1", "--repeats", "1", "--games", "krk4"),
+    "sketches.py": (
+        *("--sizes", "1000", "--repeats", "1"),
+        *("--count", "200", "--trials", "10", "--thresholds"),
+    ),
     "rbc_minimax.py": ("--roots", "2", "--depth", "2", "--most", "60", "--arms", "table", "all"),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
 }
 KEYS = {
-    "belief_search.py": {"rows", "date"},
+    "belief_search.py": {"rows", "search", "date"},
+    "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},

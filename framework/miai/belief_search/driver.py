@@ -52,6 +52,9 @@ class BeliefSearch(Generic[Public]):
             )
         self._recursion = Recursion(self.universe, self.bounds, adaptive=adaptive)
 
+    def prepare(self, root: Root[Public], depth: int) -> None:
+        """Do nothing: states are asked for as they are met."""
+
     def search(
         self,
         root: Root[Public],

@@ -39,6 +39,9 @@ class BeliefResult:
 class BeliefSearcher(Protocol):
     """Values roots of one problem; what it learns of one serves the next."""
 
+    def prepare(self, root: Any, depth: int) -> None:
+        """Do whatever can be done before a search, as enumerating a game; nothing is learnt."""
+
     def search(
         self,
         root: Any,

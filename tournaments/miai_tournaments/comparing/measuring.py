@@ -110,6 +110,8 @@ class Series:
         for repeat in range(self._repeats):
             began = time.perf_counter()
             searcher = self._searcher(repeat)
+            with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
+                searcher.prepare(root, self._block.depth)
             setups.append(time.perf_counter() - began)
             for skipped in self._skipped:
                 self._search(searcher, skipped)

@@ -78,6 +78,14 @@ class CompiledSearch(Generic[Public]):
         self._counts = np.zeros(COUNTS, np.int64)
         self._favourites = np.zeros(0, np.int64)
 
+    def prepare(self, root: Root[Public], depth: int) -> None:
+        """Enumerate what a root can lead to.
+
+        Raises:
+          UnsuitableGameError: see `Tables.reach`.
+        """
+        self.tables.reach(root, depth)
+
     def search(
         self,
         root: Root[Public],

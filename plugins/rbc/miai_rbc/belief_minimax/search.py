@@ -87,6 +87,9 @@ class RbcMinimaxSearch:
         )
         self._at: tuple[RbcRoot, int, Layer] | None = None
 
+    def prepare(self, root: RbcRoot, depth: int) -> None:
+        """Do nothing: boards are valued as they are met."""
+
     def search(
         self,
         root: RbcRoot,
