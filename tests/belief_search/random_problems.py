@@ -13,7 +13,8 @@ STATES, ACTIONS, OBSERVATIONS = 6, 3, 3
 class RandomProblem:
     """States with random replies; a public part is a step of the game and its phase.
 
-    Every second action is a sense: it costs nothing and leads to the other phase.
+    Every second action is a sense: it costs nothing and leads to the other phase; the others cost
+    1 or 2.
     """
 
     def __init__(self, seed: int, *, reachability: bool = False) -> None:
@@ -28,7 +29,8 @@ class RandomProblem:
         return range(self._rng(public, "actions").randrange(1, ACTIONS + 1))
 
     def cost(self, public: tuple[int, int], action: int) -> int:
-        return public[1]
+        # Of two actions that lead to one public part one may cost more than the other.
+        return public[1] * self._rng(public, action, "cost").choice([1, 1, 2])
 
     def replies(self, public: tuple[int, int], hidden: int, action: int) -> Sequence[Reply]:
         rng = self._rng(public, hidden, action)
@@ -78,6 +80,8 @@ def value_by_definition(
         cost = problem.cost(public, action)
         for told, part in parts.items():
             after = problem.after(public, action, told)
-            worst = min(worst, value_by_definition(problem, after, frozenset(part), depth - cost))
+            worst = min(
+                worst, value_by_definition(problem, after, frozenset(part), max(0, depth - cost))
+            )
         best = max(best, worst)
     return best

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
 from miai.belief_search import BeliefSearch, Root, named_bounds
+from miai.belief_search.bounds.limited import LimitedBounds
 from miai.belief_search.retention.count_sketch import CountSketch, FrequentKept
 from miai.belief_search.retention.policies import LeastRecentlyUsed, SpaceSaving
+from miai.belief_search.sets import short_key
 from miai.errors import ParameterError, UnknownComponentError
+from miai_miniblind.mini_rbc import MiniRbcProblem
+from miai_miniblind.phantom_lines import PhantomLinesProblem
 
 LIMIT = 4096
 
@@ -142,3 +146,37 @@ def test_mistakes_are_told_before_anything_is_searched(
 ) -> None:
     with pytest.raises(error):
         named_bounds(name, **parameters)
+
+
+@pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
+def test_what_gave_way_to_better_bounds_is_not_kept_nor_forgotten_again(retention: str) -> None:
+    """As many entries are known to the limit as the bounds hold."""
+    problem = MiniRbcProblem(4, 2)
+    make = named_bounds("cores", limit=8192, retention=retention)
+    search = BeliefSearch(problem, make)
+    for root in problem.roots("hard", 3, depth=3, seed=2):
+        search.search(root, 3)
+        limited = search.bounds
+        assert isinstance(limited, LimitedBounds)
+        assert len(limited._entries) == limited.statistics()["entries"] > 20
+        assert limited.held <= 8192
+
+
+def test_bounds_that_drop_beliefs_keep_none_behind_a_limit() -> None:
+    problem = PhantomLinesProblem()
+    search = BeliefSearch(problem, named_bounds("approx-dominance", k=4, limit=8192))
+    search.search(problem.roots("random", 1, depth=2, seed=2)[0], 2)
+    limited = search.bounds
+    assert isinstance(limited, LimitedBounds)
+    assert limited._entries
+    assert all(entry.belief >= 2**80 for entry in list(limited._entries.values())[:20])
+
+
+def test_a_limit_below_one_entry_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no room for one entry"):
+        BeliefSearch(PhantomLinesProblem(), named_bounds("dominance", k=4096, limit=4096))
+
+
+def test_states_alone_have_keys_of_their_own() -> None:
+    keys = {short_key(1 << state) for state in range(500)}
+    assert len(keys) == 500

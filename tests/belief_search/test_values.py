@@ -126,3 +126,30 @@ def test_means_are_valued_by_what_infers_nothing_and_refused_by_what_does() -> N
     for arm in ARMS[2:]:
         with pytest.raises(UnsuitableGameError, match="no belief bounds another"):
             BeliefSearch(problem, named_bounds(arm))
+
+
+# -- what contradicts itself ----------------------------------------------------------------------
+
+
+class WonLeaves(RandomProblem):
+    """Of reachability, and yet won where the depth ends."""
+
+    def evaluate(self, public: tuple[int, int], hidden: int) -> float:
+        return self.greatest
+
+
+def test_a_state_that_is_won_where_the_depth_ends_is_told() -> None:
+    search = BeliefSearch(WonLeaves(1, reachability=True), named_bounds("table"))
+    with pytest.raises(UnsuitableGameError, match="where the depth ends"):
+        search.search(Root((0, 0), tuple(range(STATES))), 2)
+
+
+def test_roots_and_depths_that_cannot_be_are_refused() -> None:
+    search = BeliefSearch(RandomProblem(1), named_bounds("none"))
+    with pytest.raises(ValueError, match="does not allow"):
+        search.search(Root((0, 0), (STATES,)), 1)
+    with pytest.raises(ValueError, match="from 0 on"):
+        Root((0, 0), (-1, 2))
+    deep = BeliefSearch(RandomProblem(1, reachability=True), named_bounds("table"))
+    with pytest.raises(UnsuitableGameError, match="more often than Python allows"):
+        deep.search(Root((0, 0), (0,)), 5000)

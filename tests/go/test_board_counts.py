@@ -5,13 +5,13 @@ import pytest
 from numpy.typing import NDArray
 
 from miai_go.board import Board
-from miai_go.kernels import kernel
+from miai_go.kernels import FAMILY
 from miai_go.kernels.rules import point_of, put
 
 PUBLISHED = {1: 1, 2: 57, 3: 12_675, 4: 24_318_165}
 
 
-@kernel
+@FAMILY.allocating
 def count_positions(boards: NDArray[np.uint32], points: int) -> int:
     """Count the ways to fill an empty board, point by point, so that nothing is ever removed.
 

@@ -113,7 +113,7 @@ def test_values_on_random_boards_are_minimax_values(seed: int) -> None:
 # -- making moves ---------------------------------------------------------------------------------
 
 
-@FAMILY.kernel
+@FAMILY.allocating
 def count_differences(board: Words, seed: int, plies: int) -> tuple[int, int]:
     """Walk at random; return moves made and those after which the rows differ."""
     np.random.seed(seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from miai.belief_search.driver import BeliefSearch
 from miai.belief_search.naming import named_bounds
 from miai.belief_search.problem import BeliefProblem
-from miai.errors import ParameterError
+from miai.errors import ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
 from miai.plugins.parameters import Parameters, parameter
 
@@ -30,8 +30,13 @@ class BeliefSearchParameters(Parameters):
 
 
 def recursive(problem: BeliefProblem[Any], parameters: BeliefSearchParameters) -> BeliefSearch[Any]:
-    """Return the search in plain Python, for any problem and any bounds."""
+    """Return the search in plain Python, for any problem and any bounds.
+
+    Raises:
+      UnsuitableGameError: it is no `BeliefProblem`.
+    """
     given = parameters
+    _check(problem)
     make = named_bounds(given.bounds, **given.bounds_parameters)
     return BeliefSearch(problem, make, window=given.window, adaptive=given.adaptive)
 
@@ -49,6 +54,7 @@ def compiled(
     from miai.belief_search.compiled.search import CompiledSearch
 
     given = parameters
+    _check(problem)
     chosen = registry().get("bounds", given.bounds).fill(given.bounds_parameters)
     if given.bounds not in RULES:
         raise ParameterError(
@@ -69,3 +75,11 @@ def compiled(
         singles=getattr(chosen, "singles", RULES[given.bounds].singles),
     )
     return CompiledSearch(problem, rule, limit=limit, window=given.window, adaptive=given.adaptive)
+
+
+def _check(problem: object) -> None:
+    if not isinstance(problem, BeliefProblem):
+        raise UnsuitableGameError(
+            f"{type(problem).__name__} is a problem of a form of its own; take the search that "
+            "came with it (`miai list belief-search`)"
+        )

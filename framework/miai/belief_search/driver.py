@@ -73,10 +73,13 @@ class BeliefSearch(Generic[Public]):
             ends.
 
         Raises:
-          ValueError: the depth is less than 1.
+          ValueError: the depth is less than 1, or the root has states that its public part does
+            not allow.
+          UnsuitableGameError: it is too deep for a search in Python.
         """
         if depth < 1:
             raise ValueError(f"a search goes at least one deep, not {depth}")
+        self._check(root)
         recursion = self._recursion
         recursion.counts = Counts()
         recursion.max_nodes = max_nodes
@@ -93,6 +96,11 @@ class BeliefSearch(Generic[Public]):
                     break  # the shortest way to win: it leads on, a longer one need not
         except BudgetSpentError:
             pass  # the last complete depth counts
+        except RecursionError as error:
+            raise UnsuitableGameError(
+                f"a search of depth {depth} calls itself more often than Python allows; search "
+                "less deep, or with 'compiled'"
+            ) from error
         return BeliefResult(
             value=found.value,
             action=found.line[0][0] if found.line else -1,
@@ -130,6 +138,11 @@ class BeliefSearch(Generic[Public]):
                 recursion.value(after_public, part, left, problem.least, problem.greatest).value,
             )
         return worst
+
+    def _check(self, root: Root[Public]) -> None:
+        allowed = self.universe.all_of(root.public)
+        if allowed is not None and self.universe.mask(root.hidden) & ~allowed:
+            raise ValueError(f"the root holds states that {root.public!r:.200} does not allow")
 
     def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> Found:
         least, greatest = self.problem.least, self.problem.greatest

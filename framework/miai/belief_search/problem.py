@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+from miai.errors import UnsuitableGameError
 
 Public = TypeVar("Public", bound=Hashable)
 
@@ -53,6 +55,7 @@ def over(value: float) -> Reply:
     return Reply(None, -1, value)
 
 
+@runtime_checkable
 class BeliefProblem(Protocol[Public]):
     """A game from the point of view of the player who searches. Nothing in it changes.
 
@@ -62,7 +65,8 @@ class BeliefProblem(Protocol[Public]):
     Attributes:
       least, greatest: bounds of all values.
       reachability: whether every value is `greatest` (won) or `least` (not proved), so that what
-        is won in d plies is won in more, and what is refuted at d is refuted at fewer.
+        is won in d plies is won in more, and what is refuted at d is refuted at fewer. Then a
+        state is worth `least` where the depth ends; to win is to end the game.
     """
 
     least: float
@@ -100,6 +104,22 @@ def averages(problem: object) -> bool:
     return bool(getattr(problem, "averages", False))
 
 
+def leaf_value(problem: BeliefProblem[Public], public: Public, hidden: int) -> float:
+    """Return what a state is worth where the depth ends.
+
+    Raises:
+      UnsuitableGameError: values are only won or not proved, and this is neither the end nor
+        `least`.
+    """
+    value = problem.evaluate(public, hidden)
+    if problem.reachability and value != problem.least:
+        raise UnsuitableGameError(
+            f"{type(problem).__name__}: a state is worth {value} where the depth ends; of a "
+            f"problem of reachability it is worth the least, {problem.least}"
+        )
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Root(Generic[Public]):
     """Where a search begins.
@@ -120,5 +140,7 @@ class Root(Generic[Public]):
     def __post_init__(self) -> None:
         if not self.hidden:
             raise ValueError("a belief has at least one state")
+        if self.hidden[0] < 0:
+            raise ValueError(f"hidden parts are numbers from 0 on, not {self.hidden[0]}")
         if any(a >= b for a, b in zip(self.hidden, self.hidden[1:], strict=False)):
             raise ValueError("the states of a belief are in increasing order, none twice")

@@ -19,7 +19,8 @@ class BeliefResult:
     """What a search found.
 
     Attributes:
-      value: of the root at `depth`, to the player who searches; exact.
+      value: of the root at `depth`, to the player who searches; exact, but for `approx-` bounds.
+        The least value when not even depth 1 was done.
       action: the best one; -1 when not even depth 1 was done.
       depth: the depth that was searched to its end; where that wins, no greater one is searched.
       line: the best action and the worst observation after it, and so on.

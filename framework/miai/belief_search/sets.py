@@ -102,8 +102,11 @@ def bytes_of(belief: Belief) -> int:
 
 
 def short_key(belief: Belief) -> int:
-    """Return a number that stands for a belief where the belief itself is not kept."""
-    return hash(belief) if isinstance(belief, int) else belief.key
+    """Return 128 bits that stand for a belief where the belief itself is not kept."""
+    if not isinstance(belief, int):
+        return belief.key
+    held = belief.to_bytes(belief.bit_length() // 8 + 1, "little")
+    return int.from_bytes(blake2b(held, digest_size=16).digest(), "little")
 
 
 @cache

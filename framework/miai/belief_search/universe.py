@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.belief_search.hashing import hashed
-from miai.belief_search.problem import BeliefProblem, Public
+from miai.belief_search.problem import BeliefProblem, Public, leaf_value
 
 Mask = int
 """A belief: bit i is set when the hidden part of number i is in it."""
@@ -86,7 +86,7 @@ class Universe(Generic[Public]):
         key = (public, number)
         found = self._values.get(key)
         if found is None:
-            found = self._values[key] = self.problem.evaluate(public, self.hidden[number])
+            found = self._values[key] = leaf_value(self.problem, public, self.hidden[number])
         return found
 
     def _ask(self, public: Public, hidden: int, action: int) -> Outcomes:

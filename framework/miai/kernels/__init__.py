@@ -25,9 +25,10 @@ _Result = TypeVar("_Result")
 
 _NUMBA_CONFIG: Any = numba.core.config  # its settings are made at run time
 
-_LEAN = {"_nrt": False}  # numba's own name for: no arrays are made, and none are counted
+# Numba's name for making no arrays, so that nobody counts who holds them; `allocating` does.
+_UNCOUNTED = {"_nrt": False}
 # A part needs no entry from Python or C; leaving these out saves a quarter of the compilation.
-_NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_UNCOUNTED}
 
 
 class KernelFamily:
@@ -48,26 +49,31 @@ class KernelFamily:
     def kernel(self, function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         """Compile a function that Python calls, at its first call; keep the code on disk.
 
-        The function releases the interpreter lock while it runs. Indices are not checked.
+        The function releases the interpreter lock while it runs. Indices are not checked. It makes
+        no array and returns none but one that it was given: then who holds the arrays need not be
+        counted, at every row that is looked at, which can be most of its time. Numba refuses
+        what breaks this, except for arrays within a tuple that is returned: those crash.
         """
-        if self.folder is None:
-            return cast(Callable[_Parameters, _Result], _compiled(function, nogil=True))
-        with _numba_cache(self.folder):
-            compiled = _compiled(function, nogil=True, cache=True)
-        return cast(Callable[_Parameters, _Result], compiled)
+        return self._kept(function, **_UNCOUNTED)
 
-    def lean(self, function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-        """As `kernel`, of a function that makes no array and returns none.
+    def allocating(
+        self, function: Callable[_Parameters, _Result]
+    ) -> Callable[_Parameters, _Result]:
+        """As `kernel`, of a function that makes arrays or returns some.
 
-        Then who holds the arrays that it is given need not be counted, at every row that is looked
-        at and for every member of a tuple that is handed on; that can be most of its time. Its
-        parts are lean as well.
+        What it calls need not count: a part reads and writes the arrays that it is given.
         """
-        options = {"nogil": True, **_LEAN}
+        return self._kept(function)
+
+    def _kept(
+        self, function: Callable[_Parameters, _Result], **options: Any
+    ) -> Callable[_Parameters, _Result]:
+        """Compile a function that Python calls, and keep the code on disk where that can be."""
         if self.folder is None:
-            return cast(Callable[_Parameters, _Result], _compiled(function, **options))
-        with _numba_cache(self.folder):
-            compiled = _compiled(function, cache=True, **options)
+            compiled = _compiled(function, nogil=True, **options)
+        else:
+            with _numba_cache(self.folder):
+                compiled = _compiled(function, nogil=True, cache=True, **options)
         return cast(Callable[_Parameters, _Result], compiled)
 
     def compiling(self, what: str) -> AbstractContextManager[None]:
@@ -76,8 +82,11 @@ class KernelFamily:
 
 
 def part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Declare a function that only kernels call; it is compiled into each of them."""
-    return cast(Callable[_Parameters, _Result], _compiled(function, **_NO_ENTRY))
+    """Declare a function that only kernels call; it is compiled into each of them.
+
+    As a `kernel` it makes no array and returns none.
+    """
+    return cast(Callable[_Parameters, _Result], _compiled(function, **_PART))
 
 
 def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -86,19 +95,8 @@ def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 
 
 def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Declare a part that the compiler must copy into every place that calls it."""
-    return cast(Callable[_Parameters, _Result], _compiled(function, forceinline=True, **_NO_ENTRY))
-
-
-def lean_part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Declare a part of lean kernels; see `KernelFamily.lean`."""
-    return cast(Callable[_Parameters, _Result], _compiled(function, **_NO_ENTRY, **_LEAN))
-
-
-def lean_inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Declare a part that the compiler must copy into the lean kernels that call it."""
-    options = {"forceinline": True, **_NO_ENTRY, **_LEAN}
-    return cast(Callable[_Parameters, _Result], _compiled(function, **options))
+    """Declare a `part` that the compiler must copy into every place that calls it."""
+    return cast(Callable[_Parameters, _Result], _compiled(function, forceinline=True, **_PART))
 
 
 def _compiled(function: Callable[_Parameters, _Result], **options: Any) -> Any:

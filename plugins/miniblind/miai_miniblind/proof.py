@@ -22,7 +22,7 @@ class Prover(Generic[Public]):
     """Says whether V_d of a belief is the greatest value of the problem: a win within d.
 
     What was proved is remembered by belief and depth. A belief of which one state alone is not won
-    is not tried at all (B4 of docs/miniblind.md).
+    is not tried at all (B4 of docs/belief-search.md).
 
     Attributes:
       problem: the problem.

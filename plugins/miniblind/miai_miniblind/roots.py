@@ -49,12 +49,18 @@ def draw_roots(
     Raises:
       ValueError: there is no such class, or it has too few roots.
     """
-    if kind == "random":
-        return random_roots(problem, count, seed=seed)
-    if kind == "hard":
-        return hard_roots(problem, count, depth=depth, seed=seed)
-    if kind == "won":
-        return won_roots(problem, count, depth=depth, seed=seed)
+    try:
+        if kind == "random":
+            return random_roots(problem, count, seed=seed)
+        if kind == "hard":
+            return hard_roots(problem, count, depth=depth, seed=seed)
+        if kind == "won":
+            return won_roots(problem, count, depth=depth, seed=seed)
+    except RecursionError as error:
+        raise ValueError(
+            f"roots of depth {depth} take a proof that calls itself more often than Python "
+            "allows; take a smaller depth"
+        ) from error
     raise ValueError(f"no roots of class {kind[:40]!r}; there are {', '.join(ROOT_CLASSES)}")
 
 

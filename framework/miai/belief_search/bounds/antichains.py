@@ -8,7 +8,7 @@ at one depth holds beyond it too (B2).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from miai.belief_search.bounds.chains import (
     Chain,
@@ -42,6 +42,7 @@ class ExactBounds:
         self.held = 0
         self._lower: _Chains = {}
         self._upper: _Chains = {}
+        self._replaced: list[Entry] = []
         self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
@@ -75,7 +76,7 @@ class ExactBounds:
         chain = self._lower.setdefault(public, {}).setdefault(depth, {})
         if has_superset(chain, belief, value):
             return None
-        self._drop(chain, subsets(chain, belief, value))
+        self._replace(chain, Entry(True, public, depth, belief), subsets(chain, belief, value))
         return self._keep(chain, Entry(True, public, depth, belief), value)
 
     def record_upper(
@@ -85,7 +86,7 @@ class ExactBounds:
         chain = self._upper.setdefault(public, {}).setdefault(depth, {})
         if has_subset(chain, belief, value):
             return None
-        self._drop(chain, supersets(chain, belief, value))
+        self._replace(chain, Entry(False, public, depth, belief), supersets(chain, belief, value))
         return self._keep(chain, Entry(False, public, depth, belief), value)
 
     def forget(self, entry: Entry) -> None:
@@ -93,6 +94,11 @@ class ExactBounds:
         chains = self._lower if entry.lower else self._upper
         chain = chains.get(entry.public, {}).get(entry.depth, {})
         self._drop(chain, [entry.belief] if entry.belief in chain else [])
+
+    def take_replaced(self) -> Sequence[Entry]:
+        """Return the entries that gave way to stronger ones."""
+        gone, self._replaced = self._replaced, []
+        return gone
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, subset tests, entries and bytes."""
@@ -103,6 +109,12 @@ class ExactBounds:
         self._counts["entries"] += 1
         self.held += bytes_of(entry.belief)
         return entry
+
+    def _replace(self, chain: Chain, entry: Entry, beliefs: Iterable[Belief]) -> None:
+        """Drop what an entry says better."""
+        gone = list(beliefs)
+        self._replaced += [entry._replace(belief=belief) for belief in gone]
+        self._drop(chain, gone)
 
     def _drop(self, chain: Chain, beliefs: Iterable[Belief]) -> None:
         for belief in beliefs:

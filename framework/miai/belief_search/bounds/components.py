@@ -10,6 +10,7 @@ from miai.belief_search.bounds.plain import NoBounds, SinglesBounds, TableBounds
 from miai.belief_search.bounds.protocol import Bounds
 from miai.belief_search.retention.protocol import Retention
 from miai.belief_search.universe import Universe
+from miai.errors import ParameterError
 from miai.plugins.loader import registry
 from miai.plugins.parameters import Parameters, parameter
 
@@ -111,5 +112,8 @@ def _minhash(universe: Universe[Any], given: MinHashParameters, *, verified: boo
 def _limited(bounds: Bounds, given: BoundsParameters) -> Bounds:
     if given.limit is None:
         return bounds
+    least = getattr(bounds, "entry_bytes", LEAST_LIMIT)
+    if given.limit < least:
+        raise ParameterError(f"limit: {given.limit} bytes have no room for one entry; {least} do")
     retention: Retention = registry().get("retention", given.retention).build(values={})
     return LimitedBounds(bounds, retention, limit=given.limit)

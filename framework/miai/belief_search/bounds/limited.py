@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from hashlib import blake2b
 
 from miai.belief_search.bounds.protocol import AnyBelief, Bounds, Entry, Known
@@ -57,12 +57,19 @@ class LimitedBounds:
     def forget(self, entry: Entry) -> None:
         """Forget an entry."""
         self._bounds.forget(entry)
+        self._entries.pop(_name(entry), None)
+
+    def take_replaced(self) -> Sequence[Entry]:
+        """Return nothing: who asks this does not forget."""
+        return ()
 
     def statistics(self) -> Mapping[str, int]:
         """Return those of the bounds, and how many entries were forgotten."""
         return {**self._bounds.statistics(), "forgotten": self._forgotten}
 
     def _kept(self, entry: Entry | None) -> Entry | None:
+        for replaced in self._bounds.take_replaced():
+            self._entries.pop(_name(replaced), None)
         if entry is None:
             return None
         name = _name(entry)
@@ -70,11 +77,12 @@ class LimitedBounds:
         self._retention.added(name)
         while self._bounds.held > self._limit:
             victim = self._retention.victim()
-            forgotten = entry if victim is None else self._entries.pop(victim)
+            forgotten = self._entries.pop(name if victim is None else victim, None)
+            if forgotten is None:
+                continue  # it gave way to another before
             self._bounds.forget(forgotten)
             self._forgotten += 1
             if victim is None:
-                self._entries.pop(name, None)
                 return None
         return entry
 

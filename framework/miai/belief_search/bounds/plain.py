@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 from miai.belief_search.bounds.protocol import UNKNOWN, AnyBelief, Entry, Known
 from miai.belief_search.sets import bytes_of
@@ -28,6 +28,10 @@ class NoBounds:
 
     def forget(self, entry: Entry) -> None:
         """Have nothing to forget."""
+
+    def take_replaced(self) -> Sequence[Entry]:
+        """Return nothing."""
+        return ()
 
     def statistics(self) -> Mapping[str, int]:
         """Return nothing."""
@@ -79,6 +83,10 @@ class TableBounds:
         """Forget an entry, if it is still there."""
         if self._values.pop(entry, None) is not None:
             self.held -= bytes_of(entry.belief)
+
+    def take_replaced(self) -> Sequence[Entry]:
+        """Return nothing: no entry gives way to another."""
+        return ()
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, entries and bytes."""

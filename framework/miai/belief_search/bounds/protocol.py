@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -18,7 +18,7 @@ class Entry(NamedTuple):
 
     Attributes:
       lower: whether the value is at least so much; else at most.
-      public, depth, belief: of which it is a bound.
+      public, depth, belief: of which it is a bound; where beliefs are not kept, a key of it.
     """
 
     lower: bool
@@ -82,6 +82,9 @@ class Bounds(Protocol):
 
     def forget(self, entry: Entry) -> None:
         """Forget an entry, if it is still there."""
+
+    def take_replaced(self) -> Sequence[Entry]:
+        """Return the entries that gave way to others since it was last asked."""
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts for the record: probes, hits, entries, bytes."""

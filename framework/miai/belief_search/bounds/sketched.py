@@ -10,7 +10,7 @@ of k (docs/belief-search.md).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -129,40 +129,56 @@ class SketchBounds(ABC):
             return UNKNOWN
         sketch, size = self._sketch(belief)
         total = size_of(belief)
-        below, closure = self._best(lower, sketch, size, total, belief, supersets=True)
-        above, core = self._best(upper, sketch, size, total, belief, supersets=False)
+        below, key_below = self._best(lower, sketch, size, total, belief, supersets=True)
+        above, key_above = self._best(upper, sketch, size, total, belief, supersets=False)
         self._counts["hits"] += below > -_INFINITE or above < _INFINITE
         if below > above:  # two bounds of which one is false: neither is believed
             return UNKNOWN
-        used = [Entry(True, public, depth, closure)] if below > -_INFINITE else []
-        used += [Entry(False, public, depth, core)] if above < _INFINITE else []
-        return Known(below, above, closure, core, tuple(used))
+        used = [Entry(True, public, depth, key_below)] if below > -_INFINITE else []
+        used += [Entry(False, public, depth, key_above)] if above < _INFINITE else []
+        if not self.verified:  # no set is kept: the belief stands for what it was taken for
+            return Known(below, above, belief, belief, tuple(used))
+        return Known(below, above, key_below, key_above, tuple(used))
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
-        """Keep the sketch, the size and the value; the set where bounds are verified."""
-        entry = Entry(True, public, depth, belief)
+        """Keep the sketch, the size and the value; the set where bounds are verified.
+
+        Where they are not, the entry names a key in place of the set.
+        """
+        entry = Entry(True, public, depth, self._key(belief))
         shelf = self._lower.setdefault((public, depth), SketchShelf(self.k))
-        before = shelf.value(self._key(belief))
-        return self._record(shelf, entry, value) if before is None or value > before else None
+        before = shelf.value(entry.belief)
+        new = before is None or value > before
+        return self._record(shelf, entry, belief, value) if new else None
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> Entry | None:
         """As `record_lower`."""
-        entry = Entry(False, public, depth, belief)
+        entry = Entry(False, public, depth, self._key(belief))
         shelf = self._upper.setdefault((public, depth), SketchShelf(self.k))
-        before = shelf.value(self._key(belief))
-        return self._record(shelf, entry, value) if before is None or value < before else None
+        before = shelf.value(entry.belief)
+        new = before is None or value < before
+        return self._record(shelf, entry, belief, value) if new else None
 
     def forget(self, entry: Entry) -> None:
         """Forget an entry, if it is still there."""
         shelves = self._lower if entry.lower else self._upper
         shelf = shelves.get((entry.public, entry.depth))
-        if shelf is not None and shelf.remove(self._key(entry.belief)):
+        if shelf is not None and shelf.remove(entry.belief):
             self._counts["entries"] -= 1
             self.held -= self._bytes(entry.belief)
+
+    def take_replaced(self) -> Sequence[Entry]:
+        """Return nothing: every belief has an entry of its own."""
+        return ()
+
+    @property
+    def entry_bytes(self) -> int:
+        """Bytes of the smallest entry."""
+        return self._bytes(1)
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, entries, and of sets let through and then refused."""
@@ -184,6 +200,7 @@ class SketchBounds(ABC):
         *,
         supersets: bool,
     ) -> tuple[float, AnyBelief]:
+        """Return the best bound of a shelf, and the key of what it follows from."""
         best, which = (-_INFINITE if supersets else _INFINITE), belief
         if shelf is None:
             return best, which
@@ -192,20 +209,18 @@ class SketchBounds(ABC):
             if value <= best if supersets else value >= best:
                 continue
             self._counts["let_through"] += 1
+            other = shelf.keys[i]
             if self.verified:
-                other = shelf.keys[i]
                 inner, outer = (belief, other) if supersets else (other, belief)
                 if not is_subset(inner, outer):
                     self._counts["refused"] += 1
                     continue
-                which = other
-            best = value
+            best, which = value, other
         return best, which
 
-    def _record(self, shelf: SketchShelf, entry: Entry, value: float) -> Entry:
-        sketch, size = self._sketch(entry.belief)
-        total = size_of(entry.belief)
-        if shelf.add(self._key(entry.belief), sketch, size, total, value):
+    def _record(self, shelf: SketchShelf, entry: Entry, belief: AnyBelief, value: float) -> Entry:
+        sketch, size = self._sketch(belief)
+        if shelf.add(entry.belief, sketch, size, size_of(belief), value):
             self._counts["entries"] += 1
             self.held += self._bytes(entry.belief)
         return entry

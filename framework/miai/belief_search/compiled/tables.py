@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from miai.belief_search.compiled.columns import Column
 from miai.belief_search.hashing import hashed
 from miai.belief_search.kernels.layout import Game
-from miai.belief_search.problem import BeliefProblem, Root, averages
+from miai.belief_search.problem import BeliefProblem, Root, averages, leaf_value
 from miai.errors import UnsuitableGameError
 
 _INFINITE = float("inf")
@@ -159,7 +159,7 @@ class Tables:
         self._reached.append(-1)
         self._followers.append([])
         self._sizes.append(len(parts))
-        values = np.array([self.problem.evaluate(public, part) for part in parts], np.float64)
+        values = np.array([leaf_value(self.problem, public, part) for part in parts], np.float64)
         self._firsts.append(self._leaves.extend(values))
         self._hashes.extend(np.array([hashed(part) for part in parts], np.uint64))
         self._every.append(self._row((1 << len(parts)) - 1))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from miai.kernels import KernelFamily, inlined
 
-__all__ = ["FAMILY", "inlined", "kernel", "lean"]
+__all__ = ["FAMILY", "allocating", "inlined", "kernel"]
 
 FAMILY = KernelFamily("miai-belief-search", Path(__file__).parent)
-kernel, lean = FAMILY.kernel, FAMILY.lean
+kernel, allocating = FAMILY.kernel, FAMILY.allocating

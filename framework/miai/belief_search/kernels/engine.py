@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai.belief_search.kernels import lean
+from miai.belief_search.kernels import kernel
 from miai.belief_search.kernels.layout import (
     ACROSS,
     ACTION,
@@ -42,13 +42,13 @@ from miai.belief_search.kernels.masks import (
     put_state,
     size,
 )
-from miai.belief_search.kernels.memory import probe, record
-from miai.kernels import lean_inlined, lean_part
+from miai.belief_search.kernels.memory import DEPTHS, probe, record
+from miai.kernels import inlined, part
 
 _INFINITE = np.inf
 
 
-@lean
+@kernel
 def search(  # noqa: C901 - what calls itself must be one function, to be compiled once
     game: Game,
     memory: Memory,
@@ -110,7 +110,7 @@ def search(  # noqa: C901 - what calls itself must be one function, to be compil
                 return 0.0
             worst = min(worst, value)
             failed = worst <= bar
-            known = _told(game, memory, work, after, worst, failed, i, known, level)
+            known = _told(game, memory, work, after, left, worst, failed, i, known, level)
             i += 1
         if failed:
             add(work.culprits[level], work.gathered[level])
@@ -127,7 +127,7 @@ def search(  # noqa: C901 - what calls itself must be one function, to be compil
     return best
 
 
-@lean_inlined
+@inlined
 def _stops(work: Work, counts: Ints, level: Int) -> bool:
     """Count a node; return whether it is one too many, or one too deep."""
     counts[NODES] += 1
@@ -138,7 +138,7 @@ def _stops(work: Work, counts: Ints, level: Int) -> bool:
     return bool(counts[STOPPED] != 0)
 
 
-@lean_inlined
+@inlined
 def _settled(
     game: Game,
     memory: Memory,
@@ -161,7 +161,7 @@ def _settled(
     return _leaf(game, memory, work, counts, public, level)
 
 
-@lean_inlined
+@inlined
 def _untested(memory: Memory, work: Work, public: Int, depth: Int, low: float, level: Int) -> Int:
     """Return a state of a belief that was not tried alone yet at this depth; -1 for none."""
     if memory.traits[SINGLES_FIRST] == 0 or size(work.beliefs[level]) < 2:
@@ -177,14 +177,14 @@ def _untested(memory: Memory, work: Work, public: Int, depth: Int, low: float, l
     return np.int64(-1)
 
 
-@lean_inlined
+@inlined
 def _pass(memory: Memory, public: Int, depth: Int, low: float, state: Int) -> None:
     """Note that a state alone is worth more than `low`."""
     memory.passed_at[public, depth] = min(low, memory.passed_at[public, depth])
     memory.passed[public, depth, state >> 6] |= ONE << np.uint64(state & 63)
 
 
-@lean_inlined
+@inlined
 def _next_action(game: Game, public: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
     """Return the turn that follows, and its action; -1 after the last. It begins with turn -2.
 
@@ -198,7 +198,7 @@ def _next_action(game: Game, public: Int, turn: Int, favourite: Int) -> tuple[In
     return following, (following if following < game.ends[public] else np.int64(-1))
 
 
-@lean_inlined
+@inlined
 def _tried(
     game: Game,
     memory: Memory,
@@ -227,7 +227,7 @@ def _tried(
         group = work.groups[level, i]
         for j in range(known):
             if (
-                work.refuted_at[level, j] == game.after[group]
+                work.refuted_at[level, j] == game.after[group] * DEPTHS + left
                 and work.refuted_by[level, j] <= low
                 and is_within(work.refuted[level, j], work.parts[level, i])
             ):
@@ -237,12 +237,13 @@ def _tried(
     return worst, parts, False
 
 
-@lean_inlined
+@inlined
 def _told(
     game: Game,
     memory: Memory,
     work: Work,
     after: Int,
+    left: Int,
     worst: float,
     failed: bool,
     i: Int,
@@ -255,7 +256,7 @@ def _told(
         return known
     core = work.cores[level + 1]
     if memory.traits[EXPLAINS] == 1 and known < work.refuted_at.shape[1]:
-        work.refuted_at[level, known] = after
+        work.refuted_at[level, known] = after * DEPTHS + left
         work.refuted_by[level, known] = worst
         put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, known])
         known += 1
@@ -263,7 +264,7 @@ def _told(
     return known
 
 
-@lean_inlined
+@inlined
 def _won(
     game: Game,
     memory: Memory,
@@ -284,7 +285,7 @@ def _won(
         _close(game, work, public, action, parts, beta, level)
 
 
-@lean_inlined
+@inlined
 def _explain(work: Work, value: float, alpha: float, beta: float, level: Int) -> None:
     """Write the core of what failed low, the closure of what failed high."""
     clear(work.cores[level])
@@ -295,7 +296,7 @@ def _explain(work: Work, value: float, alpha: float, beta: float, level: Int) ->
         put(work.won[level], work.closures[level])
 
 
-@lean_inlined
+@inlined
 def _split(game: Game, work: Work, public: Int, action: Int, level: Int) -> tuple[float, Int]:
     """Write the parts that an action leads to, the largest first; return how many there are.
 
@@ -336,7 +337,7 @@ def _split(game: Game, work: Work, public: Int, action: Int, level: Int) -> tupl
     return worst, count
 
 
-@lean_inlined
+@inlined
 def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
     """Move the part at the end to its place; those between give way."""
     for i in range(parts.shape[1]):
@@ -348,7 +349,7 @@ def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
         groups[j], sizes[j] = groups[j - 1], sizes[j - 1]
 
 
-@lean_inlined
+@inlined
 def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) -> Int:
     """Write what the states of a belief lead to, where this is told; return how many states."""
     row, words, states = game.successors[group], len(belief), np.int64(0)
@@ -371,7 +372,7 @@ def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) ->
     return states
 
 
-@lean_inlined
+@inlined
 def _going_on(game: Game, work: Work, action: Int, level: Int) -> None:
     """Write a state that an action does not end the game in; of the core so far, if it can be."""
     for group in range(game.group_begins[action], game.group_ends[action]):
@@ -384,7 +385,7 @@ def _going_on(game: Game, work: Work, action: Int, level: Int) -> None:
                 put_state(i * 64 + lowest(word), work.culprits[level])
 
 
-@lean_inlined
+@inlined
 def _sources(game: Game, memory: Memory, work: Work, group: Int, level: Int) -> None:
     """Write as the culprit states of a belief that lead to all of the core below.
 
@@ -415,7 +416,7 @@ def _sources(game: Game, memory: Memory, work: Work, group: Int, level: Int) -> 
     put(belief, culprit)
 
 
-@lean_part
+@part
 def _close(
     game: Game, work: Work, public: Int, action: Int, parts: Int, beta: float, level: Int
 ) -> None:
@@ -445,7 +446,7 @@ def _close(
     clear(bad)
 
 
-@lean_inlined
+@inlined
 def _escape(game: Game, work: Work, group: Int, solved: Words, bad: Words) -> None:
     """Add to `bad` the states that lead, where this is told, beyond what is solved."""
     row = game.successors[group]
@@ -461,7 +462,7 @@ def _escape(game: Game, work: Work, group: Int, solved: Words, bad: Words) -> No
                 bad[i] |= ONE << np.uint64(state & 63)
 
 
-@lean_inlined
+@inlined
 def _leaf(game: Game, memory: Memory, work: Work, counts: Ints, public: Int, level: Int) -> float:
     """Return the least value of the states where the depth ends."""
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
@@ -483,7 +484,7 @@ def _leaf(game: Game, memory: Memory, work: Work, counts: Ints, public: Int, lev
     return worst
 
 
-@lean_inlined
+@inlined
 def _remember(
     game: Game,
     memory: Memory,

@@ -126,7 +126,7 @@ class Work(NamedTuple):
       parts, groups, sizes: (levels, groups, words), (levels, groups), (levels, groups): what an
         action leads to, the group of each, and its states.
       refuted, refuted_at, refuted_by: (levels, n, words), (levels, n), (levels, n): cores of
-        siblings, their public part, and their value.
+        siblings, their public part and depth, and their value.
       favourites: (P,) the action that was best last.
       sketch: (k,) of the belief that is asked for.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from miai.belief_search.kernels.layout import Int, Words
-from miai.kernels import lean_inlined
+from miai.kernels import inlined
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -25,7 +25,7 @@ def _places() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 _PLACES = _places()
 
 
-@lean_inlined
+@inlined
 def lowest(word: np.uint64) -> Int:
     """Return the place of the lowest bit of a word that has one."""
     low = word & (ZERO - word)
@@ -33,7 +33,7 @@ def lowest(word: np.uint64) -> Int:
     return place
 
 
-@lean_inlined
+@inlined
 def bits_of(word: np.uint64) -> Int:
     """Return the number of bits that are set."""
     word = word - ((word >> _SHIFT_1) & _FIVES)
@@ -42,7 +42,7 @@ def bits_of(word: np.uint64) -> Int:
     return np.int64((word * _BYTES) >> _SHIFT_56)
 
 
-@lean_inlined
+@inlined
 def size(mask: Words) -> Int:
     """Return the number of states."""
     count = np.int64(0)
@@ -51,42 +51,42 @@ def size(mask: Words) -> Int:
     return count
 
 
-@lean_inlined
+@inlined
 def clear(mask: Words) -> None:
     """Make it empty."""
     for i in range(len(mask)):
         mask[i] = ZERO
 
 
-@lean_inlined
+@inlined
 def put(mask: Words, out: Words) -> None:
     """Copy it."""
     for i in range(len(mask)):
         out[i] = mask[i]
 
 
-@lean_inlined
+@inlined
 def add(mask: Words, out: Words) -> None:
     """Unite it with another."""
     for i in range(len(mask)):
         out[i] |= mask[i]
 
 
-@lean_inlined
+@inlined
 def leave(mask: Words, out: Words) -> None:
     """Take its states out of another."""
     for i in range(len(mask)):
         out[i] &= ~mask[i]
 
 
-@lean_inlined
+@inlined
 def put_state(state: Int, out: Words) -> None:
     """Make it the belief of one state."""
     clear(out)
     out[state >> 6] = ONE << np.uint64(state & 63)
 
 
-@lean_inlined
+@inlined
 def is_empty(mask: Words) -> bool:
     """Return whether no state is in it."""
     found = ZERO
@@ -95,7 +95,7 @@ def is_empty(mask: Words) -> bool:
     return bool(found == ZERO)
 
 
-@lean_inlined
+@inlined
 def is_within(inner: Words, outer: Words) -> bool:
     """Return whether all states of one belief are in another."""
     beyond = ZERO
@@ -104,7 +104,7 @@ def is_within(inner: Words, outer: Words) -> bool:
     return bool(beyond == ZERO)
 
 
-@lean_inlined
+@inlined
 def meets(mask: Words, other: Words) -> bool:
     """Return whether two beliefs have a state in common."""
     common = ZERO
@@ -113,7 +113,7 @@ def meets(mask: Words, other: Words) -> bool:
     return bool(common != ZERO)
 
 
-@lean_inlined
+@inlined
 def is_same(mask: Words, other: Words) -> bool:
     """Return whether two beliefs are equal."""
     apart = ZERO
@@ -122,7 +122,7 @@ def is_same(mask: Words, other: Words) -> bool:
     return bool(apart == ZERO)
 
 
-@lean_inlined
+@inlined
 def hash_of(mask: Words, salt: np.uint64) -> np.uint64:
     """Return 64 well-mixed bits of a belief and a number (splitmix64, Steele et al. 2014)."""
     mixed = salt

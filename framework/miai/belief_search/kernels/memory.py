@@ -45,13 +45,13 @@ from miai.belief_search.kernels.masks import (
     size,
 )
 from miai.belief_search.kernels.sketches import put_hash, resemblance, within
-from miai.kernels import lean_inlined, lean_part
+from miai.kernels import inlined, part
 
-_DEPTHS = 256  # a key holds the public part and, below it, the depth
+DEPTHS = 256  # a key holds the public part and, below it, the depth
 _INFINITE = np.inf
 
 
-@lean_inlined
+@inlined
 def _find(memory: Memory, key: Int, belief: Words) -> Int:
     """Return the slot of a table where an entry is, or would be."""
     last = memory.traits[SLOTS] - 1
@@ -64,7 +64,7 @@ def _find(memory: Memory, key: Int, belief: Words) -> Int:
     return slot
 
 
-@lean_inlined
+@inlined
 def probe(
     game: Game, memory: Memory, work: Work, counts: Ints, public: Int, depth: Int, level: Int
 ) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def probe(
         return lower, upper
     counts[PROBES] += 1
     if rule == TABLE:
-        slot = _find(memory, public * _DEPTHS + depth, belief)
+        slot = _find(memory, public * DEPTHS + depth, belief)
         if memory.slots[slot] != 0:
             entry = memory.slots[slot] - 1
             lower, upper = memory.values[entry, 0], memory.values[entry, 1]
@@ -99,7 +99,7 @@ def probe(
     return lower, upper
 
 
-@lean_inlined
+@inlined
 def _search_chains(
     game: Game, memory: Memory, work: Work, counts: Ints, public: Int, depth: Int, level: Int
 ) -> tuple[float, float]:
@@ -127,7 +127,7 @@ def _search_chains(
     return lower, upper
 
 
-@lean_part
+@part
 def _best(
     memory: Memory,
     counts: Ints,
@@ -163,7 +163,7 @@ def _best(
     return best
 
 
-@lean_inlined
+@inlined
 def _may_hold(
     memory: Memory, entry: Int, sketch: Words, length: Int, total: Int, supersets: bool
 ) -> bool:
@@ -179,7 +179,7 @@ def _may_hold(
     return bool(states <= total and within(memory.sketches, row, held, query, 0, own))
 
 
-@lean_inlined
+@inlined
 def _sketch(game: Game, sketch: Words, public: Int, belief: Words) -> Int:
     """Write the smallest hashes of a belief's states; return how many there are."""
     first, count = game.firsts[public], 0
@@ -191,7 +191,7 @@ def _sketch(game: Game, sketch: Words, public: Int, belief: Words) -> Int:
     return count
 
 
-@lean_part
+@part
 def record(
     game: Game,
     memory: Memory,
@@ -208,7 +208,7 @@ def record(
     if rule == NONE:
         return
     if rule == TABLE:
-        _record_in_table(memory, counts, public * _DEPTHS + depth, belief, value, side)
+        _record_in_table(memory, counts, public * DEPTHS + depth, belief, value, side)
         return
     heads = memory.heads[public, depth]
     name, length, total = NUMBER_0, 0, 0
@@ -236,7 +236,7 @@ def record(
             memory.sketches[entry, i] = work.sketch[i]
 
 
-@lean_inlined
+@inlined
 def _record_in_table(
     memory: Memory, counts: Ints, key: Int, belief: Words, value: float, side: Int
 ) -> None:
@@ -262,7 +262,7 @@ def _record_in_table(
         memory.values[entry, 1] = min(memory.values[entry, 1], value)
 
 
-@lean_part
+@part
 def _spread(memory: Memory, entries: Int) -> None:
     """Double the slots in use. Few are in use at first: each page of memory costs when touched."""
     memory.traits[SLOTS] *= 2
@@ -272,7 +272,7 @@ def _spread(memory: Memory, entries: Int) -> None:
         memory.slots[slot] = entry + 1
 
 
-@lean_inlined
+@inlined
 def _is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int) -> bool:
     """Return whether a chain says as much already, of a larger or a smaller belief."""
     chunk = head
@@ -288,7 +288,7 @@ def _is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int)
     return False
 
 
-@lean_inlined
+@inlined
 def _drop(
     memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float, side: Int
 ) -> None:
@@ -322,7 +322,7 @@ def _drop(
         chunk = following
 
 
-@lean_inlined
+@inlined
 def _renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side: Int) -> bool:
     """Return whether a chain has an entry of the belief; it takes the value if that says more."""
     chunk = head
@@ -336,7 +336,7 @@ def _renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, sid
     return False
 
 
-@lean_inlined
+@inlined
 def _room(memory: Memory, counts: Ints, heads: Ints, side: Int) -> Int:
     """Return a new entry at the end of a chain; -1 when there is no room."""
     head = heads[side]

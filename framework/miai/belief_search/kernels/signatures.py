@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.belief_search.kernels import inlined, kernel
+from miai.belief_search.kernels import allocating, inlined, kernel
 from miai.belief_search.kernels.sketches import within
 
 Hashes = NDArray[np.uint64]
@@ -53,7 +53,7 @@ def sign(sketch: Hashes, size: int, signatures: Hashes, at: int) -> None:
         signatures[1 + _WORDS + i, at] = sketch[i] if i < size else _GREATEST
 
 
-@kernel
+@allocating
 def find_signed_supersets(
     sketch: Hashes,
     size: int,
@@ -95,7 +95,7 @@ def find_signed_supersets(
     return count
 
 
-@kernel
+@allocating
 def find_signed_subsets(
     sketch: Hashes,
     size: int,

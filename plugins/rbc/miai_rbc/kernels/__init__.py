@@ -10,7 +10,7 @@ from pathlib import Path
 
 from miai.kernels import KernelFamily, inlined, part
 
-__all__ = ["FAMILY", "inlined", "kernel", "part"]
+__all__ = ["FAMILY", "allocating", "inlined", "kernel", "part"]
 
 FAMILY = KernelFamily("miai-rbc", Path(__file__).parent)
-kernel = FAMILY.kernel
+kernel, allocating = FAMILY.kernel, FAMILY.allocating

@@ -23,7 +23,10 @@ Words = NDArray[np.uint64]
 Int = int | np.signedinteger[Any]
 
 NUMBER_0, NUMBER_1 = np.int64(0), np.int64(1)
-"""For arguments: a plain 0 or 1 would be a type of its own, and the callee compiled once more."""
+"""For arguments: a plain number would be a type of its own, and the callee compiled once more."""
+
+_NORTH, _EAST, _NORTH_EAST, _NORTH_WEST = (np.int64(direction) for direction in range(4))
+_SOUTH, _WEST, _SOUTH_WEST, _SOUTH_EAST = (np.int64(direction) for direction in range(4, 8))
 
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
@@ -136,10 +139,10 @@ def _down(direction: Int, square: Int, occupied: np.uint64) -> np.uint64:
 def rook_attacks(square: Int, occupied: np.uint64) -> np.uint64:
     """Return the squares that a rook attacks, first blockers included."""
     return (
-        _up(0, square, occupied)
-        | _up(1, square, occupied)
-        | _down(4, square, occupied)
-        | _down(5, square, occupied)
+        _up(_NORTH, square, occupied)
+        | _up(_EAST, square, occupied)
+        | _down(_SOUTH, square, occupied)
+        | _down(_WEST, square, occupied)
     )
 
 
@@ -147,8 +150,8 @@ def rook_attacks(square: Int, occupied: np.uint64) -> np.uint64:
 def bishop_attacks(square: Int, occupied: np.uint64) -> np.uint64:
     """Return the squares that a bishop attacks, first blockers included."""
     return (
-        _up(2, square, occupied)
-        | _up(3, square, occupied)
-        | _down(6, square, occupied)
-        | _down(7, square, occupied)
+        _up(_NORTH_EAST, square, occupied)
+        | _up(_NORTH_WEST, square, occupied)
+        | _down(_SOUTH_WEST, square, occupied)
+        | _down(_SOUTH_EAST, square, occupied)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels import inlined, kernel
+from miai_rbc.kernels import allocating, inlined, kernel
 from miai_rbc.kernels.bits import (
     KING,
     KNIGHT,
@@ -62,7 +62,7 @@ def find_checks(boards: Words, checks: NDArray[np.bool_]) -> None:
         checks[i] = king != _NONE and attacked(b, lowest(king), turn ^ 1)
 
 
-@kernel
+@allocating
 def find_escapes(boards: Words, requests: NDArray[np.int32], out: NDArray[np.bool_]) -> None:
     """Write whether every request, as it turns out there, leaves our king not attacked: (n, m)."""
     after = np.empty(boards.shape[1], np.uint64)

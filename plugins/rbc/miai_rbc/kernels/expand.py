@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels import kernel
+from miai_rbc.kernels import allocating
 from miai_rbc.kernels.bits import U64, Int, Words, bit
 from miai_rbc.kernels.board import EP_KEYS, NO_SQUARE, NOTHING, WORDS, ep_of
 from miai_rbc.kernels.changes import change_of, hash_changed, read_board
@@ -22,7 +22,7 @@ _SPREAD = np.uint64(0x2545F4914F6CDD1D)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 
 
-@kernel
+@allocating
 def count_successors(boards: Words, told: Int) -> Int:
     """Return the number of successors of boards, repetitions included."""
     moves = np.empty(MAX_MOVES, np.int64)
@@ -33,7 +33,7 @@ def count_successors(boards: Words, told: Int) -> Int:
     return total
 
 
-@kernel
+@allocating
 def shuffle(boards: Words, seed: np.uint64) -> None:
     """Put boards in a random order, in place; a generator of 64 bits draws it (xorshift64*)."""
     state = seed | _ONE
@@ -50,7 +50,7 @@ def shuffle(boards: Words, seed: np.uint64) -> None:
             boards[j, word] = row[word]
 
 
-@kernel
+@allocating
 def list_successors(
     boards: Words,
     first: Int,

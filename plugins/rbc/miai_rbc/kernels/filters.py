@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels import kernel
+from miai_rbc.kernels import allocating, kernel
 from miai_rbc.kernels.bits import Int, Words, bit
 from miai_rbc.kernels.board import KINGS, NO_SQUARE, STATE, WHITE, WORDS, play
 from miai_rbc.kernels.moves import Moves, capture_of, requested_moves, revise, taken_moves
@@ -34,7 +34,7 @@ def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
     return count
 
 
-@kernel
+@allocating
 def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int, ends: bool) -> Int:
     """Play one's own move on the boards on which it turns out as told; return their number.
 
@@ -73,7 +73,7 @@ def keep_kings(boards: Words) -> Int:
     return count
 
 
-@kernel
+@allocating
 def play_requested(boards: Words, requested: Int, results: NDArray[np.int32]) -> None:
     """Play a requested move on every board as it turns out there.
 

@@ -9,6 +9,7 @@ from miai_rbc.kernels import inlined
 from miai_rbc.kernels.bits import (
     KING,
     KNIGHT,
+    NUMBER_0,
     PAWN,
     Int,
     Words,
@@ -39,6 +40,7 @@ MAX_MOVES = 512
 
 Moves = NDArray[np.int64]
 
+_STEP, _LEAP = np.int64(8), np.int64(16)  # of a pawn
 _ONE = np.uint64(1)
 _8 = np.uint64(8)
 _RANK_3, _RANK_6 = np.uint64(0xFF0000), np.uint64(0xFF0000000000)
@@ -82,7 +84,7 @@ def _piece_moves(
       blockers: what stops a slider; it may go on to the first.
       ends: the squares that may be gone to.
     """
-    n: Int = 0
+    n: Int = NUMBER_0
     left = own & b[KNIGHTS]
     while left:
         square = lowest(left)
@@ -165,11 +167,11 @@ def _pawn_moves(
 def _pushes(turn: Int, pawns: np.uint64, blockers: np.uint64, moves: Moves, n: Int) -> Int:
     if turn == 0:
         single = (pawns << _8) & ~blockers
-        n = _add_pawns(moves, n, single, 8)
-        return _add_pawns(moves, n, ((single & _RANK_3) << _8) & ~blockers, 16)
+        n = _add_pawns(moves, n, single, _STEP)
+        return _add_pawns(moves, n, ((single & _RANK_3) << _8) & ~blockers, _LEAP)
     single = (pawns >> _8) & ~blockers
-    n = _add_pawns(moves, n, single, -8)
-    return _add_pawns(moves, n, ((single & _RANK_6) >> _8) & ~blockers, -16)
+    n = _add_pawns(moves, n, single, -_STEP)
+    return _add_pawns(moves, n, ((single & _RANK_6) >> _8) & ~blockers, -_LEAP)
 
 
 @inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels import inlined, kernel
+from miai_rbc.kernels import allocating, inlined, kernel
 from miai_rbc.kernels.bits import U64, Words, lowest, popcount
 from miai_rbc.kernels.board import WHITE
 
@@ -37,7 +37,7 @@ def _read_rows(b: Words, mine: int, rows: Words) -> None:
             rows[square >> 3] |= U64((kind + 1) << (4 * (square & 7)))
 
 
-@kernel
+@allocating
 def count_outcomes(
     boards: Words,
     weights: NDArray[np.float64],

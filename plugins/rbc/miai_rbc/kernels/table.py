@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai_rbc.kernels import inlined, kernel
+from miai_rbc.kernels import allocating, inlined
 from miai_rbc.kernels.bits import U64, Int, Words
 from miai_rbc.kernels.board import WORDS, board_hash
 
@@ -42,7 +42,7 @@ def insert(row: Words, key: np.uint64, out: Words, count: Int, table: Words) -> 
         slot = (slot + 1) & last
 
 
-@kernel
+@allocating
 def add_boards(boards: Words, out: Words, count: Int, table: Words) -> Int:
     """Add boards to `out` that are not there yet; return their number.
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from miai.kernels import KernelFamily
 from miai_rbc import kernels
 
-__all__ = ["FAMILY", "kernel"]
+__all__ = ["FAMILY", "allocating", "kernel"]
 
 _BASE = kernels.FAMILY.folder
 
 FAMILY = KernelFamily(f"{_BASE.name if _BASE else 'miai-rbc'}-minimax", Path(__file__).parent)
-kernel = FAMILY.kernel
+kernel, allocating = FAMILY.kernel, FAMILY.allocating

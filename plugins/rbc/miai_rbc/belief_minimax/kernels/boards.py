@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.belief_minimax.kernels import kernel
+from miai_rbc.belief_minimax.kernels import allocating, kernel
 from miai_rbc.kernels.bits import U64, Words, bit, popcount
 from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, WORDS, play, turn_of
 from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
@@ -35,7 +35,7 @@ def hash_boards(boards: Words, out: Words) -> None:
         out[i] = key
 
 
-@kernel
+@allocating
 def sense_outcomes(boards: Words, player: int, centre: int, out: Words) -> None:
     """Write what a sense round a square would show on each board: nine codes of four bits.
 
@@ -60,7 +60,7 @@ def sense_outcomes(boards: Words, player: int, centre: int, out: Words) -> None:
         out[i] = code
 
 
-@kernel
+@allocating
 def count_replies(boards: Words, starts: Numbers) -> None:
     """Write where the replies of each board begin, doing nothing included: (n + 1,)."""
     moves = np.empty(MAX_MOVES, np.int64)
@@ -69,7 +69,7 @@ def count_replies(boards: Words, starts: Numbers) -> None:
         starts[i + 1] = starts[i] + taken_moves(boards[i], _ALL, True, moves) + 1
 
 
-@kernel
+@allocating
 def write_replies(boards: Words, starts: Numbers, out: Words, captures: Numbers) -> None:
     """Write every board after every move that its side to move can take, or none.
 
