@@ -15,7 +15,7 @@ from miai.belief_search.bounds.antichains import ExactBounds
 from miai.belief_search.driver import Window
 from miai.errors import UnsuitableGameError
 
-ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
+ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash", "reference-minhash")
 """Those that make no errors."""
 
 beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda b: tuple(sorted(b)))

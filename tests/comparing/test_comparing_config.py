@@ -166,6 +166,12 @@ def test_the_configs_that_users_start_from_are_valid(name: str) -> None:
     assert {"approx-dominance", "approx-minhash"} <= bounds
     if name == "compare-full":
         assert all(block.roots >= 30 for block in found.blocks)
-        limited = [arm.parameters["bounds_parameters"] for arm in found.arms.values()]
-        kept = {given["retention"] for given in limited if given.get("limit")}
-        assert kept == {"none", "lru", "space-saving", "count-sketch"}
+
+
+def test_the_config_of_retention_policies_has_all_of_them() -> None:
+    found = load_comparison(CONFIGS / "compare-retention.toml")
+    assert found.name == "compare-retention"
+    given = [arm.parameters["bounds_parameters"] for arm in found.arms.values()]
+    kept = {limited["retention"] for limited in given if limited.get("limit")}
+    assert kept == {"none", "lru", "space-saving", "count-sketch"}
+    assert all(block.roots >= 30 for block in found.blocks)

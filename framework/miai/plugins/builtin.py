@@ -104,6 +104,10 @@ _COMPONENTS = (
         *("bounds", "approx-minhash", _BOUNDS, "approx_minhash", "MinHashParameters"),
         "Resemblance alone: some bounds are false",
     ),
+    (
+        *("bounds", "reference-minhash", _BOUNDS, "reference_minhash", "ReferenceParameters"),
+        "As minhash, with the sketches of datasketch; slow, needs miai[reference]",
+    ),
     ("retention", "none", _RETENTION, "none", "", "Keeps what came first"),
     ("retention", "lru", _RETENTION, "lru", "", "Forgets what was not used for longest"),
     (

@@ -48,6 +48,12 @@ class MinHashParameters(SketchParameters):
     )
 
 
+class ReferenceParameters(MinHashParameters):
+    """Parameters of `reference-minhash`."""
+
+    verified: bool = parameter(True, help="whether what the sketches let through is tested exactly")
+
+
 def none(universe: Universe[Any], parameters: Parameters) -> Bounds:
     """Return bounds that know nothing."""
     return NoBounds()
@@ -94,6 +100,17 @@ def minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
 def approx_minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
     """Return bounds by estimated resemblance alone, the seed's rule: some are false."""
     return _minhash(universe, parameters, verified=False)
+
+
+def reference_minhash(universe: Universe[Any], parameters: ReferenceParameters) -> Bounds:
+    """Return bounds by the MinHash of datasketch."""
+    from miai.belief_search.bounds.reference import ReferenceBounds  # datasketch, an extra
+
+    given = parameters
+    bounds = ReferenceBounds(
+        universe, k=given.k, verified=given.verified, threshold=given.threshold
+    )
+    return _limited(bounds, given)
 
 
 def _dominance(universe: Universe[Any], given: SketchParameters, *, verified: bool) -> Bounds:

@@ -277,6 +277,12 @@ class MinHashBounds(SketchBounds):
         """Return the beliefs whose estimated share reaches the threshold."""
         alike = np.empty(len(shelf))
         resemblances(sketch, size, shelf.sketches, shelf.sizes, alike)
+        return self.similar(shelf, alike, total, supersets=supersets)
+
+    def similar(
+        self, shelf: SketchShelf, alike: NDArray[np.float64], total: int, *, supersets: bool
+    ) -> NDArray[np.int64]:
+        """Return the beliefs of which the resemblance and the sizes say that a share is reached."""
         common = alike * (total + shelf.totals) / (1.0 + alike)
         inner = total if supersets else shelf.totals
         return np.flatnonzero(common >= self.threshold * inner)
