@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from miai.belief_search.kernels import kernel
+from miai.belief_search.kernels.explaining import close, going_on, sources_of
 from miai.belief_search.kernels.layout import (
     ACROSS,
     ACTION,
     ADAPTIVE,
     BUDGET_SPENT,
     EXPLAINS,
-    LEAVES,
     MAX_NODES,
     NODES,
     NUMBER_0,
@@ -24,26 +24,23 @@ from miai.belief_search.kernels.layout import (
     Int,
     Ints,
     Memory,
-    Words,
     Work,
 )
 from miai.belief_search.kernels.masks import (
     ONE,
     ZERO,
     add,
-    bits_of,
     clear,
     is_empty,
     is_within,
-    leave,
     lowest,
-    meets,
     put,
     put_state,
     size,
 )
 from miai.belief_search.kernels.memory import DEPTHS, probe, record
-from miai.kernels import inlined, part
+from miai.belief_search.kernels.outcomes import leaf, split
+from miai.kernels import inlined
 
 _INFINITE = np.inf
 
@@ -101,7 +98,7 @@ def search(  # noqa: C901 - what calls itself must be one function, to be compil
             put(work.parts[level, i], work.beliefs[level + 1])
             if left == 0 and memory.traits[ACROSS] == 0:  # nothing is known where the depth ends
                 counts[NODES] += 1
-                value = _leaf(game, memory, work, counts, after, level + NUMBER_1)
+                value = leaf(game, memory, work, counts, after, level + NUMBER_1)
             else:
                 value = search(
                     game, memory, work, counts, after, left, bar, min(high, worst), level + NUMBER_1
@@ -158,7 +155,7 @@ def _settled(
     if upper <= alpha:
         return upper
     clear(work.cores[level])
-    return _leaf(game, memory, work, counts, public, level)
+    return leaf(game, memory, work, counts, public, level)
 
 
 @inlined
@@ -216,12 +213,12 @@ def _tried(
     won or not proved and the depth ends, one state that goes on does.
     """
     clear(work.culprits[level])
-    worst, parts = _split(game, work, public, action, level)
+    worst, parts = split(game, work, public, action, level)
     if worst <= low or parts == 0 or memory.traits[EXPLAINS] == 0:
         return worst, parts, worst <= low
     left = max(NUMBER_0, depth - game.costs[action])
     if left == 0 and game.costs[action] > 0 and game.scale[2] == 1.0:
-        _going_on(game, work, action, level)
+        going_on(game, work, action, level)
         return game.scale[0], NUMBER_0, game.scale[0] <= low
     for i in range(parts):
         group = work.groups[level, i]
@@ -232,7 +229,7 @@ def _tried(
                 and is_within(work.refuted[level, j], work.parts[level, i])
             ):
                 put(work.refuted[level, j], work.cores[level + 1])
-                _sources(game, memory, work, group, level)
+                sources_of(game, memory, work, group, level)
                 return work.refuted_by[level, j], NUMBER_0, True
     return worst, parts, False
 
@@ -260,7 +257,7 @@ def _told(
         work.refuted_by[level, known] = worst
         put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, known])
         known += 1
-    _sources(game, memory, work, work.groups[level, i], level)
+    sources_of(game, memory, work, work.groups[level, i], level)
     return known
 
 
@@ -282,7 +279,7 @@ def _won(
         return
     put(work.beliefs[level], work.won[level])
     if memory.traits[EXPLAINS] == 1:
-        _close(game, work, public, action, parts, beta, level)
+        close(game, work, public, action, parts, beta, level)
 
 
 @inlined
@@ -294,194 +291,6 @@ def _explain(work: Work, value: float, alpha: float, beta: float, level: Int) ->
         put(work.gathered[level], work.cores[level])
     if value >= beta:
         put(work.won[level], work.closures[level])
-
-
-@inlined
-def _split(game: Game, work: Work, public: Int, action: Int, level: Int) -> tuple[float, Int]:
-    """Write the parts that an action leads to, the largest first; return how many there are.
-
-    Before it the worst end is returned; the row of `work.culprits` becomes a state that leads to
-    that end.
-    """
-    belief = work.beliefs[level]
-    worst = game.scale[1]
-    last = game.lasts[action]
-    if last >= 0 and meets(belief, game.over[action]):
-        found = _INFINITE
-        for i in range(len(belief)):
-            word = belief[i] & game.over[action, i]
-            while word != ZERO:
-                state = i * 64 + lowest(word)
-                word &= word - ONE
-                if game.worst[last + state] < found:
-                    found = game.worst[last + state]
-                    put_state(state, work.culprits[level])
-        worst = min(worst, found)
-    count = np.int64(0)
-    words = len(belief)
-    parts, groups, sizes = work.parts[level], work.groups[level], work.sizes[level]
-    for group in range(game.group_begins[action], game.group_ends[action]):
-        told = ZERO
-        for i in range(words):
-            told |= belief[i] & game.sources[group, i]
-        if told == ZERO:
-            continue
-        states = _successors(game, group, belief, parts, count)
-        at = count  # the larger ones first, those told first before others
-        while at > 0 and sizes[at - 1] < states:
-            at -= 1
-        if at < count:
-            _insert(parts, groups, sizes, at, count)
-        groups[at], sizes[at] = group, states
-        count += 1
-    return worst, count
-
-
-@inlined
-def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
-    """Move the part at the end to its place; those between give way."""
-    for i in range(parts.shape[1]):
-        moved = parts[end, i]
-        for j in range(end, at, -1):
-            parts[j, i] = parts[j - 1, i]
-        parts[at, i] = moved
-    for j in range(end, at, -1):
-        groups[j], sizes[j] = groups[j - 1], sizes[j - 1]
-
-
-@inlined
-def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) -> Int:
-    """Write what the states of a belief lead to, where this is told; return how many states."""
-    row, words, states = game.successors[group], len(belief), np.int64(0)
-    if row < 0:
-        for i in range(words):
-            parts[at, i] = belief[i] & game.sources[group, i]
-            states += bits_of(parts[at, i])
-        return states
-    for i in range(words):
-        parts[at, i] = ZERO
-    for i in range(words):
-        word = belief[i] & game.sources[group, i]
-        while word != ZERO:
-            made = game.rows[row + i * 64 + lowest(word)]
-            word &= word - ONE
-            for j in range(words):
-                parts[at, j] |= game.pool[made, j]
-    for i in range(words):
-        states += bits_of(parts[at, i])
-    return states
-
-
-@inlined
-def _going_on(game: Game, work: Work, action: Int, level: Int) -> None:
-    """Write a state that an action does not end the game in; of the core so far, if it can be."""
-    for group in range(game.group_begins[action], game.group_ends[action]):
-        for i in range(work.beliefs.shape[1]):
-            word = work.beliefs[level, i] & game.sources[group, i]
-            if word & work.gathered[level, i] != ZERO:
-                put_state(i * 64 + lowest(word & work.gathered[level, i]), work.culprits[level])
-                return
-            if word != ZERO:
-                put_state(i * 64 + lowest(word), work.culprits[level])
-
-
-@inlined
-def _sources(game: Game, memory: Memory, work: Work, group: Int, level: Int) -> None:
-    """Write as the culprit states of a belief that lead to all of the core below.
-
-    States of the core so far come first; without a core the whole belief is written.
-    """
-    belief, culprit, targets = work.beliefs[level], work.culprits[level], work.cores[level + 1]
-    if memory.traits[EXPLAINS] == 0 or is_empty(targets):
-        put(belief, culprit)
-        return
-    row = game.successors[group]
-    if row < 0:
-        put(targets, culprit)
-        return
-    clear(culprit)
-    for turn in range(2):
-        for i in range(len(belief)):
-            word = belief[i] & game.sources[group, i]
-            word &= work.gathered[level, i] if turn == 0 else ~work.gathered[level, i]
-            while word != ZERO:
-                state = i * 64 + lowest(word)
-                word &= word - ONE
-                made = game.pool[game.rows[row + state]]
-                if meets(made, targets):
-                    culprit[i] |= ONE << np.uint64(state & 63)
-                    leave(made, targets)
-        if is_empty(targets):
-            return
-    put(belief, culprit)
-
-
-@part
-def _close(
-    game: Game, work: Work, public: Int, action: Int, parts: Int, beta: float, level: Int
-) -> None:
-    """Add to the row of `work.won` all states that an action leads into closures only."""
-    won, every = work.won[level], game.every[public]
-    bad = work.culprits[level]
-    clear(bad)
-    last = game.lasts[action]
-    if last >= 0:
-        for i in range(len(bad)):
-            word = every[i] & game.over[action, i]
-            while word != ZERO:
-                state = i * 64 + lowest(word)
-                word &= word - ONE
-                if game.worst[last + state] < beta:
-                    bad[i] |= ONE << np.uint64(state & 63)
-    for group in range(game.group_begins[action], game.group_ends[action]):
-        at = NUMBER_0
-        while at < parts and work.groups[level, at] != group:
-            at += 1
-        if at == parts:
-            add(game.sources[group], bad)
-        else:
-            _escape(game, work, group, work.parts[level, at], bad)
-    for i in range(len(won)):
-        won[i] |= every[i] & ~bad[i]
-    clear(bad)
-
-
-@inlined
-def _escape(game: Game, work: Work, group: Int, solved: Words, bad: Words) -> None:
-    """Add to `bad` the states that lead, where this is told, beyond what is solved."""
-    row = game.successors[group]
-    for i in range(len(bad)):
-        if row < 0:
-            bad[i] |= game.sources[group, i] & ~solved[i]
-            continue
-        word = game.sources[group, i] & ~bad[i]
-        while word != ZERO:
-            state = i * 64 + lowest(word)
-            word &= word - ONE
-            if not is_within(game.pool[game.rows[row + state]], solved):
-                bad[i] |= ONE << np.uint64(state & 63)
-
-
-@inlined
-def _leaf(game: Game, memory: Memory, work: Work, counts: Ints, public: Int, level: Int) -> float:
-    """Return the least value of the states where the depth ends."""
-    belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
-    first, worst = game.firsts[public], _INFINITE
-    for i in range(len(belief)):
-        word = belief[i]
-        while word != ZERO:
-            state = i * 64 + lowest(word)
-            word &= word - ONE
-            counts[LEAVES] += 1
-            if game.leaves[first + state] < worst:
-                worst = game.leaves[first + state]
-                put_state(state, core)
-    put(belief, closure)
-    if memory.traits[EXPLAINS] == 1:
-        for state in range(game.sizes[public]):
-            if game.leaves[first + state] >= worst:
-                closure[state >> 6] |= ONE << np.uint64(state & 63)
-    return worst
 
 
 @inlined
