@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +89,25 @@ def test_small_games_have_the_values_of_plain_alpha_beta_in_python(game: str) ->
             found = cold.search(root, depth)
             assert found.value == expected.value
             assert cold.guarantees(root, found.action, depth) == expected.value
+
+
+@pytest.mark.parametrize("game", SMALL)
+@pytest.mark.parametrize("kind", ["random", "hard"])
+def test_every_right_arm_equals_plain_alpha_beta_on_every_root(game: str, kind: str) -> None:
+    """Thirty roots of each class; what one root left is used, rightly, by the next."""
+    problem, _, depth = SMALL[game]
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    roots = problem.roots(kind, 30, depth=depth, seed=seed)
+    warm = {arm: compiled(problem, arm) for arm in RIGHT[1:]}
+    together = {"bounds_parameters": {"singles": False}, "adaptive": True}
+    warm["cores, together"] = compiled(problem, "cores", **together)
+    for root in roots:
+        plain = compiled(problem, "none", window="alpha-beta").search(root, depth)
+        for arm, search in warm.items():
+            found = search.search(root, depth)
+            assert found.value == plain.value, (arm, root)
+            assert search.guarantees(root, found.action, depth) == plain.value, (arm, root)
 
 
 @pytest.mark.parametrize("arm", ["exact", "cores", "dominance"])
