@@ -22,7 +22,7 @@ from miai.belief_search.kernels.layout import CHUNK
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_miniblind.mini_rbc import MiniRbcProblem
-from miai_miniblind.phantom_lines import PhantomLinesProblem
+from miai_miniblind.phantom_lines import PhantomLinesProblem, PhantomPublic
 from miai_miniblind.sub_hunt import SubHuntProblem
 
 RIGHT = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
@@ -108,6 +108,23 @@ def test_every_right_arm_equals_plain_alpha_beta_on_every_root(game: str, kind: 
             found = search.search(root, depth)
             assert found.value == plain.value, (arm, root)
             assert search.guarantees(root, found.action, depth) == plain.value, (arm, root)
+
+
+def test_phantom_tic_tac_toe_is_the_draw_that_tic_tac_toe_is() -> None:
+    """Hiding marks gives the player nothing, so the known draw bounds it; a sense each turn holds
+    it.
+    """
+    problem, root = PhantomLinesProblem(), Root(PhantomPublic(), (0,))
+    for arm in RIGHT[1:]:
+        assert compiled(problem, arm).search(root, 5).value == 0.0
+
+
+@pytest.mark.slow
+def test_phantom_tic_tac_toe_of_three_by_four_is_the_win_that_the_open_game_is() -> None:
+    """The (4, 3, 3) game is won by the first player; with a sense each turn so is this one."""
+    problem, root = PhantomLinesProblem(4), Root(PhantomPublic(), (0,))
+    assert compiled(problem, "cores").search(root, 3).value == 0.0
+    assert compiled(problem, "cores").search(root, 4).value == 1.0
 
 
 @pytest.mark.parametrize("arm", ["exact", "cores", "dominance"])
