@@ -56,6 +56,14 @@ def with_cells(old: str, new: str) -> str:
             with_arm('bounds = "table"\nbounds_parameters = { retention = "lur", limit = 9000 }'),
             "arms[3] (odd): bounds_parameters.retention: no retention is called 'lur'",
         ),
+        (
+            with_arm('search = "compiled"\nbounds = "table"\nbounds_parameters = { limit = 9000 }'),
+            "arms[3] (odd): bounds_parameters.retention: the compiled search keeps what came first",
+        ),
+        (
+            with_arm('bounds = "dominance"\nbounds_parameters = { k = 4096, limit = 4096 }'),
+            "arms[3] (odd): limit: 4096 bytes have no room for one entry",
+        ),
         (with_cells('"mini_rbc"', '"mini_rcb"'), "cells[0] (krk4): problem: no belief-problem is"),
         (with_cells("w = 2", "w = 5"), "cells[0] (krk4): parameters: "),
         (with_cells("n = 4", "n = 40"), "cells[0] (krk4): parameters.n: 40 is too large; at most"),

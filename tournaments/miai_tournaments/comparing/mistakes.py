@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from miai.errors import ConfigError, MiaiError, near_matches
+from miai.errors import ConfigError, MiaiError, ParameterError, near_matches
 from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import NAME
 from miai_tournaments.live.progress import one_line
@@ -37,8 +37,10 @@ class Mistakes(Problems):
         with self.at(path):
             try:
                 yield
-            except MiaiError:
-                raise
+            except MiaiError as error:
+                if not isinstance(error, ParameterError):
+                    raise
+                raise ConfigError(one_line(str(error))) from error  # it does not know where it is
             except ValueError as error:
                 raise ConfigError(one_line(str(error))) from error
 
