@@ -6,7 +6,6 @@ wrong is told at once, a line each, with the file and the path in it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from miai.errors import ConfigError
-from miai.paths import absence
+from miai.config_files import read_toml
 from miai.plugins.parameters import explain
 from miai_tournaments.comparing.blocks import Arm, Block, blocks_of, game_name
 from miai_tournaments.comparing.components import Components
@@ -23,7 +21,6 @@ from miai_tournaments.comparing.mistakes import Mistakes
 from miai_tournaments.comparing.schema import MAX_SEARCHES, ComparisonConfig
 from miai_tournaments.store.comparisons import FILE_NAME
 
-MAX_FILE_BYTES = 1 << 20
 _EXAMPLE = "configs/compare-quick.toml"
 
 
@@ -66,13 +63,7 @@ def load_comparison(path: Path) -> Comparison:
     Raises:
       ConfigError: the file cannot be read, or something in it is wrong.
     """
-    text = _read(path)
-    try:
-        raw = tomllib.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None
+    text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
     mistakes = Mistakes(raw, source=str(path))
     config = _validate(raw, mistakes)
     components = Components(raw, mistakes)
@@ -95,29 +86,10 @@ def load_comparison(path: Path) -> Comparison:
     )
 
 
-def _read(path: Path) -> str:
-    try:
-        if not path.is_file():
-            raise ConfigError(f"{path}: {_why_unread(path)}")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
-
-
-def _why_unread(path: Path) -> str:
-    """Return why a path is no config file, and what to name instead."""
+def _about_folder(path: Path) -> str:
     if (path / FILE_NAME).exists():
         return "is a comparison's folder; name its config file, and the folder with --out"
-    if path.exists():
-        what = "a folder" if path.is_dir() else "a pipe or a device"
-        return f"is {what}; name a config file, {_EXAMPLE} say"
-    folder = path.parent
-    told = absence(path, [p.name for p in folder.glob("*.toml")] if folder.is_dir() else [])
-    return told if "toml" in told else f"{told} Name a config file, {_EXAMPLE} say."
+    return ""
 
 
 def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | None:

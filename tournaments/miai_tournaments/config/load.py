@@ -6,7 +6,6 @@ in it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from miai.errors import ConfigError
+from miai.config_files import read_toml
 from miai.game import Game
-from miai.paths import absence
 from miai.plugins.parameters import explain
 from miai_tournaments.config.components import check_game, check_players, check_sections
 from miai_tournaments.config.openings import Openings
@@ -25,7 +23,7 @@ from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import MAX_GAMES, TournamentConfig
 from miai_tournaments.store.store import FILE_NAME, PlayerRow
 
-MAX_FILE_BYTES = 1 << 20
+_EXAMPLE = "configs/quickstart.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +64,7 @@ def load_tournament(path: Path, assignments: Iterable[str] = ()) -> Tournament:
     Raises:
       ConfigError: the file cannot be read, or something in it is wrong.
     """
-    text = _read(path)
-    try:
-        raw = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None
+    text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
     settings = apply_overrides(raw, assignments)
     return check_tournament(raw, source=str(path), folder=path.parent, text=text, settings=settings)
 
@@ -117,29 +109,10 @@ def check_tournament(
     )
 
 
-def _read(path: Path) -> str:
-    try:
-        if not path.is_file():
-            raise ConfigError(f"{path}: {_why_unread(path)}")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
-
-
-def _why_unread(path: Path) -> str:
-    """Return why a path is no config file, and what to name instead."""
+def _about_folder(path: Path) -> str:
     if (path / FILE_NAME).exists():
         return f"is a tournament's folder; go on with it by `miai tournament resume {path}`"
-    if path.exists():
-        what = "a folder" if path.is_dir() else "a pipe or a device"
-        return f"is {what}; name a config file, configs/quickstart.toml say"
-    folder = path.parent
-    told = absence(path, [p.name for p in folder.glob("*.toml")] if folder.is_dir() else [])
-    return told if "toml" in told else f"{told} Name a config file, configs/quickstart.toml say."
+    return ""
 
 
 def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | None:
