@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from miai.plugins.hooks import hookimpl
 
 if TYPE_CHECKING:
+    import typer
+
     from miai.plugins.registry import Registry
 
 
@@ -21,8 +23,18 @@ def miai_register(registry: Registry) -> None:
         summary="Go on boards of 1 to 25, under Tromp-Taylor, Chinese, Japanese or AGA rules",
     )
     _add_players(registry)
+    _add_network_players(registry)
     _add_judges(registry)
     _add_files(registry)
+    _add_learning(registry)
+
+
+@hookimpl
+def miai_register_commands(app: typer.Typer) -> None:
+    """Add ``miai go`` and ``miai gtp``."""
+    from miai_go.commands import add_commands
+
+    add_commands(app)
 
 
 def _add_players(registry: Registry) -> None:
@@ -55,6 +67,34 @@ def _add_players(registry: Registry) -> None:
         "miai_go.evaluator:GoRollouts",
         parameters="miai_go.component_parameters:GoRolloutParameters",
         summary="Mean result of compiled light playouts",
+        game="go",
+    )
+
+
+def _add_network_players(registry: Registry) -> None:
+    parameters = "miai_go.neural_search.parameters"
+    registry.add(
+        "search",
+        "policy",
+        "miai_go.neural_search.policy:PolicyPlayer",
+        parameters=f"{parameters}:PolicyParameters",
+        summary="What a policy network plays without a search",
+        game="go",
+    )
+    registry.add(
+        "search",
+        "alphago",
+        "miai_go.neural_search.players:AlphaGo",
+        parameters=f"{parameters}:AlphaGoParameters",
+        summary="Tree search with a policy network, a value network and rollouts",
+        game="go",
+    )
+    registry.add(
+        "search",
+        "alphazero",
+        "miai_go.neural_search.players:AlphaZero",
+        parameters=f"{parameters}:AlphaZeroParameters",
+        summary="Tree search with one network for moves and values: PUCT or Gumbel",
         game="go",
     )
 
@@ -110,3 +150,13 @@ def _add_files(registry: Registry) -> None:
         summary="Board with coordinates, star points and the last move marked",
         game="go",
     )
+
+
+def _add_learning(registry: Registry) -> None:
+    from miai_go.data import components as data
+    from miai_go.encoders import components as encoders
+    from miai_go.networks import components as networks
+
+    data.register(registry)
+    encoders.register(registry)
+    networks.register(registry)

@@ -6,29 +6,22 @@ from dataclasses import asdict
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from miai.errors import GameError
 from miai.game import State
 from miai.search.protocol import SearchResult
-from miai_go.agents import settle
-from miai_go.board import BLACK, KoRule
+from miai_go.board import KoRule
 from miai_go.component_parameters import GoMctsParameters
 from miai_go.dead_stones import settled_margin
+from miai_go.ending import choose, counts_like_a_tree, go_state, root_mask, settled
 from miai_go.game import GoGame
 from miai_go.loading import load_search
 from miai_go.parameters import GoParameters
-from miai_go.phases import Phase, Start
+from miai_go.phases import Start
 from miai_go.rules import Rules
 from miai_go.state import GoState
 from miai_go.tree import Tree
 
 __all__ = ["GoMcts", "GoMctsParameters", "warm_up"]
-
-_CLOSE: Final = 0.05
-"""Under territory scoring, a pass so close to the best move in value is as good."""
-_TRIED: Final = 10
-"""Visits after which the value of a pass is believed."""
 
 
 class GoMcts:
@@ -86,22 +79,12 @@ class GoMcts:
         Raises:
           GameError: the state is of another game, or the game is over.
         """
-        if not isinstance(state, GoState) or state.game.size != self.game.size:
-            raise GameError(f"this search is for Go on {self.game.size}x{self.game.size}")
-        if state.is_terminal():
-            raise GameError("the game is over: there is nothing to search")
-        if state.phase != Phase.PLAY:
-            return SearchResult(action=settle(state), value=_sign(settled_margin(state), state))
-        pass_value = _sign(settled_margin(state), state) if self._must_count(state) else 0.0
-        if state.passes and pass_value > 0 and self.parameters.pass_when_winning:
-            return SearchResult(action=self.game.pass_action, value=pass_value)
-        tree = self._tree_at(state, pass_loses=state.passes > 0 and pass_value < 0)
-        done = self._run(tree, seconds)
-        return self._result(state, tree, done, pass_value)
-
-    def _must_count(self, state: GoState) -> bool:
-        """Return whether the outcome of passing now matters and may differ from the tree's."""
-        return state.passes > 0 or self.game.rules.scoring == "territory"
+        position = go_state(state, self.game)
+        done = settled(position, pass_when_winning=self.parameters.pass_when_winning)
+        if done is not None:
+            return done
+        tree = self._tree_at(position)
+        return self._result(position, tree, self._run(tree, seconds))
 
     def _run(self, tree: Tree, seconds: float | None) -> int:
         limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
@@ -111,7 +94,7 @@ class GoMcts:
 
     # -- the tree -----------------------------------------------------------------------------
 
-    def _tree_at(self, state: GoState, *, pass_loses: bool) -> Tree:
+    def _tree_at(self, state: GoState) -> Tree:
         """Return a tree whose root is the state, as much of it kept as can be."""
         tree = self._tree
         if tree is None:
@@ -126,10 +109,10 @@ class GoMcts:
                 max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
             )
         # A proof counts by area, as the board stands: where the game does not, it is none.
-        trusted = tree.proven == 0 or self._counts_like_the_tree
+        trusted = tree.proven == 0 or counts_like_a_tree(self.game)
         if not (self._start == state.start and self._line == state.history() and trusted):
             self._set_root(tree, state)
-        tree.restrict(self._mask(tree, state, pass_loses=pass_loses))
+        tree.restrict(root_mask(state, tree.allowed()))
         return tree
 
     def _set_root(self, tree: Tree, state: GoState) -> None:
@@ -146,25 +129,13 @@ class GoMcts:
         self._start = state.start
         self._line = state.history()
 
-    def _mask(self, tree: Tree, state: GoState, *, pass_loses: bool) -> NDArray[np.bool_]:
-        mask = np.zeros(self.game.pass_action + 1, np.bool_)
-        mask[state.legal_actions()] = True
-        if pass_loses and (mask & tree.allowed())[:-1].any():
-            mask[-1] = False
-        return mask
-
-    @property
-    def _counts_like_the_tree(self) -> bool:
-        rules = self.game.rules
-        return rules.scoring == "area" and rules.dead_stones == "none"
-
     # -- the choice ---------------------------------------------------------------------------
 
-    def _result(self, state: GoState, tree: Tree, done: int, pass_value: float) -> SearchResult:
+    def _result(self, state: GoState, tree: Tree, done: int) -> SearchResult:
         visits = tree.visits()
         values = np.nan_to_num(tree.values())
-        action = self._choose(state, tree, pass_value)
-        proven = tree.proven if self._counts_like_the_tree else 0
+        action = choose(state, tree)
+        proven = tree.proven if counts_like_a_tree(self.game) else 0
         value = float(proven or values[action])
         resign = self.parameters.resign_below
         pv = tree.principal_variation()
@@ -182,22 +153,6 @@ class GoMcts:
                 "nodes": tree.nodes,
             },
         )
-
-    def _choose(self, state: GoState, tree: Tree, pass_value: float) -> int:
-        best = tree.best()
-        if self._counts_like_the_tree:
-            return best
-        visits, values = tree.visits(), np.nan_to_num(tree.values(), nan=-1.0)
-        last = self.game.pass_action
-        if self.game.rules.scoring == "territory" and pass_value > 0:
-            if visits[last] >= _TRIED and values[last] >= values[best] - _CLOSE:
-                return last
-        elif best == last and _sign(settled_margin(state), state) < 0:
-            others = visits[:-1].copy()
-            others[~tree.allowed()[:-1]] = 0
-            if others.any():
-                return int(others.argmax())
-        return best
 
 
 def warm_up(game: GoGame) -> None:
@@ -227,9 +182,3 @@ def warm_up(game: GoGame) -> None:
 
 
 _warm: Final[set[Rules]] = set()
-
-
-def _sign(margin: float, state: GoState) -> float:
-    """Return the utility of a margin of Black's for the player to move."""
-    black = float(np.sign(margin))
-    return black if state.to_move == BLACK else -black

@@ -165,7 +165,7 @@ def repeats(history: Hashes, count: int, key: np.uint64) -> bool:
 
 
 @part
-def prove(nodes: Nodes, path: NDArray[np.int32], depth: int) -> None:
+def prove(nodes: Nodes, path: NDArray[np.int32], depth: Int) -> None:
     """Carry the status of the path's last node up as far as it proves anything."""
     while depth > 0 and nodes[STATUS, path[depth]] != OPEN:
         parent = path[depth - 1]

@@ -1,0 +1,20 @@
+"""The commands ``miai go ...``, a module for each group of them.
+
+A module has `add_commands(group)` and imports what is heavy inside its commands only.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from miai_go.commands import data
+
+_MODULES = (data,)
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the group ``go`` to the command line."""
+    group = typer.Typer(help="Go: data, networks, training.", no_args_is_help=True)
+    for module in _MODULES:
+        module.add_commands(group)
+    app.add_typer(group, name="go")

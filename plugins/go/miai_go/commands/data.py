@@ -1,0 +1,267 @@
+"""``miai go data``: public collections, importing games, what a data set holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.data.filters import GameFilters
+    from miai_go.data.importing import ImportReport
+    from miai_go.data.public import PublicDataset
+
+_TOLD: Final = 20
+"""How many bad files are told on the screen; with --json there are more."""
+_SHOW_SECONDS: Final = 0.2
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    commands = typer.Typer(help="Games to learn from.", no_args_is_help=True)
+    commands.command("list")(list_datasets)
+    commands.command("download")(download)
+    commands.command("import")(import_sources)
+    commands.command("stats")(show_statistics)
+    group.add_typer(commands, name="data")
+
+
+def list_datasets(as_json: _Json = False) -> None:
+    """List public collections of games that are known by name."""
+    from dataclasses import asdict
+
+    datasets = [_public(name) for name in _names()]
+    if as_json:
+        print(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
+        return
+    for dataset in datasets:
+        sizes = ", ".join(f"{size}x{size}" for size in dataset.sizes)
+        print(f"{dataset.name}: {dataset.summary}")
+        print(f"    {dataset.page}  ({sizes}; licence: {dataset.licence})")
+        print(f"    {dataset.instructions}")
+
+
+def download(
+    name: Annotated[str, typer.Argument(help="Name of a public collection.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", help="File; by default the address's last part.")
+    ] = None,
+    url: Annotated[
+        str, typer.Option("--url", help="Another https address, of one of its archives.")
+    ] = "",
+    sha256: Annotated[
+        str, typer.Option("--sha256", help="Checksum that the archive must have.")
+    ] = "",
+    trust_first: Annotated[
+        bool,
+        typer.Option("--trust-first", help="Take what comes, and note its checksum for later."),
+    ] = False,
+) -> None:
+    """Fetch an archive of a public collection over https, with its checksum."""
+    from miai_go.data.download import fetch
+    from miai_go.errors import DataError
+
+    dataset = _public(name)
+    address = url or dataset.url
+    if not address:
+        raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
+    path = to or Path(address.rpartition("/")[2] or name)
+    line = _Line()
+    known = sha256 or ("" if url else dataset.sha256)
+    digest = fetch(
+        address,
+        path,
+        sha256=known,
+        trust_first=trust_first,
+        progress=lambda count: line.show(f"{count / 1e6:.1f} MB"),
+    )
+    line.end()
+    print(f"{path}: SHA-256 {digest}; next: miai go data import {path} --out DIR")
+
+
+def import_sources(
+    sources: Annotated[
+        list[Path], typer.Argument(help="SGF files, folders, .tar, .tar.gz, .zip ...")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the shard set; continued if there.")
+    ],
+    size: Annotated[int, typer.Option("--size", help="Points on a side.")] = 9,
+    komi_min: Annotated[float | None, typer.Option("--komi-min", help="Least komi.")] = None,
+    komi_max: Annotated[float | None, typer.Option("--komi-max", help="Greatest komi.")] = None,
+    default_komi: Annotated[
+        float | None,
+        typer.Option("--default-komi", help="Komi of games that tell none; else they are dropped."),
+    ] = None,
+    min_moves: Annotated[
+        int | None, typer.Option("--min-moves", help="Least number of moves.")
+    ] = None,
+    max_moves: Annotated[
+        int | None, typer.Option("--max-moves", help="Greatest number of moves.")
+    ] = None,
+    min_rank: Annotated[
+        str | None, typer.Option("--min-rank", help="Least rank of both: 5k, 1d, 1p.")
+    ] = None,
+    min_rating: Annotated[
+        float | None, typer.Option("--min-rating", help="Least rating of both.")
+    ] = None,
+    rules: Annotated[
+        list[str] | None, typer.Option("--rules", help="Only of this rule set; repeatable.")
+    ] = None,
+    any_result: Annotated[
+        bool, typer.Option("--any-result", help="Also games without a result.")
+    ] = False,
+    setups: Annotated[
+        bool, typer.Option("--setups", help="Also handicap and set-up games.")
+    ] = False,
+    duplicates: Annotated[
+        bool, typer.Option("--duplicates", help="Also games met before.")
+    ] = False,
+    games_a_shard: Annotated[
+        int, typer.Option("--games-a-shard", min=1, help="Size of a shard.")
+    ] = 20_000,
+    as_json: _Json = False,
+) -> None:
+    """Import games from SGF into a set of memory-mapped shards.
+
+    Bad SGF is counted, told by file and skipped. Games that the set has already are not taken
+    again, so an import that was interrupted goes on when it is called again.
+    """
+    from miai.plugins.parameters import build_parameters
+    from miai_go.data.filters import GameFilters
+
+    given = {
+        "size": size,
+        "komi_min": komi_min,
+        "komi_max": komi_max,
+        "default_komi": default_komi,
+        "min_moves": min_moves,
+        "max_moves": max_moves,
+        "min_rank": min_rank,
+        "min_rating": min_rating,
+        "rules": tuple(rules or ()),
+        "known_results": not any_result,
+        "setups": setups,
+        "duplicates": duplicates,
+    }
+    told = {name: value for name, value in given.items() if value is not None}
+    filters = build_parameters(GameFilters, told, where="miai go data import")
+    began = time.perf_counter()
+    report, written = _import(sources, out, filters, games_a_shard)
+    seconds = time.perf_counter() - began
+    if as_json:
+        row = {**report.as_dict(), "written": written, "seconds": round(seconds, 3)}
+        print(json.dumps(row, indent=2))
+    else:
+        _print_report(report, out, written, seconds)
+
+
+def show_statistics(
+    source: Annotated[
+        Path, typer.Argument(help="A shard set; or SGF, which is imported into memory.")
+    ],
+    size: Annotated[int, typer.Option("--size", help="Points on a side, for SGF.")] = 9,
+    plies: Annotated[
+        int, typer.Option("--plies", min=1, help="Length of the openings that are told.")
+    ] = 3,
+    as_json: _Json = False,
+) -> None:
+    """Tell how many games there are, their lengths, komi, results and openings."""
+    from miai_go.data.dataset import GoDataset
+    from miai_go.data.filters import GameFilters
+    from miai_go.data.stats import statistics
+
+    filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
+    row = statistics(GoDataset(source, filters=filters), plies=plies)
+    if as_json:
+        print(json.dumps(row, indent=2))
+        return
+    print(f"{row['games']} games of {row['size']}x{row['size']}, {row['moves']} moves")
+    for name in ("length", "rating", "results", "komi"):
+        if row[name]:
+            print(f"{name:9}" + ", ".join(f"{key} {value:g}" for key, value in row[name].items()))
+    if row["columns"]:
+        print(f"beside moves and results: {', '.join(row['columns'])}")
+    for opening in row["openings"]:
+        print(f"{opening['games']:8}  {' '.join(opening['moves'])}")
+
+
+def _import(
+    sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
+) -> tuple[ImportReport, int]:
+    from miai_go.data.importing import ImportReport, import_games
+    from miai_go.data.shards import Shard, shard_folders
+    from miai_go.data.writing import ShardWriter
+
+    report = ImportReport()
+    line = _Line()
+    with ShardWriter(
+        out,
+        size=filters.size,
+        sources=tuple(source.name for source in sources),
+        settings=filters.model_dump(mode="json"),
+        games_a_shard=games_a_shard,
+    ) as writer:
+        known = [
+            row.tobytes()
+            for folder in shard_folders(out)
+            for row in Shard.open(folder).columns["names"]
+        ]
+
+        def show(report: ImportReport) -> None:
+            line.show(f"{report.games} games, {report.taken} taken, {report.bad} bad")
+
+        for game in import_games(sources, filters, report, known=known, progress=show):
+            writer.add(game)
+    line.end()
+    return report, writer.written
+
+
+def _print_report(report: ImportReport, out: Path, written: int, seconds: float) -> None:
+    rate = report.games / seconds if seconds else 0.0
+    print(f"{report.games} games in {report.files} files, {rate:.0f} games/s")
+    for reason, count in report.dropped.most_common():
+        print(f"{count:8}  dropped: {reason}")
+    if report.bad:
+        print(f"{report.bad:8}  bad:")
+    for source, cause in report.told[:_TOLD]:
+        print(f"          {source}: {cause}")
+    if report.bad > _TOLD:
+        print(f"          and {report.bad - _TOLD} more; --json tells up to {len(report.told)}")
+    print(f"{written:8}  written to {out}")
+
+
+def _names() -> list[str]:
+    from miai.plugins.loader import registry
+
+    return [component.name for component in registry().components("go.dataset")]
+
+
+def _public(name: str) -> PublicDataset:
+    from miai.plugins.loader import registry
+
+    dataset: PublicDataset = registry().get("go.dataset", name).build(values={})
+    return dataset
+
+
+class _Line:
+    """One line on the screen that tells how far it is; nothing where nobody looks."""
+
+    def __init__(self) -> None:
+        self._wanted = sys.stderr.isatty()
+        self._shown = 0.0
+
+    def show(self, text: Any) -> None:
+        now = time.monotonic()
+        if self._wanted and now - self._shown > _SHOW_SECONDS:
+            self._shown = now
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._wanted and self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Game records in bulk: read from SGF, kept in memory-mapped shards, served in batches."""

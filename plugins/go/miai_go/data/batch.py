@@ -1,0 +1,198 @@
+"""Batches of positions: what they hold, and making them from games in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.data.games import UNKNOWN
+from miai_go.data.shards import Shard
+from miai_go.encoders.positions import Positions
+from miai_go.encoders.protocol import Encoder
+from miai_go.errors import DataError
+from miai_go.kernels import records, rules, trail
+from miai_go.symmetry import point_tables, turned_planes, turned_policy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """n positions with what was played and what became of it.
+
+    Everything is turned by one symmetry a row; all values are from the view of the player to move.
+
+    Attributes:
+      planes: of the encoder, uint8 of shape (n, planes, size, size); None without one.
+      action: the move that was played, int64 of shape (n,); size * size is the pass.
+      result: 1 the player to move won, -1 lost, 0 drew, nan unknown; float32 of shape (n,).
+      score: points to win by, float32 of shape (n,), nan unknown.
+      ply: moves played before, int64 of shape (n,).
+      game: the game's number in the data set, int64 of shape (n,).
+      symmetry: uint8 of shape (n,), see `miai_go.symmetry`.
+      policy: probabilities that a search found, float32 of shape (n, size * size + 1), or None.
+      weight: of the policy target, float32 of shape (n,), or None; 0 where the search was too fast
+        to learn from.
+      root_value: what a search expected, float32 of shape (n,), nan unknown; or None.
+      ownership: who owned each point at the end, int8 of shape (n, size, size): 1 the player to
+        move, -1 the opponent, 0 neither; or None.
+      positions: what the planes were made of, where that was asked for.
+    """
+
+    planes: NDArray[np.uint8] | None
+    action: NDArray[np.int64]
+    result: NDArray[np.float32]
+    score: NDArray[np.float32]
+    ply: NDArray[np.int64]
+    game: NDArray[np.int64]
+    symmetry: NDArray[np.uint8]
+    policy: NDArray[np.float32] | None = None
+    weight: NDArray[np.float32] | None = None
+    root_value: NDArray[np.float32] | None = None
+    ownership: NDArray[np.int8] | None = None
+    positions: Positions | None = None
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Which positions a batch is made of, each array of shape (n,).
+
+    Attributes:
+      shard: number of the shard, int64.
+      game: number of the game in its shard, int64.
+      number: number of the game in the data set, int64.
+      ply: int64; below the game's length.
+      symmetry: uint8.
+    """
+
+    shard: NDArray[np.int64]
+    game: NDArray[np.int64]
+    number: NDArray[np.int64]
+    ply: NDArray[np.int64]
+    symmetry: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.game)
+
+
+def make_batch(
+    shards: Sequence[Shard], rows: Rows, encoder: Encoder | None, *, with_positions: bool = False
+) -> Batch:
+    """Return a batch of some positions.
+
+    Raises:
+      DataError: the moves of a game cannot be played: the shard is damaged.
+    """
+    size = shards[0].size
+    groups = [(int(s), np.flatnonzero(rows.shard == s)) for s in np.unique(rows.shard)]
+    gathered = _gather(shards, rows, groups)
+    positions = _positions(shards, rows, groups) if encoder is not None or with_positions else None
+    planes = encoder.encode(positions) if encoder is not None and positions is not None else None
+    side = 1 - 2 * ((gathered["first"] + rows.ply + 1) % 2)  # 1 for Black to move
+    action = point_tables(size)[rows.symmetry, gathered["moves"]].astype(np.int64)
+    result = gathered["result"].astype(np.float32)
+    result[gathered["result"] == UNKNOWN] = np.nan
+    policy, ownership = gathered.get("policy"), gathered.get("ownership")
+    return Batch(
+        planes=planes,
+        action=action,
+        result=result * side.astype(np.float32),
+        score=gathered["margin"].astype(np.float32) * side.astype(np.float32),
+        ply=rows.ply,
+        game=rows.number,
+        symmetry=rows.symmetry,
+        policy=None if policy is None else turned_policy(policy.astype(np.float32), rows.symmetry),
+        weight=_as_float32(gathered.get("weight")),
+        root_value=_as_float32(gathered.get("root_value")),
+        ownership=None if ownership is None else _turned_owners(ownership, side, rows, size),
+        positions=positions if with_positions else None,
+    )
+
+
+def _as_float32(values: NDArray[Any] | None) -> NDArray[np.float32] | None:
+    return None if values is None else values.astype(np.float32)
+
+
+def _turned_owners(
+    owners: NDArray[np.int8], side: NDArray[np.int64], rows: Rows, size: int
+) -> NDArray[np.int8]:
+    planes = (owners * side[:, None].astype(np.int8)).reshape(-1, 1, size, size)
+    turned: NDArray[np.int8] = turned_planes(planes, rows.symmetry)[:, 0]
+    return turned
+
+
+_DEFAULTS = {"first": 1, "weight": 0, "root_value": np.nan, "policy": 0, "ownership": 0}
+"""What rows of shards that lack a column hold, where another shard of the batch has it."""
+
+
+def _gather(
+    shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns' entries of each row, those of its game or of its move."""
+    everywhere = {name for shard in shards for name in shard.columns} | {"first"}
+    gathered: dict[str, NDArray[Any]] = {}
+    for name in everywhere - {"offsets", "names", "ratings", "half_komi", "stones"}:
+        for s, here in groups:
+            values = shards[s].columns.get(name)
+            if values is None:
+                continue
+            where = rows.game[here]
+            if name in ("moves", "policy", "weight", "root_value"):
+                where = shards[s].columns["offsets"][where] + rows.ply[here]
+            if name not in gathered:
+                shape = (len(rows), *values.shape[1:])
+                gathered[name] = np.full(shape, _DEFAULTS.get(name, 0), values.dtype)
+            gathered[name][here] = values[where]
+        if name == "first" and name not in gathered:
+            gathered[name] = np.ones(len(rows), np.int64)
+    return gathered
+
+
+def _positions(
+    shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
+) -> Positions:
+    size = shards[0].size
+    words = np.empty((len(rows), rules.board_words(size)), np.uint32)
+    trails = np.zeros((len(rows), trail.trail_words(size)), np.int16)
+    for s, here in groups:
+        columns = shards[s].columns
+        refused = records.reach(
+            _empty(size),
+            columns["moves"],
+            columns["offsets"],
+            columns["half_komi"],
+            columns.get("stones", _NO_STONES),
+            columns.get("first", _BLACK_FIRST),
+            rows.game[here],
+            rows.ply[here],
+            rows.symmetry[here],
+            point_tables(size),
+            here,
+            words,
+            trails,
+        )
+        if refused >= 0:
+            row = here[int(refused)]
+            raise DataError(
+                f"{shards[s].folder or 'games in memory'}: game {rows.game[row]} cannot be played "
+                f"up to move {rows.ply[row]}; import it again"
+            )
+    return Positions(size, words, trails)
+
+
+# Like mapped files these cannot be written to, so that kernels are compiled for one kind only.
+_NO_STONES = np.empty((0, 0), np.int8)
+_NO_STONES.flags.writeable = False
+_BLACK_FIRST = np.empty(0, np.int8)
+_BLACK_FIRST.flags.writeable = False
+
+
+@cache
+def _empty(size: int) -> NDArray[np.uint32]:
+    return rules.empty_board(size)

@@ -1,0 +1,295 @@
+"""Games as a data set: which ones, parted by game, served as batches of positions.
+
+>>> data = GoDataset("games.zip", encoder=encoder, split="train")  # doctest: +SKIP
+>>> for batch in data.batches(256, epoch=0):                       # doctest: +SKIP
+...     train(batch.planes, batch.action)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.data.filters import GameFilters
+from miai_go.data.games import StoredGame
+from miai_go.data.importing import ImportReport, import_games
+from miai_go.data.shards import Shard, open_shards, shard_folders
+from miai_go.data.split import FRACTIONS, Split, few_of, in_split, listed
+from miai_go.data.stream import BatchStream, Sampling
+from miai_go.encoders.protocol import Encoder
+from miai_go.errors import DataError
+
+Sources: TypeAlias = str | Path | Sequence[str | Path]
+
+
+class GoDataset:
+    """Games of one board size.
+
+    Args:
+      sources: shard sets, or else folders, archives and files of SGF, which are imported into
+        memory. What cannot be read is counted in `report`.
+      encoder: makes the planes of batches; or the name of a component of kind ``go.encoder``; None
+        for batches without planes.
+      games: at most so many of the games, drawn by `seed`.
+      seed: of that draw, and of batches where they are given none.
+      avoid: games that are left out: names (16 bytes or 32 hexadecimal digits), another data set,
+        or the name of a split.
+      split: which part of the games; games are parted by name, see `miai_go.data.split`.
+      fractions: of the games for training, validation and test.
+      filters: of games that are imported; by default all of the encoder's size with a result.
+      verify: whether the digests of shards are checked.
+
+    Attributes:
+      size: points on a side.
+      encoder: as given.
+      report: of the import; None over shards.
+      shards: where the games are, those that are left out included.
+
+    Raises:
+      DataError: a source cannot be read, no game is left, or sizes differ.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        *,
+        encoder: Encoder | str | None = None,
+        games: int | None = None,
+        seed: int = 0,
+        avoid: Iterable[str | bytes] | GoDataset | Split = (),
+        split: Split = "all",
+        fractions: tuple[float, float, float] = FRACTIONS,
+        filters: GameFilters | None = None,
+        verify: bool = True,
+    ) -> None:
+        self.seed = seed
+        self.report: ImportReport | None = None
+        self.shards = self._open(_as_paths(sources), encoder, filters, verify=verify)
+        self._set_up(encoder, games, avoid, split, fractions)
+
+    @classmethod
+    def of_games(
+        cls,
+        stored: Sequence[StoredGame],
+        *,
+        encoder: Encoder | str | None = None,
+        games: int | None = None,
+        seed: int = 0,
+        avoid: Iterable[str | bytes] | GoDataset | Split = (),
+        split: Split = "all",
+        fractions: tuple[float, float, float] = FRACTIONS,
+    ) -> Self:
+        """Return a data set of games in memory; arguments as of the class."""
+        if not stored:
+            raise DataError("a data set needs games, but there are none")
+        data = cls.__new__(cls)
+        data.seed = seed
+        data.report = None
+        data.shards = [Shard.of(list(stored))]
+        data._set_up(encoder, games, avoid, split, fractions)
+        return data
+
+    def part(self, split: Split, *, fractions: tuple[float, float, float] = FRACTIONS) -> GoDataset:
+        """Return one split of all games of the same shards, limits on their number left out.
+
+        Raises:
+          DataError: there is no such split, or no game is left.
+        """
+        data = GoDataset.__new__(GoDataset)
+        data.seed, data.report, data.shards = self.seed, self.report, self.shards
+        data._set_up(self.encoder, None, (), split, fractions)
+        return data
+
+    def __len__(self) -> int:
+        """How many games there are."""
+        return len(self._numbers)
+
+    @property
+    def positions(self) -> int:
+        """How many positions there are, one before each move."""
+        return int(self.lengths().sum())
+
+    def names(self) -> NDArray[np.uint8]:
+        """Return the games' names, uint8 of shape (games, 16)."""
+        return self._column("names")[self._numbers]
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return how many moves each game has."""
+        lengths: NDArray[np.int64] = self._lengths[self._numbers]
+        return lengths
+
+    def digest(self) -> str:
+        """Return 32 hexadecimal digits that are the same for the same games in the same order."""
+        return hashlib.blake2b(self.names().tobytes(), digest_size=16).hexdigest()
+
+    def game(self, index: int) -> StoredGame:
+        """Return one of the games, copied."""
+        number = int(self._numbers[index])
+        shard = int(np.searchsorted(self._begins, number, side="right")) - 1
+        return self.shards[shard].game(number - int(self._begins[shard]))
+
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        seed: int | None = None,
+        epoch: int = 0,
+        start: int = 0,
+        symmetries: bool = True,
+        shuffle: bool = True,
+        one_per_game: bool = False,
+        targets_only: bool = False,
+        drop_last: bool = False,
+        with_positions: bool = False,
+    ) -> BatchStream:
+        """Return the batches of one epoch, in which every position comes once.
+
+        The same arguments give the same batches, whatever was asked before.
+
+        Args:
+          batch_size: positions; the last batch may have fewer.
+          seed: of the order and the symmetries; by default the data set's.
+          start: number of the first batch that is served, for going on with an epoch.
+          symmetries: whether each position is turned by one of eight symmetries, drawn anew.
+          shuffle: whether the order is drawn, or that of the games.
+          one_per_game: of each game one position only, drawn anew every epoch (Silver et al.,
+            Mastering the game of Go with deep neural networks and tree search, 2016, for values).
+          targets_only: only positions whose policy target has a weight.
+          drop_last: whether a last batch of fewer positions is left out.
+          with_positions: whether batches hold positions beside planes.
+
+        Raises:
+          DataError: an argument is out of range, or no position is left.
+        """
+        sampling = Sampling(
+            batch_size=batch_size,
+            seed=self.seed if seed is None else seed,
+            epoch=epoch,
+            symmetries=symmetries,
+            shuffle=shuffle,
+            one_per_game=one_per_game,
+            targets_only=targets_only,
+            drop_last=drop_last,
+        )
+        return BatchStream(self, sampling, start=start, with_positions=with_positions)
+
+    def resume(self, state: Mapping[str, Any], *, with_positions: bool = False) -> BatchStream:
+        """Return the batches that were left when `BatchStream.state` was asked.
+
+        Raises:
+          DataError: the state is of other games, or none.
+        """
+        try:
+            sampling, start = Sampling(**state["sampling"]), int(state["batch"])
+            told = str(state["games"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"this is no state of a stream of batches: {error!r}") from error
+        if told != self.digest():
+            raise DataError(
+                "the data set has other games than when its batches were begun: give the same "
+                "sources, split and limits, or begin anew"
+            )
+        return BatchStream(self, sampling, start=start, with_positions=with_positions)
+
+    def locate(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the shards of games of this data set, and their numbers there."""
+        numbers = self._numbers[index]
+        shards = np.searchsorted(self._begins, numbers, side="right") - 1
+        return shards, numbers - self._begins[shards]
+
+    def targets(self) -> NDArray[np.bool_]:
+        """Return which positions, game after game, have a policy target that counts."""
+        kept = []
+        for s, shard in enumerate(self.shards):
+            weight = shard.columns.get("weight")
+            counts = (
+                np.zeros(len(shard.columns["moves"]), np.bool_) if weight is None else weight > 0
+            )
+            offsets = shard.columns["offsets"]
+            inside = self._numbers[
+                (self._numbers >= self._begins[s]) & (self._numbers < self._begins[s + 1])
+            ]
+            kept += [
+                counts[offsets[g] : offsets[g + 1]] for g in (inside - self._begins[s]).tolist()
+            ]
+        return np.concatenate(kept) if kept else np.zeros(0, np.bool_)
+
+    def _open(
+        self,
+        sources: list[Path],
+        encoder: Encoder | str | None,
+        filters: GameFilters | None,
+        *,
+        verify: bool,
+    ) -> list[Shard]:
+        are_shards = [source.is_dir() and bool(shard_folders(source)) for source in sources]
+        if not sources or (any(are_shards) and not all(are_shards)):
+            raise DataError("a data set is made of shard sets, or of SGF, but not of both or none")
+        if all(are_shards):
+            return [s for source in sources for s in open_shards(source, verify=verify)]
+        if filters is None:
+            filters = (
+                GameFilters(size=encoder.size) if isinstance(encoder, Encoder) else GameFilters()
+            )
+        self.report = ImportReport()
+        games = list(import_games(sources, filters, self.report))
+        if not games:
+            raise DataError(
+                f"{', '.join(map(str, sources))}: of {self.report.games} games none was taken: "
+                f"{self.report.bad} bad, {dict(self.report.dropped)}"
+            )
+        return [Shard.of(games)]
+
+    def _set_up(
+        self,
+        encoder: Encoder | str | None,
+        games: int | None,
+        avoid: Iterable[str | bytes] | GoDataset | Split,
+        split: Split,
+        fractions: tuple[float, float, float],
+    ) -> None:
+        self.size = self.shards[0].size
+        if any(shard.size != self.size for shard in self.shards):
+            raise DataError("the shard sets are of different board sizes; use one size at a time")
+        self.encoder = _encoder(encoder, self.size)
+        self._begins = np.cumsum([0, *(shard.games for shard in self.shards)], dtype=np.int64)
+        self._lengths = np.concatenate([shard.lengths() for shard in self.shards])
+        names = self._column("names")
+        wanted = in_split(names, split, fractions)
+        if isinstance(avoid, GoDataset):
+            wanted &= ~listed(names, (row.tobytes() for row in avoid.names()))
+        elif isinstance(avoid, str):
+            wanted &= ~in_split(names, avoid, fractions)
+        else:
+            wanted &= ~listed(names, avoid)
+        self._numbers = np.flatnonzero(wanted)
+        if games is not None:
+            self._numbers = self._numbers[few_of(names[self._numbers], games, self.seed)]
+        if not len(self._numbers):
+            raise DataError(f"of {len(names)} games none is left in split {split!r}")
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return np.concatenate([shard.columns[name] for shard in self.shards])
+
+
+def _as_paths(sources: Sources) -> list[Path]:
+    given = [sources] if isinstance(sources, str | Path) else list(sources)
+    return [Path(source) for source in given]
+
+
+def _encoder(encoder: Encoder | str | None, size: int) -> Encoder | None:
+    if isinstance(encoder, str):
+        from miai.plugins.loader import registry
+
+        built: Encoder = registry().get("go.encoder", encoder).build(size, values={})
+        return built
+    if encoder is not None and encoder.size != size:
+        raise DataError(
+            f"the games are of {size}x{size}, but the encoder is for {encoder.size}x{encoder.size}"
+        )
+    return encoder

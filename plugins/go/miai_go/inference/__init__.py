@@ -1,0 +1,1 @@
+"""Networks at work: batches of planes in, logits and values out, in this process or another."""

@@ -1,0 +1,614 @@
+"""Trees guided by priors and values from outside, many of them at once.
+
+A forest has one tree for each game, all in the same arrays, so that the leaves of many games make
+one batch. A simulation comes in two halves: `gather` walks down from the roots and writes the
+positions of the leaves it meets, their trails too; whoever owns the forest has them valued; `apply`
+gives the leaves their children and carries the values up. Between the halves a leaf is pending,
+and those on its path count it as lost (virtual loss), so that several leaves of one tree differ.
+
+Tree g has its nodes in `ints[g]`, `int32` of `FIELDS` rows, and `floats[g]`, `float64` of
+`FLOATS` rows, a column for every node; node 0 is the root. Rows of `ints` are those of `search`
+(POINT, VISITS, FIRST, COUNT, STATUS), with two more:
+
+    PENDING   leaves below that are being valued
+    VALUED    1 once the node itself was valued; without children it keeps that value
+
+Rows of `floats`:
+
+    TOTAL     the values of the node's simulations added up, from the view of the player who made
+              the move, 1 won, -1 lost: TOTAL / VISITS is a true mean
+    PRIOR     probability of the move among its sisters; they add up to 1
+    VALUE     what the node itself was valued at, for the player to move there
+
+Paths are proven as in `search`. Selection is PUCT (Rosin 2011; Silver et al. 2017), or that of
+Gumbel AlphaZero (Danihelka et al. 2022): at the root the moves by sequential halving, below the
+move whose share of the visits lags most behind the improved policy.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.kernels import kernel, part
+from miai_go.kernels.playouts import copy_words, fills_eye, playout_score
+from miai_go.kernels.rules import (
+    ACTION,
+    BORDER,
+    CHAIN_INFO,
+    HEADER,
+    KO,
+    RECORD,
+    SIZE,
+    UNREAD,
+    WHITE_TO_MOVE,
+    Hashes,
+    Int,
+    Words,
+    area,
+    get_hash,
+    legal,
+    move_key,
+    play,
+    put,
+)
+from miai_go.kernels.search import (
+    COUNT,
+    FIELDS,
+    FIRST,
+    FORBIDDEN,
+    LOST,
+    OPEN,
+    POINT,
+    STATUS,
+    VISITS,
+    WON,
+    Bits,
+    prove,
+    repeats,
+)
+from miai_go.kernels.trail import COLOR, Trail, follow
+
+__all__ = ["COUNT", "FIELDS", "FIRST", "FORBIDDEN", "LOST", "OPEN", "POINT", "STATUS", "VISITS"]
+
+PENDING = 2
+VALUED = 3
+
+TOTAL = 0
+PRIOR = 1
+VALUE = 2
+FLOATS = 3
+
+# Words of a tree's settings, `int64`.
+USED = 0  # nodes in use; written by the kernels
+PASSES = 1  # passes before the root
+KO_RULE = 2  # 0 simple, 1 positional, 2 situational superko
+SUICIDE = 3
+HISTORY = 4  # entries of the history that are in use
+DONE = 5  # simulations of this search, pending ones included; written by the kernels
+BUDGET = 6  # simulations that this search may have
+GUMBEL = 7  # moves considered at the root; 0 for PUCT
+DEPTH = 8  # nodes so deep get no children
+ROLLOUTS = 9  # playouts from every leaf
+ROLLOUT_LIMIT = 10  # moves after which a playout is broken off
+PATTERNS = 11  # 1: playouts by the pattern policy
+SETTINGS = 12
+
+# Words of a tree's weights, `float64`.
+KOMI = 0
+C_PUCT = 1  # weight of the priors
+C_BASE = 2  # visits at which that weight has grown by log 2; 0: it does not grow
+FPU = 3  # how much worse than its parent a move never tried is held
+ROOT_FPU = 4
+VIRTUAL_LOSS = 5  # losses that a pending leaf counts as
+MIX = 6  # share of the playouts in a leaf's value, lambda
+C_VISIT = 7  # of Gumbel's transformation of values
+C_SCALE = 8
+TEMPERATURE = 9  # of the priors: logits are divided by it
+WEIGHTS = 10
+
+_SETTLED = 1e6  # beyond any value with its exploration
+_TRIES = 1000  # simulations between looks at the clock where most end in finished games
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Settings = NDArray[np.int64]
+
+
+@part
+def mean(ints: Ints, floats: Floats, node: Int, virtual: float) -> float:
+    """Return the mean value of a node's simulations, pending ones lost, for who moved there."""
+    visits = float(ints[VISITS, node])
+    pending = ints[PENDING, node] * virtual
+    return float((floats[TOTAL, node] - pending) / max(visits + pending, 1e-9))
+
+
+@part
+def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
+    """Return the child of `node` with the highest value and bonus for its prior."""
+    first = np.int64(ints[FIRST, node])
+    last = first + np.int64(ints[COUNT, node])
+    tried = 0.0
+    for i in range(first, last):
+        if ints[VISITS, i] + ints[PENDING, i] > 0:
+            tried += floats[PRIOR, i]
+    visits = float(ints[VISITS, node] + ints[PENDING, node])
+    spread = weights[C_PUCT]
+    if weights[C_BASE] > 0:
+        spread += math.log((visits + weights[C_BASE] + 1) / weights[C_BASE])
+    spread *= math.sqrt(max(visits, 1.0))
+    base = -mean(ints, floats, node, 0.0) if ints[VISITS, node] > 0 else floats[VALUE, node]
+    unknown = base - (weights[ROOT_FPU] if node == 0 else weights[FPU]) * math.sqrt(tried)
+    best: Int = first
+    highest = -math.inf
+    for i in range(first, last):
+        times = ints[VISITS, i] + ints[PENDING, i]
+        score = mean(ints, floats, i, weights[VIRTUAL_LOSS]) if times > 0 else unknown
+        score += spread * floats[PRIOR, i] / (1 + times)
+        score += _SETTLED * ints[STATUS, i]
+        if score > highest:
+            highest = score
+            best = i
+    return best
+
+
+@part
+def mixed_value(ints: Ints, floats: Floats, node: Int) -> float:
+    """Return what a move never tried is held to be worth to the player to move at `node`.
+
+    That is the node's own value mixed with the values of the moves tried, weighted by their priors
+    (Danihelka et al. 2022, appendix D).
+    """
+    first = np.int64(ints[FIRST, node])
+    visits = 0.0
+    share = 0.0
+    value = 0.0
+    for i in range(first, first + np.int64(ints[COUNT, node])):
+        if ints[VISITS, i] > 0:
+            visits += ints[VISITS, i]
+            share += floats[PRIOR, i]
+            value += floats[PRIOR, i] * floats[TOTAL, i] / ints[VISITS, i]
+    if share <= 0.0:
+        return float(floats[VALUE, node])
+    return float((floats[VALUE, node] + visits * value / share) / (1 + visits))
+
+
+@part
+def transformed(ints: Ints, floats: Floats, weights: Floats, node: Int, out: Floats) -> None:
+    """Write log priors plus transformed values of the children of `node` into `out`.
+
+    A value q from -1 to 1 counts as (C_VISIT + most visits of a child) * C_SCALE * (q + 1) / 2.
+    """
+    first = np.int64(ints[FIRST, node])
+    count = np.int64(ints[COUNT, node])
+    most: Int = np.int64(0)
+    for child in range(first, first + count):
+        times = np.int64(ints[VISITS, child])
+        most = times if times > most else most
+    scale = (weights[C_VISIT] + most) * weights[C_SCALE] / 2
+    unknown = mixed_value(ints, floats, node)
+    for k in range(count):
+        i = first + k
+        value = floats[TOTAL, i] / ints[VISITS, i] if ints[VISITS, i] > 0 else unknown
+        if ints[STATUS, i] == WON:
+            value = 1.0
+        elif ints[STATUS, i] == LOST:
+            value = -1.0
+        out[k] = math.log(max(floats[PRIOR, i], 1e-12)) + scale * (value + 1)
+        if ints[STATUS, i] == FORBIDDEN:
+            out[k] = -math.inf
+
+
+@part
+def softmax(out: Floats, count: Int) -> None:
+    """Turn `out[:count]` from logits into probabilities."""
+    highest = -math.inf
+    for k in range(count):
+        highest = max(highest, out[k])
+    total = 0.0
+    for k in range(count):
+        out[k] = math.exp(out[k] - highest)
+        total += out[k]
+    for k in range(count):
+        out[k] /= total
+
+
+@part
+def lagging(ints: Ints, floats: Floats, weights: Floats, node: Int, out: Floats) -> Int:
+    """Return the child whose share of the visits lags most behind the improved policy."""
+    first = np.int64(ints[FIRST, node])
+    count = np.int64(ints[COUNT, node])
+    transformed(ints, floats, weights, node, out)
+    softmax(out, count)
+    visits = 0
+    for child in range(first, first + count):
+        visits += ints[VISITS, child] + ints[PENDING, child]
+    best: Int = np.int64(0)
+    highest = -math.inf
+    for k in range(count):
+        i = first + k
+        lag = out[k] - (ints[VISITS, i] + ints[PENDING, i]) / (1.0 + visits)
+        lag += _SETTLED * ints[STATUS, i]
+        if lag > highest:
+            highest = lag
+            best = k
+    return first + best
+
+
+@part
+def halving(
+    ints: Ints, floats: Floats, weights: Floats, noise: Floats, wanted: Int, out: Floats
+) -> Int:
+    """Return the child of the root that sequential halving visits next.
+
+    Among the children visited `wanted` times, or as nearly so as there are any, the best by Gumbel
+    noise, log prior and transformed value.
+    """
+    first = np.int64(ints[FIRST, 0])
+    transformed(ints, floats, weights, np.int64(0), out)
+    best: Int = np.int64(0)
+    highest = -math.inf
+    for k in range(np.int64(ints[COUNT, 0])):
+        i: Int = first + k
+        off = abs(np.int64(ints[VISITS, i]) + np.int64(ints[PENDING, i]) - wanted)
+        score = out[k] + noise[k] - _SETTLED * off
+        if score > highest:
+            highest = score
+            best = k
+    return first + best
+
+
+@part
+def add_children(
+    b: Words, ints: Ints, floats: Floats, settings: Settings, node: Int, c: Int
+) -> bool:
+    """Give `node` its legal moves that fill no own eye, and the pass; return False for no room."""
+    size = np.int64(b[SIZE])
+    child = settings[USED]
+    if child + size * size + 1 > ints.shape[1]:
+        return False
+    ints[FIRST, node] = child
+    suicide = settings[SUICIDE] != 0
+    p = HEADER + RECORD * (size + 2)
+    for _row in range(size):
+        for _column in range(size):
+            if b[p] == 0 and legal(b, p, c, suicide) and not fills_eye(b, p, c):
+                clear_node(ints, floats, child, p)
+                child += 1
+            p += RECORD
+        p += RECORD
+    clear_node(ints, floats, child, np.int64(0))
+    ints[COUNT, node] = child + 1 - ints[FIRST, node]
+    settings[USED] = child + 1
+    return True
+
+
+@part
+def clear_node(ints: Ints, floats: Floats, node: Int, p: Int) -> None:
+    """Write a fresh node for the move `p`."""
+    for field in range(FIELDS):
+        ints[field, node] = 0
+    for field in range(FLOATS):
+        floats[field, node] = 0.0
+    ints[POINT, node] = p
+
+
+@part
+def set_priors(
+    b: Words, ints: Ints, floats: Floats, node: Int, logits: NDArray[np.float32], heat: float
+) -> None:
+    """Give the children of `node` the softmax of their logits."""
+    size = np.int64(b[SIZE])
+    first = np.int64(ints[FIRST, node])
+    last = first + np.int64(ints[COUNT, node])
+    highest = -math.inf
+    for i in range(first, last):
+        p = np.int64(ints[POINT, i])
+        action = size * size if p == 0 else np.int64(b[p + ACTION])
+        floats[PRIOR, i] = logits[action] / heat
+        highest = max(highest, floats[PRIOR, i])
+    total = 0.0
+    for i in range(first, last):
+        floats[PRIOR, i] = math.exp(floats[PRIOR, i] - highest)
+        total += floats[PRIOR, i]
+    for i in range(first, last):
+        floats[PRIOR, i] /= total
+
+
+@part
+def carry_up(
+    ints: Ints, floats: Floats, path: NDArray[np.int32], depth: Int, value: float, pending: Int
+) -> None:
+    """Count a value, for the player to move at the path's end, on every node of the path."""
+    sign = -1.0 if depth % 2 == 0 else 1.0
+    for d in range(depth + 1):
+        node = path[d]
+        ints[VISITS, node] += 1
+        ints[PENDING, node] -= pending
+        floats[TOTAL, node] += sign * value
+        sign = -sign
+
+
+@part
+def roll_out(
+    b: Words,
+    c: Int,
+    passes: int,
+    settings: Settings,
+    komi: float,
+    record: Words,
+    rng: Bits,
+    owner: NDArray[np.int8],
+    stack: NDArray[np.int32],
+    start: Words,
+) -> float:
+    """Return the mean result of playouts from `start`, for the player `c` to move."""
+    total = 0.0
+    for _ in range(settings[ROLLOUTS]):
+        copy_words(b, start)
+        score, _moves = playout_score(
+            b, c, passes, record[: settings[ROLLOUT_LIMIT]], rng, owner, stack
+        )
+        result = (score > komi) - (score < komi)
+        total += result if c == 1 else -result
+    return float(total / max(settings[ROLLOUTS], 1))
+
+
+@kernel
+def gather(  # noqa: C901  kernels read from top to bottom
+    games: NDArray[np.int32],
+    leaves: int,
+    boards: NDArray[np.uint32],
+    trails: NDArray[np.int16],
+    all_ints: NDArray[np.int32],
+    all_floats: NDArray[np.float64],
+    all_settings: NDArray[np.int64],
+    all_weights: NDArray[np.float64],
+    all_history: NDArray[np.uint64],
+    noise: NDArray[np.float64],
+    schedule: NDArray[np.int32],
+    rng: NDArray[np.uint64],
+    words_out: NDArray[np.uint32],
+    trails_out: NDArray[np.int16],
+    paths: NDArray[np.int32],
+    depths: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    rolled: NDArray[np.float64],
+    playout: Words,
+    record: Words,
+    owner: NDArray[np.int8],
+    stack: NDArray[np.int32],
+    scores: NDArray[np.float64],
+) -> int:
+    """Collect up to `leaves` leaves from each of `games`; return how many there are in all.
+
+    Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
+    `paths[i, : depths[i] + 1]`, its game in `owners[i]`, and in `rolled[i]` the mean result of
+    playouts from it. Simulations that end in a finished game are counted at once. A tree gives
+    fewer leaves when its budget is used up, it is proven, or it comes upon a leaf that is pending.
+    """
+    n = 0
+    for which in range(len(games)):
+        g = np.int64(games[which])
+        ints = all_ints[g]
+        floats = all_floats[g]
+        settings = all_settings[g]
+        weights = all_weights[g]
+        history = all_history[g]
+        root_color = np.int64(trails[g, COLOR])
+        size = np.int64(boards[g, SIZE])
+        found = 0
+        tries = 0
+        while found < leaves and settings[DONE] < settings[BUDGET] and ints[STATUS, 0] == OPEN:
+            if tries == _TRIES:
+                break
+            b = words_out[n]
+            trail = trails_out[n]
+            path = paths[n]
+            copy_words(b, boards[g])
+            for i in range(len(trail)):
+                trail[i] = trails[g, i]
+            b[CHAIN_INFO] = UNREAD
+            b[CHAIN_INFO + BORDER] = UNREAD
+            key = get_hash(b)
+            known = settings[HISTORY]
+            c = root_color
+            passes = settings[PASSES]
+            node: Int = np.int64(0)
+            depth = np.int64(0)
+            path[0] = 0
+            tries += 1
+            stuck = False
+            while ints[COUNT, node] > 0 and ints[STATUS, node] == OPEN:
+                if settings[GUMBEL] == 0:
+                    child = puct(ints, floats, weights, node)
+                elif depth == 0:
+                    wanted = np.int64(schedule[g, settings[DONE]])
+                    child = halving(ints, floats, weights, noise[g], wanted, scores)
+                else:
+                    child = lagging(ints, floats, weights, node, scores)
+                if ints[STATUS, child] == FORBIDDEN:
+                    stuck = True  # nothing else is left, which a mask at the root can bring about
+                    break
+                p = np.int64(ints[POINT, child])
+                if settings[KO_RULE] != 0:
+                    after = key if p == 0 else key ^ move_key(b, p, c)
+                    mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
+                    fresh = ints[VISITS, child] + ints[PENDING, child] == 0
+                    if p != 0 and fresh and repeats(history, known, after ^ mark):
+                        ints[STATUS, child] = FORBIDDEN
+                        floats[PRIOR, child] = 0.0
+                        continue
+                    key = after
+                    history[known] = key ^ mark
+                    known += 1
+                if p == 0:
+                    passes += 1
+                    b[KO] = 0
+                    follow(b, trail, size * size)
+                else:
+                    passes = 0
+                    put(b, p, c)
+                    follow(b, trail, np.int64(b[p + ACTION]))
+                c = 3 - c
+                depth += 1
+                node = child
+                path[depth] = node
+            if stuck:
+                settings[BUDGET] = settings[DONE]
+                break
+            if ints[PENDING, node] > 0 and ints[COUNT, node] == 0:
+                break
+            settings[DONE] += 1
+            if ints[STATUS, node] != OPEN:
+                carry_up(ints, floats, path, depth, -np.float64(ints[STATUS, node]), np.int64(0))
+                prove(ints, path, depth)
+            elif passes >= 2 and depth > 0:
+                score = area(b, owner, stack)
+                result = (score > weights[KOMI]) - (score < weights[KOMI])
+                value = np.float64(result if c == 1 else -result)
+                carry_up(ints, floats, path, depth, value, np.int64(0))
+                if result != 0:
+                    ints[STATUS, node] = WON if value < 0 else LOST
+                    prove(ints, path, depth)
+            elif ints[VALUED, node] != 0:  # no children, for depth or for want of room
+                carry_up(ints, floats, path, depth, floats[VALUE, node], np.int64(0))
+            else:
+                for d in range(depth + 1):
+                    ints[PENDING, path[d]] += 1
+                if settings[ROLLOUTS] > 0:
+                    rolled[n] = roll_out(
+                        playout,
+                        c,
+                        passes,
+                        settings,
+                        weights[KOMI],
+                        record,
+                        rng[g : g + 1],
+                        owner,
+                        stack,
+                        b,
+                    )
+                depths[n] = depth
+                owners[n] = g
+                n += 1
+                found += 1
+    return n
+
+
+@kernel
+def apply(
+    count: int,
+    all_ints: NDArray[np.int32],
+    all_floats: NDArray[np.float64],
+    all_settings: NDArray[np.int64],
+    all_weights: NDArray[np.float64],
+    words: NDArray[np.uint32],
+    trails: NDArray[np.int16],
+    paths: NDArray[np.int32],
+    depths: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    rolled: NDArray[np.float64],
+    logits: NDArray[np.float32],
+    values: NDArray[np.float32],
+) -> None:
+    """Give `count` gathered leaves their children, and carry their values up.
+
+    `logits` has shape (count, size * size + 1); `values`, for the player to move, shape (count,).
+    """
+    for n in range(count):
+        g = np.int64(owners[n])
+        ints = all_ints[g]
+        floats = all_floats[g]
+        settings = all_settings[g]
+        weights = all_weights[g]
+        depth = np.int64(depths[n])
+        node = np.int64(paths[n, depth])
+        c = np.int64(trails[n, COLOR])
+        value = float(values[n])
+        if settings[ROLLOUTS] > 0:
+            value = (1 - weights[MIX]) * value + weights[MIX] * rolled[n]
+        value = min(max(value, -1.0), 1.0)
+        floats[VALUE, node] = value
+        ints[VALUED, node] = 1
+        if depth < settings[DEPTH] and add_children(words[n], ints, floats, settings, node, c):
+            set_priors(words[n], ints, floats, node, logits[n], weights[TEMPERATURE])
+        carry_up(ints, floats, paths[n], depth, value, np.int64(1))
+
+
+@kernel
+def improved_policy(
+    ints: Ints, floats: Floats, weights: Floats, scores: Floats, out: NDArray[np.float64]
+) -> None:
+    """Write the improved policy at the root into `out[: number of children]` (Danihelka 2022)."""
+    count = np.int64(ints[COUNT, 0])
+    transformed(ints, floats, weights, np.int64(0), scores)
+    softmax(scores, count)
+    for k in range(count):
+        out[k] = scores[k]
+
+
+@kernel
+def transformed_root(ints: Ints, floats: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
+    """Write log priors plus transformed values of the root's children into `out`."""
+    transformed(ints, floats, weights, np.int64(0), out)
+
+
+@part
+def copy_nodes(
+    ints: Ints, floats: Floats, ints_out: Ints, floats_out: Floats, start: Int, to: Int, count: Int
+) -> None:
+    """Copy `count` nodes from `start` on into other arrays, from `to` on."""
+    for field in range(FIELDS):
+        for i in range(count):
+            ints_out[field, to + i] = ints[field, start + i]
+    for field in range(FLOATS):
+        for i in range(count):
+            floats_out[field, to + i] = floats[field, start + i]
+
+
+@kernel
+def keep_branch(
+    ints: Ints, floats: Floats, spare_ints: Ints, spare_floats: Floats, root: int
+) -> int:
+    """Make the subtree under `root` the whole tree; return the nodes in use.
+
+    The spare arrays have the shape of the tree's own and are work space.
+    """
+    zero = np.int64(0)
+    copy_nodes(ints, floats, spare_ints, spare_floats, np.int64(root), zero, np.int64(1))
+    used: Int = np.int64(1)
+    done = 0
+    while done < used:
+        first = np.int64(spare_ints[FIRST, done])
+        count = np.int64(spare_ints[COUNT, done])
+        copy_nodes(ints, floats, spare_ints, spare_floats, first, used, count)
+        spare_ints[FIRST, done] = used
+        used += count
+        done += 1
+    copy_nodes(spare_ints, spare_floats, ints, floats, zero, zero, used)
+    return int(used)
+
+
+@kernel
+def play_root(b: Words, trail: Trail, settings: Settings, history: Hashes, action: int) -> None:
+    """Play a legal action at a root: board with its hash, trail, passes, history of positions."""
+    size = np.int64(b[SIZE])
+    c = np.int64(trail[COLOR])
+    if action == size * size:
+        b[KO] = 0
+        settings[PASSES] += 1
+    else:
+        play(b, np.int64(action), c)
+        settings[PASSES] = 0
+    follow(b, trail, np.int64(action))
+    mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
+    history[settings[HISTORY]] = get_hash(b) ^ mark
+    settings[HISTORY] += 1
+
+
+@kernel
+def clear_root(ints: Ints, floats: Floats, settings: Settings) -> None:
+    """Leave a root without children, visits and value."""
+    clear_node(ints, floats, np.int64(0), np.int64(0))
+    settings[USED] = 1

@@ -1,0 +1,115 @@
+"""Many games in step: which moves are sensible, drawing one for each, playing them."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.kernels import kernel, part
+from miai_go.kernels.playouts import fills_eye
+from miai_go.kernels.rules import (
+    ACTION,
+    BORDER,
+    CHAIN_INFO,
+    HEADER,
+    RECORD,
+    SIZE,
+    UNREAD,
+    Int,
+    Words,
+    area,
+    legal,
+)
+from miai_go.kernels.trail import COLOR, LAST, play_on
+
+
+@part
+def mask_sensible(b: Words, c: Int, out: NDArray[np.bool_]) -> None:
+    """Write whether each action is legal (simple ko) and fills no own eye; a pass always."""
+    size = np.int64(b[SIZE])
+    p = HEADER + RECORD * (size + 2)
+    for _row in range(size):
+        for _column in range(size):
+            action = np.int64(b[p + ACTION])
+            out[action] = b[p] == 0 and legal(b, p, c, False) and not fills_eye(b, p, c)
+            p += RECORD
+        p += RECORD
+    out[size * size] = True
+
+
+@kernel
+def sensible_moves(
+    words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.bool_]
+) -> None:
+    """Write which actions are sensible in each position, into (positions, size * size + 1)."""
+    for row in range(len(words)):
+        words[row, CHAIN_INFO] = UNREAD
+        words[row, CHAIN_INFO + BORDER] = UNREAD
+        mask_sensible(words[row], np.int64(trails[row, COLOR]), out[row])
+
+
+@kernel
+def draw_moves(
+    logits: NDArray[np.float32],
+    allowed: NDArray[np.bool_],
+    heat: NDArray[np.float64],
+    dice: NDArray[np.float64],
+    out: NDArray[np.int16],
+) -> None:
+    """Draw an action for each row from the softmax of its logits over what is allowed.
+
+    Args:
+      heat: the temperature of each row; 0 takes the likeliest.
+      dice: a number from 0 to below 1 for each row.
+    """
+    for row in range(len(logits)):
+        best = 0
+        highest = -math.inf
+        for action in range(logits.shape[1]):
+            if allowed[row, action] and logits[row, action] > highest:
+                highest = float(logits[row, action])
+                best = action
+        out[row] = best
+        if heat[row] <= 0:
+            continue
+        total = 0.0
+        for action in range(logits.shape[1]):
+            if allowed[row, action]:
+                total += math.exp((logits[row, action] - highest) / heat[row])
+        left = dice[row] * total
+        for action in range(logits.shape[1]):
+            if allowed[row, action]:
+                left -= math.exp((logits[row, action] - highest) / heat[row])
+                if left < 0:
+                    out[row] = action
+                    break
+
+
+@kernel
+def play_moves(
+    words: NDArray[np.uint32],
+    trails: NDArray[np.int16],
+    actions: NDArray[np.int16],
+    over: NDArray[np.bool_],
+) -> None:
+    """Play a legal action in each position, and write which games end by a second pass."""
+    for row in range(len(words)):
+        b = words[row]
+        trail = trails[row]
+        b[CHAIN_INFO] = UNREAD
+        b[CHAIN_INFO + BORDER] = UNREAD
+        passed = np.int64(b[SIZE]) * np.int64(b[SIZE])
+        over[row] = actions[row] == passed and trail[LAST] == passed
+        play_on(b, trail, np.int64(actions[row]))
+
+
+@kernel
+def count_areas(
+    words: NDArray[np.uint32],
+    owners: NDArray[np.int8],
+    scores: NDArray[np.int64],
+    stack: NDArray[np.int32],
+) -> None:
+    """Write who owns each point (1 Black, -1 White) and Black's area minus White's, row by row."""
+    for row in range(len(words)):
+        scores[row] = area(words[row], owners[row], stack)

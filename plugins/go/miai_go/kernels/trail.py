@@ -1,0 +1,148 @@
+"""The trail of a game: what encoders look at beside the board, on one flat `int16` array.
+
+A trail goes along with a board and is brought up to date after every move. Words:
+
+    PLY         moves since the trail began
+    COLOR       who is to move, 1 black or 2 white
+    HALF_KOMI   what White is given, in half points
+    LAST        LAST + i: the move made i + 1 moves ago, as an action: row * size + column, or
+                size * size for a pass; NO_MOVE where there was none. `REMEMBERED` of them
+    AGES        AGES + action: the ply whose move put the stone there, counted from 1; 0 for empty
+                points and for stones of the set-up
+    the rest    the last `POSITIONS` positions of stones (0, 1 or 2, row by row), of which the one
+                after ply t is at `past(size, t)`, the present one included; older ones are gone,
+                and before the trail began there are none
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.kernels import kernel, part
+from miai_go.kernels.playouts import copy_words
+from miai_go.kernels.rules import (
+    BORDER,
+    CHAIN_INFO,
+    HEADER,
+    KO,
+    RECORD,
+    SIZE,
+    UNREAD,
+    Int,
+    Words,
+    legal,
+    point_of,
+    put,
+)
+
+Trail = NDArray[np.int16]
+
+PLY = 0
+COLOR = 1
+HALF_KOMI = 2
+LAST = 4
+REMEMBERED = 8
+AGES = 16
+POSITIONS = 8
+NO_MOVE = -1
+
+
+def trail_words(size: int) -> int:
+    """Return the length of a trail's array."""
+    return AGES + size * size * (1 + POSITIONS)
+
+
+@part
+def past(size: Int, ply: Int) -> Int:
+    """Return where in the trail the position after `ply` begins."""
+    points = size * size
+    where: Int = AGES + points * (1 + ply % POSITIONS)
+    return where
+
+
+@part
+def keep_position(b: Words, trail: Trail) -> None:
+    """Write the stones of `b` as the position after the present ply, and forget ages of none."""
+    size = np.int64(b[SIZE])
+    here = past(size, np.int64(trail[PLY]))
+    action = 0
+    p = HEADER + RECORD * (size + 2)
+    for _row in range(size):
+        for _column in range(size):
+            stone = b[p] & 3
+            trail[here + action] = stone
+            if stone == 0:
+                trail[AGES + action] = 0
+            action += 1
+            p += RECORD
+        p += RECORD
+
+
+@part
+def begin(b: Words, trail: Trail, c: Int, half_komi: Int) -> None:
+    """Begin a trail at the board `b` with `c` to move."""
+    size = np.int64(b[SIZE])
+    trail[PLY] = 0
+    trail[COLOR] = c
+    trail[HALF_KOMI] = half_komi
+    for i in range(REMEMBERED):
+        trail[LAST + i] = NO_MOVE
+    for action in range(size * size):
+        trail[AGES + action] = 0
+    keep_position(b, trail)
+
+
+@part
+def follow(b: Words, trail: Trail, action: Int) -> None:
+    """Bring the trail up to date after `action` was played on `b` by the player to move."""
+    size = np.int64(b[SIZE])
+    trail[PLY] += 1
+    trail[COLOR] = 3 - trail[COLOR]
+    for i in range(REMEMBERED - 1, 0, -1):
+        trail[LAST + i] = trail[LAST + i - 1]
+    trail[LAST] = action
+    if action < size * size:
+        trail[AGES + action] = trail[PLY]
+    keep_position(b, trail)
+
+
+@part
+def play_on(b: Words, trail: Trail, action: Int) -> None:
+    """Play a legal action of the player to move, without keeping the hash; follow it."""
+    size = np.int64(b[SIZE])
+    if action == size * size:
+        b[KO] = 0
+    else:
+        put(b, point_of(b, action), np.int64(trail[COLOR]))
+    follow(b, trail, action)
+
+
+@kernel
+def begin_trail(b: Words, trail: Trail, c: Int, half_komi: Int) -> None:
+    """Begin a trail at the board `b` with `c` to move."""
+    begin(b, trail, c, half_komi)
+
+
+@kernel
+def extend_trail(b: Words, trail: Trail, actions: NDArray[np.int16], suicide: bool) -> Int:
+    """Play actions on `b`, with simple ko; return how many were legal."""
+    size = np.int64(b[SIZE])
+    b[CHAIN_INFO] = UNREAD
+    b[CHAIN_INFO + BORDER] = UNREAD
+    for i in range(len(actions)):
+        action = np.int64(actions[i])
+        if action < 0 or action > size * size:
+            return i
+        if action < size * size:
+            c = np.int64(trail[COLOR])
+            if not legal(b, point_of(b, action), c, suicide):
+                return i
+        play_on(b, trail, action)
+    return len(actions)
+
+
+@kernel
+def copy_position(b: Words, trail: Trail, board_out: Words, trail_out: Trail) -> None:
+    """Copy a board and its trail."""
+    copy_words(board_out, b)
+    for i in range(len(trail)):
+        trail_out[i] = trail[i]

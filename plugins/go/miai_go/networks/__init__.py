@@ -1,0 +1,1 @@
+"""Networks: planes of a position in, moves and values out, by name (kind ``go.network``)."""

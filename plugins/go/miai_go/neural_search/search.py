@@ -1,0 +1,242 @@
+"""A forest of one tree as a search of the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.game import State
+from miai.search.protocol import SearchResult
+from miai_go.board import KoRule
+from miai_go.encoders.states import trail_of
+from miai_go.ending import choose, counts_like_a_tree, go_state, root_mask, settled
+from miai_go.game import GoGame
+from miai_go.loading import load_rules
+from miai_go.neural_search.forest import Forest, LeafValuer, Root
+from miai_go.neural_search.parameters import TreeParameters
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.phases import Start
+from miai_go.state import GoState
+
+_ONE: Final = np.zeros(1, np.int32)
+_SHOWN: Final = 10
+"""Moves whose priors go into the statistics."""
+_CHUNK: Final = 100_000
+"""Simulations that are as good as no limit for one search."""
+
+
+class ForestSearch:
+    """Searches one game with one tree, which is kept between moves.
+
+    The tree counts by area, as the board stands; where the game counts otherwise, see
+    `miai_go.ending`. With a budget in simulations and one thread the same seed gives the same
+    moves as long as the valuer gives the same answers.
+
+    Args:
+      valuer: what values leaves.
+      settings: how the tree searches.
+      parameters: budget, leaves, reuse, resigning.
+
+    Attributes:
+      game, parameters: what it was built from.
+    """
+
+    def __init__(
+        self,
+        game: GoGame,
+        *,
+        valuer: Callable[[], LeafValuer],
+        settings: TreeSettings,
+        parameters: TreeParameters,
+    ) -> None:
+        self.game = game
+        self.parameters = parameters
+        self._settings = settings
+        self._make_valuer = valuer
+        self._valuer: LeafValuer | None = None
+        self._forest: Forest | None = None
+        self._rng = np.random.default_rng(0)
+        self._start: Start | None = None
+        self._line: list[int] = []
+
+    def new_game(self, seed: int) -> None:
+        """Forget everything, seed the randomness, load networks and kernels.
+
+        Raises:
+          MiaiError: the weights cannot be had.
+        """
+        load_rules()
+        if self._valuer is None:
+            self._valuer = self._make_valuer()
+        self._start, self._line = None, []
+        self._rng = np.random.default_rng(seed)
+        self._forest = self._planted(seed)
+        self._warm(self._forest, self._valuer)
+
+    def _planted(self, seed: int) -> Forest:
+        parameters = self.parameters
+        return Forest(
+            self.game.size,
+            1,
+            max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
+            leaves=parameters.leaves,
+            max_moves=self.game.max_moves + 2,
+            max_budget=_gumbel_budget(parameters, self._settings),
+            seed=seed,
+        )
+
+    def _warm(self, forest: Forest, valuer: LeafValuer) -> None:
+        """Compile, and let networks make their first answers, before any clock runs."""
+        forest.configure(0, self._settings)
+        self._set_root(forest, self.game.new_initial_state())
+        forest.search(_ONE, min(8, _gumbel_budget(self.parameters, self._settings) or 8), valuer)
+        forest.best(0)
+        self._start = None
+
+    def advance(self, action: int) -> None:
+        """Follow the game: keep what the tree knows beyond `action`."""
+        forest = self._forest
+        if self._start is None or forest is None:
+            return
+        over = self._line[-1:] == [self.game.pass_action] == [action]  # no move of the tree follows
+        known = action <= self.game.pass_action and not over and self.parameters.reuse
+        suicide = self.game.rules.suicide
+        if known and forest.board(0).is_legal(forest.to_move(0), action, suicide=suicide):
+            forest.play(0, action, keep=self._settings.gumbel == 0)
+            self._line.append(action)
+        else:
+            self._start = None
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return what is best for the player to move; values are for that player.
+
+        Args:
+          state: a state of Go in which a player is to move; not changed.
+          seconds: wall time after which an answer must be there; None for no such limit.
+
+        Raises:
+          GameError: the state is of another game, or the game is over.
+          InferenceError: a network cannot answer.
+        """
+        started = perf_counter()
+        position = go_state(state, self.game)
+        done = settled(position, pass_when_winning=self.parameters.pass_when_winning)
+        if done is not None:
+            return done
+        if self._forest is None:
+            self.new_game(0)
+        forest, valuer = self._forest, self._valuer
+        assert forest is not None
+        assert valuer is not None
+        self._grow_to(forest, position, valuer)
+        limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
+        stop = _clock(started, min(limits)) if limits else None
+        budget = self._budget(limited=stop is not None)
+        simulations = int(forest.search(_ONE, budget, valuer, stop=stop)[0])
+        return self._result(position, forest, simulations, perf_counter() - started)
+
+    def close(self) -> None:
+        """Release what values leaves."""
+        close = getattr(self._valuer, "close", None)
+        if close is not None:
+            close()
+
+    def _budget(self, *, limited: bool) -> int:
+        if self.parameters.simulations:
+            return self.parameters.simulations
+        assert limited, "parameters without any budget are refused when they are checked"
+        return _gumbel_budget(self.parameters, self._settings) or _CHUNK
+
+    # -- the tree -----------------------------------------------------------------------------
+
+    def _grow_to(self, forest: Forest, state: GoState, valuer: LeafValuer) -> None:
+        """Make the state the root, as much of the tree kept as can be, and value it."""
+        trusted = forest.proven(0) == 0 or counts_like_a_tree(self.game)
+        if not (self._start == state.start and self._line == state.history() and trusted):
+            self._set_root(forest, state)
+        forest.value_roots(_ONE, valuer)
+        forest.restrict(0, root_mask(state, forest.allowed(0)))
+        if self._settings.gumbel:
+            forest.add_gumbel(0, self._rng.gumbel(size=self.game.pass_action + 1))
+
+    def _set_root(self, forest: Forest, state: GoState) -> None:
+        superko = self.game.ko_rule != KoRule.SIMPLE
+        forest.set_root(
+            0,
+            Root(
+                board=state.board,
+                trail=trail_of(state),
+                komi=self.game.white_bonus,
+                passes=state.passes,
+                history=state.positions()[:-1] if superko else (),
+                ko_rule=self.game.ko_rule,
+                suicide=self.game.rules.suicide,
+            ),
+        )
+        self._start = state.start
+        self._line = state.history()
+
+    # -- the choice ---------------------------------------------------------------------------
+
+    def _result(
+        self, state: GoState, forest: Forest, simulations: int, seconds: float
+    ) -> SearchResult:
+        tree = _Searched(forest)
+        visits, values = tree.visits(), np.nan_to_num(tree.values())
+        action = choose(state, tree)
+        proven = forest.proven(0) if counts_like_a_tree(self.game) else 0
+        value = float(proven or (values[action] if visits[action] else forest.value(0)))
+        pv = forest.principal_variation(0)
+        tried = np.flatnonzero(visits).tolist()
+        resign = self.parameters.resign_below
+        priors = forest.priors(0)
+        shown = np.argsort(-priors, kind="stable")[:_SHOWN].tolist()
+        return SearchResult(
+            action=action,
+            value=value,
+            visits={a: int(visits[a]) for a in tried},
+            values={a: float(values[a]) for a in tried},
+            pv=tuple(pv) if pv[:1] == [action] else (action,),
+            resign=resign is not None and simulations > 0 and value < resign,
+            statistics={
+                "simulations": simulations,
+                "reused": max(forest.simulations(0) - simulations - 1, 0),
+                "nodes": forest.nodes(0),
+                "seconds": round(seconds, 4),
+                "priors": [[a, round(float(priors[a]), 4)] for a in shown if priors[a] > 0],
+            },
+        )
+
+
+class _Searched:
+    """The one tree of a forest, as `miai_go.ending` looks at it."""
+
+    def __init__(self, forest: Forest) -> None:
+        self._forest = forest
+
+    def visits(self) -> NDArray[np.int32]:
+        return self._forest.visits(0)
+
+    def values(self) -> NDArray[np.float64]:
+        return self._forest.values(0)
+
+    def allowed(self) -> NDArray[np.bool_]:
+        return self._forest.allowed(0)
+
+    def best(self) -> int:
+        return self._forest.best(0)
+
+
+def _gumbel_budget(parameters: TreeParameters, settings: TreeSettings) -> int:
+    """Return for how many simulations sequential halving is planned; 0 for PUCT."""
+    if not settings.gumbel:
+        return 0
+    return parameters.simulations or parameters.planned
+
+
+def _clock(started: float, seconds: float) -> Callable[[], bool]:
+    return lambda: perf_counter() - started >= seconds

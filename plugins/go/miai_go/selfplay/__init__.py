@@ -1,0 +1,1 @@
+"""Games for learning: many at once, so that networks see them in batches."""

@@ -1,0 +1,46 @@
+"""Weights that come with the distribution, each made by the config named in its header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from miai.errors import near_matches
+from miai_go.errors import WeightsError
+
+FOLDER: Final = Path(__file__).parent
+SUFFIX: Final = ".safetensors"
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the shipped weights, in alphabetical order."""
+    return sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}"))
+
+
+def find_weights(named: str, *, default: str) -> Path:
+    """Return the file of weights that a parameter names.
+
+    Args:
+      named: a file, or the name of shipped weights; empty for the default.
+      default: a name of shipped weights.
+
+    Raises:
+      WeightsError: there is neither.
+    """
+    wanted = named or default
+    shipped = FOLDER / f"{wanted}{SUFFIX}"
+    if "/" not in wanted and shipped.is_file():
+        return shipped
+    path = Path(wanted).expanduser()
+    if path.is_file():
+        return path
+    names = shipped_names()
+    if not named:
+        raise WeightsError(
+            f"no weights '{default}' are shipped: name a file that training made; shipped are: "
+            f"{', '.join(names) or 'none'}"
+        )
+    raise WeightsError(
+        f"no weights '{named}': it is no file, and shipped are: {', '.join(names) or 'none'}"
+        + near_matches(named, names)
+    )

@@ -1,0 +1,61 @@
+"""The eight symmetries of a square board, by number, as tables of where each action goes.
+
+Symmetry `s` mirrors the rows if bit 0 of `s` is set, then the columns if bit 1 is, then exchanges
+rows and columns if bit 2 is. 0 leaves everything where it is. The pass stays the pass.
+
+>>> [int(point_tables(9)[s, 1]) for s in range(8)]
+[1, 73, 7, 79, 9, 17, 63, 71]
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.kernels import symmetry as kernels
+
+SYMMETRIES: Final = 8
+INVERSES: Final[tuple[int, ...]] = (0, 1, 2, 3, 4, 6, 5, 7)
+"""The symmetry that undoes each one."""
+
+
+@cache
+def point_tables(size: int) -> NDArray[np.int16]:
+    """Return int16 of shape (8, size * size + 1): [s, a] is the action that `a` becomes under `s`.
+
+    It is shared: it cannot be written to.
+    """
+    tables = np.empty((SYMMETRIES, size * size + 1), np.int16)
+    row, column = np.divmod(np.arange(size * size), size)
+    for s in range(SYMMETRIES):
+        to_row = size - 1 - row if s & 1 else row
+        to_column = size - 1 - column if s & 2 else column
+        tables[s, :-1] = to_column * size + to_row if s & 4 else to_row * size + to_column
+        tables[s, -1] = size * size
+    tables.flags.writeable = False
+    return tables
+
+
+def inverse(symmetries: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the symmetries that undo these."""
+    return np.array(INVERSES, np.uint8)[symmetries]
+
+
+def turned_planes(planes: NDArray[Any], symmetries: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return planes of shape (rows, planes, size, size), each row turned by its symmetry."""
+    rows, count, size, _ = planes.shape
+    out = np.empty_like(planes, order="C")
+    flat = np.ascontiguousarray(planes).reshape(rows, count, size * size)
+    kernels.turn_planes(flat, symmetries, point_tables(size), out.reshape(flat.shape))
+    return out
+
+
+def turned_policy(policy: NDArray[Any], symmetries: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return policies of shape (rows, size * size + 1), each row turned by its symmetry."""
+    size = round((policy.shape[1] - 1) ** 0.5)
+    out = np.empty_like(policy, order="C")
+    kernels.turn_policy(np.ascontiguousarray(policy), symmetries, point_tables(size), out)
+    return out

@@ -1,0 +1,384 @@
+"""Batches show the positions of the games, turned alike, in an order that seeds alone decide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sgfmill.boards import Board as SgfmillBoard
+from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, turned
+
+from miai_go.board import Board
+from miai_go.data.batch import Batch
+from miai_go.data.dataset import GoDataset
+from miai_go.data.games import StoredGame
+from miai_go.data.prefetch import Prefetcher
+from miai_go.data.split import in_split
+from miai_go.data.writing import ShardWriter
+from miai_go.encoders.positions import Positions
+from miai_go.errors import DataError
+from miai_go.kernels import trail
+from miai_go.symmetry import (
+    INVERSES,
+    SYMMETRIES,
+    inverse,
+    point_tables,
+    turned_planes,
+    turned_policy,
+)
+
+
+class Stones:
+    """An encoder of the tests' own: own stones and theirs, slowly."""
+
+    planes = 2
+
+    def __init__(self, size: int = 9) -> None:
+        self.size = size
+        self.scales = np.ones(2, np.float32)
+
+    def encode(
+        self,
+        positions: Positions,
+        out: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None = None,
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+        stones = np.stack([positions.board(row).stones() for row in range(len(positions))])
+        color = positions.colors()[:, None, None]
+        return np.stack([stones == color, stones == 3 - color], axis=1).astype(np.uint8)
+
+
+GAMES = [random_game(seed, length=20 + seed, search=seed % 3 > 0) for seed in range(12)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> GoDataset:
+    with ShardWriter(tmp_path / "set", size=9, games_a_shard=5) as writer:
+        for game in GAMES:
+            writer.add(game)
+    return GoDataset(tmp_path / "set", encoder=Stones())
+
+
+def equal(a: Batch, b: Batch) -> bool:
+    for name in ("planes", "action", "result", "policy", "ply", "game", "ownership", "symmetry"):
+        if not np.array_equal(getattr(a, name), getattr(b, name)):
+            return False
+    return True
+
+
+def test_symmetries_are_those_of_numpy() -> None:
+    for size in (1, 2, 5, 9):
+        grid = np.arange(size * size).reshape(size, size)
+        for s in range(SYMMETRIES):
+            table = point_tables(size)[s]
+            placed = np.empty(size * size, int)
+            placed[table[:-1]] = grid.ravel()
+            assert (placed.reshape(size, size) == turned(grid, s)).all()
+            assert table[-1] == size * size
+            assert (point_tables(size)[INVERSES[s]][table] == np.arange(size * size + 1)).all()
+    with pytest.raises(ValueError, match="read-only"):
+        point_tables(9)[0, 0] = 1
+
+
+def test_planes_and_policies_turn_and_turn_back() -> None:
+    rng = np.random.default_rng(1)
+    planes = rng.integers(0, 256, (20, 3, 7, 7)).astype(np.uint8)
+    policy = rng.random((20, 50)).astype(np.float32)
+    which = rng.integers(0, 8, 20).astype(np.uint8)
+    out, moved = turned_planes(planes, which), turned_policy(policy, which)
+    for row in range(20):
+        for plane in range(3):
+            assert (out[row, plane] == turned(planes[row, plane], which[row])).all()
+        assert (
+            moved[row, :-1].reshape(7, 7) == turned(policy[row, :-1].reshape(7, 7), which[row])
+        ).all()
+    assert (moved[:, -1] == policy[:, -1]).all()
+    assert (turned_planes(out, inverse(which)) == planes).all()
+    assert (turned_policy(moved, inverse(which)) == policy).all()
+
+
+def test_an_epoch_shows_every_position_once_as_it_was(data: GoDataset) -> None:
+    """Against sgfmill's board, each row turned by numpy."""
+    seen = set()
+    for batch in data.batches(32, seed=3):
+        assert batch.planes is not None
+        for row in range(len(batch)):
+            g, ply, s = int(batch.game[row]), int(batch.ply[row]), int(batch.symmetry[row])
+            seen.add((g, ply))
+            game = GAMES[g]
+            board = SgfmillBoard(9)
+            for t, move in enumerate(game.moves[:ply].tolist()):
+                if move < 81:
+                    board.play(*divmod(move, 9), "bw"[t % 2])
+            mover = "bw"[ply % 2]
+            own = np.array([[board.get(r, c) == mover for c in range(9)] for r in range(9)])
+            theirs = np.array(
+                [[board.get(r, c) not in (mover, None) for c in range(9)] for r in range(9)]
+            )
+            assert (batch.planes[row, 0] == turned(own, s)).all()
+            assert (batch.planes[row, 1] == turned(theirs, s)).all()
+            sign = 1 if mover == "b" else -1
+            assert batch.action[row] == point_tables(9)[s, game.moves[ply]]
+            assert batch.result[row] == sign * game.result
+            assert batch.score[row] == sign * game.margin
+            check_search(batch, row, game, ply, s, sign)
+    assert seen == {(g, ply) for g, game in enumerate(GAMES) for ply in range(len(game.moves))}
+
+
+def check_search(batch: Batch, row: int, game: StoredGame, ply: int, s: int, sign: int) -> None:
+    assert batch.weight is not None
+    assert batch.policy is not None
+    assert batch.ownership is not None
+    assert batch.root_value is not None
+    if game.policy is None:
+        assert batch.weight[row] == 0
+        assert np.isnan(batch.root_value[row])
+        return
+    assert game.weight is not None
+    assert game.root_value is not None
+    assert game.ownership is not None
+    target = game.policy[ply].astype(np.float32)
+    assert (batch.policy[row, :-1].reshape(9, 9) == turned(target[:-1].reshape(9, 9), s)).all()
+    assert batch.policy[row, -1] == target[-1]
+    assert batch.weight[row] == game.weight[ply]
+    assert batch.root_value[row] == game.root_value[ply]
+    assert (batch.ownership[row] == sign * turned(game.ownership.reshape(9, 9), s)).all()
+
+
+def test_positions_are_those_of_a_trail_followed_move_by_move() -> None:
+    games = [random_game(seed, size=5, length=60) for seed in range(6)]
+    stones = np.zeros(25, np.int8)
+    stones[[6, 18]] = 1, 2
+    board = Board.from_stones(stones.reshape(5, 5))
+    moves = np.array(random_moves(9, size=5, length=30, board=board.copy()), np.int16)
+    games.append(StoredGame(size=5, moves=moves, half_komi=-3, stones=stones))
+    for batch in GoDataset.of_games(games).batches(50, symmetries=False, with_positions=True):
+        found = batch.positions
+        assert found is not None
+        for row in range(len(batch)):
+            game, ply = games[batch.game[row]], int(batch.ply[row])
+            expected = Positions.room(5, 1)
+            if game.stones is not None:
+                expected.words[0] = board.words
+            trail.begin_trail(expected.words[0], expected.trails[0], 1, game.half_komi)
+            words, row_trail = expected.words[0], expected.trails[0]
+            played = trail.extend_trail(words, row_trail, game.moves[:ply], False)
+            assert played == ply
+            assert (found.board(row).stones() == expected.board(0).stones()).all()
+            assert found.board(row).ko_point == expected.board(0).ko_point
+            assert found.komi()[row] == game.half_komi / 2
+            assert (found.colors()[row], found.plies()[row]) == (1 + ply % 2, ply)
+            assert (found.ages()[row] == expected.ages()[0]).all()
+            assert (found.last_actions()[row] == expected.last_actions()[0]).all()
+            for back in range(trail.POSITIONS):
+                a, b = found.stones_before(row, back), expected.stones_before(0, back)
+                assert (a is None) == (b is None)
+                assert a is None or b is None or (a == b).all()
+
+
+def test_the_same_seeds_give_the_same_batches_and_others_do_not(data: GoDataset) -> None:
+    one, two = list(data.batches(16, seed=5, epoch=2)), list(data.batches(16, seed=5, epoch=2))
+    assert all(equal(a, b) for a, b in zip(one, two, strict=True))
+    for other in (data.batches(16, seed=6, epoch=2), data.batches(16, seed=5, epoch=3)):
+        assert not equal(one[0], next(other))
+    plain = list(data.batches(16, shuffle=False, symmetries=False))
+    assert np.concatenate([b.game for b in plain]).tolist() == sorted(
+        g for g, game in enumerate(GAMES) for _ in game.moves
+    )
+    assert not any(b.symmetry.any() for b in plain)
+    turns = np.concatenate([b.symmetry for b in one])
+    assert (np.bincount(turns, minlength=8) > 10).all()
+
+
+def test_a_stream_that_is_resumed_goes_on_as_if_never_stopped(data: GoDataset) -> None:
+    whole = list(data.batches(32, seed=1, epoch=4))
+    stream = data.batches(32, seed=1, epoch=4)
+    for _ in range(3):
+        next(stream)
+    state = json.loads(json.dumps(stream.state()))
+    rest = list(data.resume(state))
+    assert len(rest) == len(whole) - 3
+    assert all(equal(a, b) for a, b in zip(rest, whole[3:], strict=True))
+    started = list(data.batches(32, seed=1, epoch=4, start=3))
+    assert all(equal(a, b) for a, b in zip(started, rest, strict=True))
+    fewer = GoDataset.of_games(GAMES[1:])
+    with pytest.raises(DataError, match="other games"):
+        fewer.resume(state)
+    with pytest.raises(DataError, match="no state"):
+        data.resume({"batch": 1})
+
+
+def test_batches_made_ahead_are_the_same_and_so_is_their_state(data: GoDataset) -> None:
+    whole = list(data.batches(16, seed=2))
+    with Prefetcher(data.batches(16, seed=2), depth=3) as batches:
+        ahead = [next(batches) for _ in range(4)]
+        state = batches.state()
+    assert all(equal(a, b) for a, b in zip(ahead, whole, strict=False))
+    assert equal(next(data.resume(state)), whole[4])
+    with Prefetcher(data.batches(16, seed=2)) as batches:
+        assert len(list(batches)) == len(batches) == len(whole)
+        assert next(batches, None) is None
+        assert batches.waited > 0
+
+
+def test_an_error_of_a_batch_made_ahead_is_raised_where_it_is_taken() -> None:
+    broken = StoredGame(size=9, moves=np.array([5, 5, 6], np.int16), half_komi=0)
+    data = GoDataset.of_games([broken], encoder=Stones())
+    with Prefetcher(data.batches(3)) as batches, pytest.raises(DataError, match="cannot be played"):
+        list(batches)
+
+
+@pytest.mark.parametrize("moves", [[5, 5, 6], [82, 1, 2], [-1, 0, 1], [30_000, 1, 2]])
+def test_moves_that_no_board_takes_are_refused(moves: list[int]) -> None:
+    game = StoredGame(size=9, moves=np.zeros(3, np.int16), half_komi=0)
+    data = GoDataset.of_games([game], encoder=Stones())
+    columns = dict(data.shards[0].columns)
+    columns["moves"] = np.array(moves, np.int16)
+    columns["moves"].flags.writeable = False
+    object.__setattr__(data.shards[0], "columns", columns)
+    with pytest.raises(DataError, match="cannot be played"):
+        list(data.batches(3, symmetries=False))
+
+
+def test_one_position_of_each_game_an_epoch(data: GoDataset) -> None:
+    plies = []
+    for epoch in range(40):
+        batches = list(data.batches(5, one_per_game=True, epoch=epoch))
+        games = np.concatenate([b.game for b in batches])
+        assert sorted(games.tolist()) == list(range(len(GAMES)))
+        plies.append({int(g): int(p) for b in batches for g, p in zip(b.game, b.ply, strict=True)})
+    for g, game in enumerate(GAMES):
+        drawn = [epoch[g] for epoch in plies]
+        assert 0 <= min(drawn) < len(game.moves) / 4
+        assert len(game.moves) * 3 / 4 < max(drawn) < len(game.moves)
+
+
+def test_only_positions_with_targets_when_asked(data: GoDataset) -> None:
+    expected = {
+        (g, ply)
+        for g, game in enumerate(GAMES)
+        if game.weight is not None
+        for ply in np.flatnonzero(game.weight).tolist()
+    }
+    batches = list(data.batches(16, targets_only=True))
+    found = [(int(g), int(p)) for b in batches for g, p in zip(b.game, b.ply, strict=True)]
+    assert sorted(found) == sorted(expected)
+    one = list(data.batches(16, targets_only=True, one_per_game=True))
+    chosen = [(int(g), int(p)) for b in one for g, p in zip(b.game, b.ply, strict=True)]
+    assert set(chosen) <= expected
+    assert len(chosen) == len({g for g, _ in expected}) == len({g for g, _ in chosen})
+    with pytest.raises(DataError, match="no position"):
+        GoDataset.of_games(GAMES[:1]).batches(4, targets_only=True)
+
+
+def test_last_batches_may_be_left_out(data: GoDataset) -> None:
+    count, rest = divmod(data.positions, 32)
+    assert rest
+    assert [len(b) for b in data.batches(32)] == [32] * count + [rest]
+    assert [len(b) for b in data.batches(32, drop_last=True)] == [32] * count
+    with pytest.raises(DataError, match="there is no batch"):
+        data.batches(32, start=count + 2)
+    with pytest.raises(DataError, match="batch_size"):
+        data.batches(0)
+
+
+def test_splits_part_games_once_and_for_all() -> None:
+    games = [random_game(seed, length=6) for seed in range(400)]
+    parts = {
+        split: GoDataset.of_games(games, split=split, fractions=(0.5, 0.3, 0.2))
+        for split in ("train", "validation", "test")
+    }
+    names = {split: {n.tobytes() for n in part.names()} for split, part in parts.items()}
+    assert sum(map(len, names.values())) == len(set.union(*names.values())) == 400
+    assert 160 < len(names["train"]) < 240
+    assert 80 < len(names["validation"]) < 160
+    turned_games = [
+        StoredGame(size=9, moves=point_tables(9)[i % 8][g.moves], half_komi=3)
+        for i, g in enumerate(reversed(games))
+    ]
+    more = turned_games + [random_game(seed, length=7) for seed in range(50)]
+    later = GoDataset.of_games(more, split="test", fractions=(0.5, 0.3, 0.2))
+    assert names["test"] <= {n.tobytes() for n in later.names()}
+    assert not names["train"] & {n.tobytes() for n in later.names()}
+    with pytest.raises(DataError, match="sum to 1"):
+        in_split(parts["test"].names(), "train", (0.5, 0.5, 0.5))
+    with pytest.raises(DataError, match="no split"):
+        in_split(parts["test"].names(), "tests")
+
+
+def test_games_can_be_few_and_avoided() -> None:
+    games = [random_game(seed, length=6) for seed in range(60)]
+    few = GoDataset.of_games(games, games=20, seed=4)
+    assert len(few) == 20
+    again = GoDataset.of_games(games[::-1], games=20, seed=4)
+    chosen = {n.tobytes() for n in few.names()}
+    assert {n.tobytes() for n in again.names()} == chosen
+    assert {n.tobytes() for n in GoDataset.of_games(games, games=20, seed=5).names()} != chosen
+    for avoid in (few, list(chosen), [name.hex() for name in chosen]):
+        rest = GoDataset.of_games(games, avoid=avoid)
+        assert len(rest) == 40
+        assert chosen.isdisjoint({n.tobytes() for n in rest.names()})
+    both = len(GoDataset.of_games(games, avoid="test")) + len(
+        GoDataset.of_games(games, split="test")
+    )
+    assert both == 60
+    with pytest.raises(DataError, match="no name"):
+        GoDataset.of_games(games, avoid=["zz"])
+    with pytest.raises(DataError, match="none is left"):
+        GoDataset.of_games(games, avoid="all")
+
+
+def test_sgf_serves_batches_without_shards(tmp_path: Path) -> None:
+    for seed in range(5):
+        (tmp_path / f"{seed}.sgf").write_bytes(
+            sgf_of(random_moves(seed, length=10), RE="?" if seed else "B+1")
+        )
+    (tmp_path / "bad.sgf").write_bytes(b"(;")
+    data = GoDataset(tmp_path, encoder=Stones())
+    assert len(data) == 1
+    assert data.report is not None
+    assert data.report.bad == 1
+    assert data.report.dropped["result unknown"] == 4
+    batch = next(data.batches(10))
+    assert len(batch) == 10
+    assert (batch.policy, batch.weight, batch.ownership) == (None, None, None)
+    assert data.game(0).moves.tolist() == random_moves(0, length=10)
+    with pytest.raises(DataError, match="none was taken"):
+        GoDataset(tmp_path, encoder=Stones(13))
+
+
+def test_unknown_results_are_nan() -> None:
+    game = StoredGame(size=9, moves=np.array([1, 2], np.int16), half_komi=0)
+    batch = next(GoDataset.of_games([game]).batches(2))
+    assert np.isnan(batch.result).all()
+    assert np.isnan(batch.score).all()
+    assert batch.planes is None
+
+
+def test_sizes_must_fit(data: GoDataset, tmp_path: Path) -> None:
+    with ShardWriter(tmp_path / "small", size=7) as writer:
+        writer.add(random_game(1, size=7, length=5))
+    with pytest.raises(DataError, match="encoder is for 7x7"):
+        GoDataset(tmp_path / "set", encoder=Stones(7))
+    with pytest.raises(DataError, match="different board sizes"):
+        GoDataset([tmp_path / "set", tmp_path / "small"])
+    with pytest.raises(DataError, match="no such file"):
+        GoDataset(tmp_path / "gone")
+
+
+def test_torch_gets_whole_batches_an_epoch_after_the_other(data: GoDataset) -> None:
+    torch = pytest.importorskip("torch")
+    from torch.utils.data import DataLoader
+
+    from miai_go.data.torch_loader import TorchBatches
+
+    torch.set_num_threads(1)
+    loader = DataLoader(TorchBatches(data, 32, seed=7), batch_size=None)
+    for epoch in range(2):
+        expected = list(data.batches(32, seed=7, epoch=epoch))
+        got = list(loader)
+        assert len(got) == len(expected)
+        for tensors, batch in zip(got, expected, strict=True):
+            assert (tensors["planes"].numpy() == batch.planes).all()
+            assert (tensors["action"].numpy() == batch.action).all()

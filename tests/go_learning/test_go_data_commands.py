@@ -1,0 +1,198 @@
+"""``miai go data``: what it lists, imports, tells and refuses; and downloads."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import socket
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from tests.go_learning.go_data_games import random_moves, sgf_of
+from typer.testing import CliRunner
+
+from miai.errors import MiaiError
+from miai.plugins.loader import plugin_host
+from miai_go.commands import add_commands
+from miai_go.data import download
+from miai_go.data.dataset import GoDataset
+from miai_go.data.public import PublicDataset
+from miai_go.errors import DataError
+from miai_go.symmetry import point_tables
+
+
+def run(*words: str | Path) -> str:
+    """Run a command; raise what it raises."""
+    app = typer.Typer()
+    add_commands(app)
+    result = CliRunner().invoke(app, ["go", "data", *map(str, words)])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for seed in range(8):
+        moves = random_moves(seed, length=20)
+        (folder / f"{seed}.sgf").write_bytes(sgf_of(moves, seed=seed))
+    (folder / "turned.sgf").write_bytes(sgf_of(point_tables(9)[6, random_moves(0, length=20)]))
+    (folder / "bad.sgf").write_bytes(b"(;SZ[9];B[aa")
+    return folder
+
+
+def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    first = json.loads(run("import", games, "--out", out, "--games-a-shard", "3", "--json"))
+    assert (first["games"], first["taken"], first["written"], first["bad"]) == (10, 8, 8, 1)
+    assert first["dropped"] == {"duplicate": 1}
+    assert first["bad_files"][0]["source"].endswith("bad.sgf")
+    assert first["bad_files"][0]["cause"]
+    again = json.loads(run("import", games, "--out", out, "--json"))
+    assert (again["taken"], again["dropped"]) == (0, {"duplicate": 9})
+    assert len(GoDataset(out)) == 8
+    text = run("import", games, "--out", tmp_path / "other", "--min-moves", "30")
+    assert "dropped: too short" in text
+    assert "bad.sgf" in text
+
+
+def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    opening = [40, 20, 21]
+    for i in range(6):
+        used = [point_tables(9)[i, move] for move in opening] if i < 5 else [0, 1, 2]
+        moves = [*used, *[81] * i]
+        komi, result = (7.0, "B+R") if i < 4 else (5.5, "0")
+        (folder / f"{i}.sgf").write_bytes(sgf_of(moves, KM=komi, RE=result, BR=str(2000 + i)))
+    for source in (folder, tmp_path / "set"):
+        if source != folder:
+            run("import", folder, "--out", source, "--duplicates")
+        row = json.loads(run("stats", source, "--json"))
+        assert (row["games"], row["moves"]) == (6, 18 + 15)
+        assert row["length"] == {"least": 3.0, "median": 5.5, "mean": 5.5, "greatest": 8.0}
+        assert row["komi"] == {"7": 4, "5.5": 2}
+        assert row["results"] == {"black": 4, "draw": 2}
+        assert row["rating"]["greatest"] == 2005.0
+        assert [o["games"] for o in row["openings"]] == [5, 1]
+        assert row["openings"][0]["moves"][0] == "E5"
+    assert "6 games of 9x9, 33 moves" in run("stats", folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("import", "gone", "--out", "x"), "no such file"),
+        (("import", ".", "--out", "x", "--min-rank", "very"), "no rank"),
+        (("import", ".", "--out", "x", "--size", "99"), "size"),
+        (("stats", "gone"), "no such file"),
+        (("download", "gone"), "go.dataset"),
+    ],
+)
+def test_mistakes_are_told(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MiaiError, match=message):
+        run(*words)
+
+
+def public_datasets() -> list[PublicDataset]:
+    from miai.plugins.registry import Registry
+    from miai_go.data import components
+
+    registry = Registry()
+    components.register(registry)
+    found = registry.components("go.dataset")
+    assert len(found) > 3
+    return [component.build(values={}) for component in found]
+
+
+def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:
+    for dataset in public_datasets():
+        assert dataset.page.startswith(("http://", "https://"))
+        assert dataset.sizes
+        assert dataset.licence
+        assert "miai go data import" in dataset.instructions
+        assert not dataset.url or dataset.url.startswith("https://")
+        assert dataset.sha256 == "" or len(dataset.sha256) == 64
+
+
+def test_they_are_listed() -> None:
+    rows = json.loads(run("list", "--json"))
+    assert [row["name"] for row in rows] == sorted(d.name for d in public_datasets())
+    text = run("list")
+    assert all(row["page"] in text for row in rows)
+
+
+def test_a_download_without_network_says_how_to_go_on(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    url = f"https://127.0.0.1:{port}/games.tgz"
+    with pytest.raises(DataError, match=r"miai go data import games\.tgz"):
+        download.fetch(url, tmp_path / "games.tgz", sha256="", trust_first=True, timeout=5)
+    for other in ("http://127.0.0.1/a.tgz", "file:///etc/passwd", "ftp://a/b"):
+        with pytest.raises(DataError, match="only https"):
+            download.fetch(other, tmp_path / "a.tgz", sha256="0" * 64)
+    with pytest.raises(DataError, match="--sha256"):
+        download.fetch(url, tmp_path / "games.tgz", sha256="")
+    with pytest.raises(DataError, match="no SHA-256"):
+        download.fetch(url, tmp_path / "games.tgz", sha256="abc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_redirections_lead_to_https_only() -> None:
+    handler = download._OnlyHttps()
+    request = urllib.request.Request("https://example.org/a")
+    with pytest.raises(DataError, match="only https"):
+        handler.redirect_request(request, None, 302, "", {}, "http://example.org/b")
+    moved = handler.redirect_request(request, None, 302, "", {}, "https://example.org/b")
+    assert moved.full_url == "https://example.org/b"
+
+
+class Broken(io.BytesIO):
+    """A stream that breaks off."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(4)
+        if not data:
+            raise OSError("connection reset")
+        return data
+
+
+def test_what_comes_is_kept_whole_with_its_checksum_or_not_at_all(tmp_path: Path) -> None:
+    data = b"games" * 1000
+    good = hashlib.sha256(data).hexdigest()
+    path = tmp_path / "a.tgz"
+    refused: list[tuple[Any, dict[str, Any]]] = [
+        (io.BytesIO(data), {"expected": "0" * 64}),
+        (io.BytesIO(data), {"expected": good, "max_bytes": 4999}),
+        (Broken(data), {"expected": good}),
+    ]
+    for stream, options in refused:
+        with pytest.raises((DataError, OSError)):
+            download.save(stream, path, **options)
+        assert list(tmp_path.iterdir()) == []
+    assert download.save(io.BytesIO(data), path, expected=good) == good
+    assert path.read_bytes() == data
+    path.unlink()
+    assert download.expected_checksum(path, "", trust_first=True) == ""
+    download.save(io.BytesIO(data), path, expected="")
+    assert download.expected_checksum(path, "", trust_first=False) == good  # as noted
+    (tmp_path / "a.tgz.sha256").write_text("garbage")
+    with pytest.raises(DataError, match="no SHA-256"):
+        download.expected_checksum(path, "", trust_first=True)
+
+
+def test_the_plugin_host_offers_the_commands() -> None:
+    app = typer.Typer()
+    plugin_host().add_commands(app)
+    words = ["go", "data", "--help"]
+    assert "import" in CliRunner().invoke(app, words).stdout

@@ -1,0 +1,53 @@
+"""The page on data: its code and commands run, and its tables name what there is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from miai_go.commands import add_commands
+from miai_go.data.columns import COLUMNS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "go-data.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_its_code_and_commands_run_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    app = typer.Typer()
+    add_commands(app)
+    told = ""
+    for language, text in BLOCKS:
+        if language == "python":
+            exec(text, names)
+            continue
+        assert language == "sh"
+        for line in text.splitlines():
+            assert line.startswith("miai ")
+            result = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
+            assert result.exit_code == 0
+            told += result.stdout
+    assert len(BLOCKS) == 5
+    assert "40  written to nine" in told
+    assert "cut-short.sgf: " in told
+    assert "40 games of 9x9, 1200 moves" in told
+
+
+def test_its_tables_name_the_options_and_the_columns() -> None:
+    app = typer.Typer()
+    add_commands(app)
+    known = CliRunner().invoke(app, ["go", "data", "import", "--help"], env={"COLUMNS": "200"})
+    options = set(re.findall(r"`(--[\w-]+)`", PAGE))
+    for option in options - {"--json", "--sha256", "--trust-first"}:
+        assert option in known.stdout, option
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| \w", PAGE, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"\w+", row)} == set(COLUMNS)
