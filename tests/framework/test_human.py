@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+from pathlib import Path
 
 import pexpect
 import pytest
 
 import miai
+from miai.cli.people import Table
 from miai.human import HumanAgent
 from miai.plugins.parameters import Parameters
+from miai.record import GameRecord
+from miai.replay import replay
 
 
 def terminal(*words: str) -> pexpect.spawn[str]:
@@ -143,3 +148,123 @@ def test_a_person_at_kuhn_poker_sees_a_card_and_in_the_end_both() -> None:
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
+
+
+# -- what is offered beside moves -----------------------------------------------------------------
+
+
+def game_at_table(name: str, *answers: str, opponent: str = "random") -> tuple[str, GameRecord]:
+    """Return what a person is shown, and the record of the game."""
+    game = miai.load_game(name)
+    shown = io.StringIO()
+    read = io.StringIO("".join(f"{answer}\n" for answer in answers))
+    person = HumanAgent(game, Parameters(), read=read, write=shown)
+    agents = [person, miai.make_agent(opponent, game)]
+    noted: list[int] = []
+    table = Table(
+        game,
+        agents,
+        note=lambda state, move: noted.append(move.ply),
+        save=lambda record, file: f"saved {len(record.moves)} moves to {file}",
+        adviser=lambda: miai.make_agent("mcts", game, simulations=50).search,  # type: ignore[attr-defined]
+    )
+    record = table.play(seed=4)
+    assert [move.ply for move in record.moves] == list(range(len(record.moves)))
+    assert len(noted) >= len(record.moves)  # what was taken back was noted, too
+    return shown.getvalue(), record
+
+
+def test_a_move_is_taken_back_with_the_reply() -> None:
+    shown, record = game_at_table("tic_tac_toe", "b2", "undo", "a1", "undo", "undo", "c3", "resign")
+    assert "There is no move of yours to take back." in shown
+    assert record.moves[0].text == "c3"
+    assert len(record.moves) == 2
+    assert shown.count("Type a move, such as") == 1
+    replay(record)
+
+
+def test_what_was_decided_before_a_take_back_stays_in_the_record() -> None:
+    _, record = game_at_table("tic_tac_toe", "b2", "a1", "undo", "c3", "resign", opponent="mcts")
+    assert [move.opening for move in record.moves] == [False] * len(record.moves)
+    assert "value" in record.moves[1].statistics
+    assert record.moves[0].seconds is not None
+
+
+def test_hints_and_saving_are_offered_where_there_is_a_table() -> None:
+    shown, _ = game_at_table("tic_tac_toe", "help", "?", "hint", "save", "save a.jsonl", "resign")
+    assert "hint, ?    ask a search" in shown
+    assert len(re.findall(r"^(?:x> )?1\. ..: win rate \d+ %, \d+ visits$", shown, re.M)) == 2
+    assert shown.count("Expected: ") == 2
+    assert "Name a file: save FILE" in shown
+    assert "saved 0 moves to a.jsonl" in shown
+    alone = conversation("hint", "undo", "save x.jsonl", "help", "quit")
+    assert "There is no search to ask here." in alone
+    assert "Moves cannot be taken back here." in alone
+    assert "cannot be saved here" in alone
+    assert "hint, ?" not in alone
+
+
+def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
+    child = terminal("kuhn_poker", "--first", "human", "--second", "random")
+    for command, told in (
+        ("undo", "Moves cannot be taken back here"),
+        ("hint", "There is no search to ask here"),
+        ("save x.jsonl", "cannot be saved here"),
+    ):
+        child.expect("first> ")
+        child.sendline(command)
+        child.expect(told)
+    child.sendline("quit")
+    child.expect(pexpect.EOF)
+    refused = terminal("kuhn_poker", "--adviser", "mcts")
+    refused.expect("--adviser mcts: kuhn_poker hides information")
+    refused.expect(pexpect.EOF)
+
+
+def test_an_opponent_in_a_seat_never_sees_a_take_back_as_a_failure() -> None:
+    game = miai.load_game("tic_tac_toe")
+    read = io.StringIO("b2\nundo\n")
+    person = HumanAgent(game, Parameters(), read=read, write=io.StringIO())
+    agents = [person, miai.make_agent("random", game)]
+    # A referee of its own, as tournaments have, offers nothing: the game ends unfinished.
+    with pytest.raises(KeyboardInterrupt):
+        miai.play(game, agents, seed=1)
+
+
+def test_a_whole_game_of_go_with_a_search(tmp_path: Path) -> None:
+    half, whole = tmp_path / "half.sgf", tmp_path / "whole.sgf"
+    child = terminal(
+        *("go", "--set", "board_size=5", "--set", "rules=chinese", "--record", str(whole)),
+        *("--black", "human", "--white", "mcts", "--white.simulations", "100"),
+    )
+    child.expect("black> ")
+    child.sendline("C3")
+    child.expect(r"white played \w+: its win rate \d+ %, 100 simulations, expects .* s\r\n")
+    child.expect("black> ")
+    child.sendline("?")
+    child.expect(r" [1-5][ )][\s\S]*1\. \w+: win rate \d+ %, \d+ visits\r\n[\s\S]*Expected: ")
+    child.expect("black> ")
+    child.sendline("undo")
+    child.expect("Black to play; captured")
+    child.expect("black> ")
+    child.sendline("B3")
+    child.expect(r"\([XO]\)")
+    child.expect("black> ")
+    child.sendline(f"save {half}")
+    child.expect("written to ")
+    child.expect("black> ")
+    child.sendline("save no/such/folder.sgf")
+    child.expect("no folder 'no/such'; create it first")
+    child.expect("black> ")
+    child.sendline("pass")
+    child.expect("black> |over")
+    child.sendline("resign")
+    child.expect(r"resignation by black|terminal")
+    child.expect("written to ")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert "RE[?]" in half.read_text()
+    assert ";B[bc]" in half.read_text().replace("\n", "")
+    assert "RE[W+" in whole.read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["half.sgf", "whole.sgf"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 if TYPE_CHECKING:
     from miai.agent import Agent
+    from miai.cli.players import PlayerOptions
     from miai.game import Game, State
     from miai.record import GameRecord, MoveRecord
+    from miai.search.protocol import Search
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -35,6 +36,13 @@ def play(
         str, typer.Option(metavar="FILE", help="Write the game; the suffix names the format.")
     ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Show the result only.")] = False,
+    adviser: Annotated[
+        str,
+        typer.Option(
+            metavar="SEARCH",
+            help="Search that a person may ask for hints; by default the opponent's, or mcts.",
+        ),
+    ] = "",
 ) -> None:
     """Play one game here, with an agent for each player.
 
@@ -43,16 +51,18 @@ def play(
     """
     from miai.api import load_game
     from miai.cli.players import parse_players
+    from miai.cli.saving import writer_to
     from miai.cli.values import parse_assignment
     from miai.record import Termination
 
     game = load_game(game_name, **dict(parse_assignment(text) for text in settings or []))
     known = [option for parameter in context.command.params for option in parameter.opts]
     players = parse_players(game, context.args, known=known)
-    writer = _writer(game, record) if record else None
+    writer = writer_to(game, record) if record else None
+    advise = _adviser(game, players, adviser)
     agents = [player.make_agent(game) for player in players]
     shown = _Shown(quiet=quiet, human=any(player.agent == "human" for player in players))
-    result = _played(game, agents, seed=seed, shown=shown)
+    result = _played(game, agents, seed=seed, shown=shown, adviser=advise)
     never_began = result.termination == Termination.UNAVAILABLE and not result.moves
     if never_began and result.loser is not None:
         raise players[result.loser].unavailable(result.detail)
@@ -60,21 +70,61 @@ def play(
     print(_result(game, result))
     if writer:
         writer(result)
+        print(f"written to {record}")
 
 
-def _played(game: Game, agents: Sequence[Agent], *, seed: int, shown: _Shown) -> GameRecord:
+def _adviser(
+    game: Game, players: Sequence[PlayerOptions], name: str
+) -> Callable[[], Search] | None:
+    """Return what makes the search that people may ask; None where they may not.
+
+    It is one of its own, by the same parameters where an opponent plays by it, so that asking does
+    not change how the opponent plays.
+
+    Raises:
+      MiaiError: no search has the name, or the game hides information.
+    """
+    from miai.errors import HiddenInformationError
+    from miai.plugins.loader import registry
+
+    if not game.info.perfect_information:
+        if name:
+            raise HiddenInformationError(
+                f"--adviser {name}: {game.info.name} hides information; no search may look at it"
+            )
+        return None
+    searches = {component.name for component in registry().components("search")}
+    playing = next((p for p in players if p.agent in searches and name in ("", p.agent)), None)
+    chosen = playing.agent if playing else name or "mcts"
+    component = registry().get("search", chosen, game=game.info.name)
+    values = playing.values if playing else {}
+    return lambda: cast("Search", component.build(game, values=values))
+
+
+def _played(
+    game: Game,
+    agents: Sequence[Agent],
+    *,
+    seed: int,
+    shown: _Shown,
+    adviser: Callable[[], Search] | None,
+) -> GameRecord:
     """Return the record of the game.
 
     Raises:
       PluginError: the game itself failed.
       OSError: the moves cannot be printed.
     """
+    from miai.cli.people import Table
+    from miai.cli.saving import save_unfinished
     from miai.errors import MiaiError, PluginError
-    from miai.match import play as play_game
     from miai.plugins.loader import registry
 
+    table = Table(
+        game, agents, note=shown.note, save=partial(save_unfinished, game), adviser=adviser
+    )
     try:
-        return play_game(game, agents, seed=seed, on_move=shown.note)
+        return table.play(seed=seed)
     except (MiaiError, OSError):
         raise
     except Exception as error:  # what agents raise ends the game with a record
@@ -106,47 +156,6 @@ class _Shown:
         state = self._last
         if self._end and state is not None and not state.game.info.perfect_information:
             print(f"All there was:\n{state}")
-
-
-def _writer(game: Game, file: str) -> Any:
-    """Return what writes a record to `file`; the format is settled before the game begins."""
-    from miai.errors import ConfigError, UnknownComponentError
-    from miai.plugins.loader import registry
-
-    path = Path(file)
-    try:
-        component = registry().get(
-            "record-format", path.suffix.removeprefix("."), game=game.info.name
-        )
-    except UnknownComponentError as error:
-        raise ConfigError(f"--record {file}: {error}") from error
-    _refuse_unwritable(path)
-    format_ = component.build(values={})
-
-    def write(record: GameRecord) -> None:
-        text = format_.write(record)
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                f"--record {file}: cannot be written: {error.strerror}; the same command with "
-                "another file plays the game again"
-            ) from error
-        print(f"written to {path}")
-
-    return write
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Raise `ConfigError` for a file that could not be written after the game."""
-    from miai.errors import ConfigError
-
-    if not path.parent.is_dir():
-        raise ConfigError(f"--record {path}: no folder '{path.parent}'; create it first")
-    if path.is_dir():
-        raise ConfigError(f"--record {path}: is a folder; name a file in it")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ConfigError(f"--record {path}: may not be written; name a file where you may")
 
 
 def _show_move(state: State, move: MoveRecord) -> None:

@@ -41,6 +41,12 @@ class SearchAgent(Agent):
         if observation.action is not None:
             self.search.advance(observation.action)
 
+    def close(self) -> None:
+        """Let the search release what it holds, where it holds anything."""
+        close = getattr(self.search, "close", None)
+        if close is not None:
+            close()
+
     def act(self, clock: ClockReading) -> Decision:
         """Return the search's best action, within what the clock allots."""
         result = self.search.search(self.view.state, seconds=clock.allotment())

@@ -25,6 +25,10 @@ class TrainingError(MiaiError):
     """Training that cannot begin, go on or be resumed."""
 
 
+class DivergedError(TrainingError):
+    """A loss that is no finite number."""
+
+
 def require_torch(what: str) -> None:
     """Raise `MissingExtraError` where torch is not installed. `what` needs it."""
     from importlib.util import find_spec

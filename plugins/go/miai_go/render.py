@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ def draw(
     last: int | None = None,
     dead: tuple[int, ...] = (),
     stars: tuple[int, ...] = (),
+    marks: Mapping[int, str] | None = None,
 ) -> str:
     """Return a board with coordinates, highest row first: X Black, O White, + star points.
 
@@ -39,6 +41,7 @@ def draw(
       last: the action to put in parentheses; a pass is not shown.
       dead: points of stones that are drawn in lower case.
       stars: points to mark where they are empty.
+      marks: a character for each of these points instead of what lies there.
     """
     size = len(stones)
     header = "   " + " ".join(COLUMNS[:size])
@@ -47,7 +50,8 @@ def draw(
         cells = " "
         for column in range(size):
             point = row * size + column
-            cells += _cell(int(stones[row, column]), point in dead, point in stars)
+            cell = _cell(int(stones[row, column]), point in dead, point in stars)
+            cells += (marks or {}).get(point, cell)
             cells += "(" if point + 1 == last and column + 1 < size else " "
             if point == last:
                 cells = f"{cells[:-1]})"
@@ -64,11 +68,17 @@ def _cell(stone: int, dead: bool, star: bool) -> str:
     return STONES[stone].lower() if dead else STONES[stone]
 
 
-def describe(state: GoState) -> str:
-    """Return a state as text: the board, and who is to do what, or the result."""
+def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
+    """Return a state as text: the board, and who is to do what, or the result.
+
+    Args:
+      marks: a character for each of these points instead of what lies there.
+    """
     result = state.result_to_string()  # settles which stones are dead
     last = state.last_action
-    picture = draw(state.board.stones(), last=last, dead=state.dead, stars=state.game.star_points)
+    picture = draw(
+        state.board.stones(), last=last, dead=state.dead, stars=state.game.star_points, marks=marks
+    )
     by_black, by_white = state.board.captures
     taken = f"captured: Black {by_black}, White {by_white}"
     if state.phase == Phase.OVER:
@@ -87,6 +97,10 @@ class GoRenderer:
     def render(self, view: PlayerView) -> str:
         """Return the position of a view, with who is to move and the prisoners."""
         return str(view.state)
+
+    def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
+        """Return the position with a character at the place of each action, the pass left out."""
+        return describe(cast("GoState", view.state), marks=marks)
 
     def hint(self, view: PlayerView) -> str:
         """Return what to do while dead stones are settled; empty while stones are placed."""

@@ -1,4 +1,4 @@
-"""The commands ``miai go ...``, a module for each group of them.
+"""The commands ``miai go ...``, a module for each group of them, and ``miai gtp``.
 
 A module has `add_commands(group)` and imports what is heavy inside its commands only.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import typer
 
-from miai_go.commands import data
+from miai_go.commands import data, gtp, selfplay, training, weights
 
-_MODULES = (data,)
+_MODULES = (data, training, selfplay, weights)
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the group ``go`` to the command line."""
+    """Add the group ``go`` and ``gtp`` to the command line."""
     group = typer.Typer(help="Go: data, networks, training.", no_args_is_help=True)
     for module in _MODULES:
         module.add_commands(group)
     app.add_typer(group, name="go")
+    gtp.add_command(app)

@@ -88,21 +88,30 @@ class GoDataset:
         if not stored:
             raise DataError("a data set needs games, but there are none")
         data = cls.__new__(cls)
-        data.seed = seed
-        data.report = None
-        data.shards = [Shard.of(list(stored))]
+        data.seed, data.report, data.shards = seed, None, [Shard.of(list(stored))]
         data._set_up(encoder, games, avoid, split, fractions)
         return data
 
-    def part(self, split: Split, *, fractions: tuple[float, float, float] = FRACTIONS) -> GoDataset:
-        """Return one split of all games of the same shards, limits on their number left out.
+    @classmethod
+    def of_shards(
+        cls,
+        shards: Sequence[Shard],
+        *,
+        encoder: Encoder | str | None = None,
+        split: Split = "all",
+        fractions: tuple[float, float, float] = FRACTIONS,
+        seed: int = 0,
+    ) -> Self:
+        """Return a data set over shards that are open; arguments as of the class.
 
         Raises:
-          DataError: there is no such split, or no game is left.
+          DataError: there is no shard, sizes differ, or no game is left.
         """
-        data = GoDataset.__new__(GoDataset)
-        data.seed, data.report, data.shards = self.seed, self.report, self.shards
-        data._set_up(self.encoder, None, (), split, fractions)
+        if not shards:
+            raise DataError("a data set needs games, but there are none")
+        data = cls.__new__(cls)
+        data.seed, data.report, data.shards = seed, None, list(shards)
+        data._set_up(encoder, None, (), split, fractions)
         return data
 
     def __len__(self) -> int:

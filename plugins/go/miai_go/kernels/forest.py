@@ -143,7 +143,8 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
     highest = -math.inf
     for i in range(first, last):
         times = ints[VISITS, i] + ints[PENDING, i]
-        score = mean(ints, floats, i, weights[VIRTUAL_LOSS]) if times > 0 else unknown
+        known = ints[VISITS, i] + ints[PENDING, i] * weights[VIRTUAL_LOSS] > 0
+        score = mean(ints, floats, i, weights[VIRTUAL_LOSS]) if known else unknown
         score += spread * floats[PRIOR, i] / (1 + times)
         score += _SETTLED * ints[STATUS, i]
         if score > highest:
@@ -242,7 +243,7 @@ def halving(
     """Return the child of the root that sequential halving visits next.
 
     Among the children visited `wanted` times, or as nearly so as there are any, the best by Gumbel
-    noise, log prior and transformed value.
+    noise, log prior and transformed value; none that is proven lost.
     """
     first = np.int64(ints[FIRST, 0])
     transformed(ints, floats, weights, np.int64(0), out)
@@ -252,6 +253,8 @@ def halving(
         i: Int = first + k
         off = abs(np.int64(ints[VISITS, i]) + np.int64(ints[PENDING, i]) - wanted)
         score = out[k] + noise[k] - _SETTLED * off
+        if ints[STATUS, i] == LOST:
+            score -= _SETTLED * _SETTLED
         if score > highest:
             highest = score
             best = k
@@ -573,7 +576,8 @@ def keep_branch(
 ) -> int:
     """Make the subtree under `root` the whole tree; return the nodes in use.
 
-    The spare arrays have the shape of the tree's own and are work space.
+    Nodes that got no children for depth or for want of room are valued anew when they are met:
+    both have changed. The spare arrays have the shape of the tree's own and are work space.
     """
     zero = np.int64(0)
     copy_nodes(ints, floats, spare_ints, spare_floats, np.int64(root), zero, np.int64(1))
@@ -584,6 +588,8 @@ def keep_branch(
         count = np.int64(spare_ints[COUNT, done])
         copy_nodes(ints, floats, spare_ints, spare_floats, first, used, count)
         spare_ints[FIRST, done] = used
+        if count == 0:
+            spare_ints[VALUED, done] = 0
         used += count
         done += 1
     copy_nodes(spare_ints, spare_floats, ints, floats, zero, zero, used)
@@ -605,6 +611,43 @@ def play_root(b: Words, trail: Trail, settings: Settings, history: Hashes, actio
     mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
     history[settings[HISTORY]] = get_hash(b) ^ mark
     settings[HISTORY] += 1
+
+
+@kernel
+def forbid_repeats(
+    games: NDArray[np.int32],
+    boards: NDArray[np.uint32],
+    trails: NDArray[np.int16],
+    all_ints: NDArray[np.int32],
+    all_floats: NDArray[np.float64],
+    all_settings: NDArray[np.int64],
+    all_history: NDArray[np.uint64],
+) -> None:
+    """Forbid the moves at the roots of `games` that superko forbids; priors add up to 1 again."""
+    for which in range(len(games)):
+        g = np.int64(games[which])
+        ints = all_ints[g]
+        settings = all_settings[g]
+        if settings[KO_RULE] == 0:
+            continue
+        b = boards[g]
+        c = np.int64(trails[g, COLOR])
+        mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
+        key = get_hash(b) ^ mark
+        prior = all_floats[g, PRIOR]
+        first = np.int64(ints[FIRST, 0])
+        last = first + np.int64(ints[COUNT, 0])
+        total = 0.0
+        for i in range(first, last):
+            p = np.int64(ints[POINT, i])
+            if p != 0 and ints[STATUS, i] == OPEN:
+                if repeats(all_history[g], settings[HISTORY], key ^ move_key(b, p, c)):
+                    ints[STATUS, i] = FORBIDDEN
+                    prior[i] = 0.0
+            total += prior[i]
+        if total < 1.0 - 1e-9:
+            for i in range(first, last):
+                prior[i] /= total
 
 
 @kernel

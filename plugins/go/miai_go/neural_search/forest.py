@@ -182,7 +182,7 @@ class Forest:
             self._history[game],
             action,
         )
-        if child and self._ints[game, kernels.VALUED, child]:
+        if child and self._ints[game, kernels.COUNT, child]:
             settings[kernels.USED] = kernels.keep_branch(
                 self._ints[game], self._floats[game], *self._spare, child
             )
@@ -203,9 +203,11 @@ class Forest:
         status[~mask[self._actions(game, block)]] = kernels.FORBIDDEN
 
     def blur(self, game: int, noise: NDArray[np.float64], *, share: float) -> None:
-        """Mix noise (moves at the root,) that adds up to 1 into the priors of a valued root."""
-        prior = self._floats[game, kernels.PRIOR, self._block(game)]
-        prior[:] = (1 - share) * prior + share * noise[: len(prior)]
+        """Mix noise (moves allowed at the root,) that adds up to 1 into a valued root's priors."""
+        block = self._block(game)
+        allowed = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN
+        prior = self._floats[game, kernels.PRIOR, block]
+        prior[allowed] = (1 - share) * prior[allowed] + share * noise[: allowed.sum()]
 
     def add_gumbel(self, game: int, noise: NDArray[np.float64]) -> None:
         """Set the noise (size * size + 1,) that a Gumbel search adds to the moves at its root."""
@@ -214,12 +216,24 @@ class Forest:
     # -- searching ----------------------------------------------------------------------------
 
     def value_roots(self, games: Games, valuer: LeafValuer) -> None:
-        """Have those roots valued that were not; this counts as no simulation."""
+        """Have those roots valued that were not; this counts as no simulation.
+
+        Their moves are then those of the game, superko included.
+        """
         fresh = games[self._ints[games, kernels.VALUED, 0] == 0]
         if len(fresh):
             self._settings[fresh, kernels.DONE] = 0
             self._settings[fresh, kernels.BUDGET] = 1
             self._advance(fresh, valuer)
+        kernels.forbid_repeats(
+            games,
+            self._roots.words,
+            self._roots.trails,
+            self._ints,
+            self._floats,
+            self._settings,
+            self._history,
+        )
         self._settings[games, kernels.DONE] = 0
         self._settings[games, kernels.BUDGET] = 0
 
@@ -287,7 +301,12 @@ class Forest:
         )
         if count == 0:
             return  # all of them ended in finished games
-        logits, values = valuer.value_leaves(self._leaves[:count])
+        try:
+            logits, values = valuer.value_leaves(self._leaves[:count])
+        except BaseException:
+            for game in np.unique(self._owners[:count]).tolist():
+                self._clear(game)  # or its leaves would be pending for ever
+            raise
         kernels.apply(
             count,
             self._ints,
@@ -360,7 +379,7 @@ class Forest:
         return out
 
     def allowed(self, game: int) -> NDArray[np.bool_]:
-        """Return which moves a valued root has, (size * size + 1,), as far as is known."""
+        """Return which moves a valued root has, (size * size + 1,)."""
         block = self._block(game)
         mask = np.zeros(self._pass + 1, np.bool_)
         open_ = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN

@@ -19,7 +19,7 @@ def halving_schedule(considered: int, simulations: int) -> NDArray[np.int32]:
     Returns:
       int32 of shape (simulations,), not to be changed.
     """
-    if considered <= 1:
+    if considered <= 1 or simulations == 0:
         plan = np.arange(simulations, dtype=np.int32)
     else:
         plan = _halved(considered, simulations)

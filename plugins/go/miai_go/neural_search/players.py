@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from miai_go.errors import WeightsError
 from miai_go.game import GoGame
 from miai_go.inference.protocol import Oracle
 from miai_go.neural_search.parameters import (
@@ -25,21 +26,41 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
     Raises:
       MissingExtraError: a library is not installed.
       WeightsError: the file is no weights for boards of that size.
+      InferenceError: what runs it, or the server, cannot be started.
     """
+    oracle = _opened(weights, parameters)
+    if oracle.encoder.size != size:
+        trained = f"{oracle.encoder.size}x{oracle.encoder.size}"
+        oracle.close()
+        raise WeightsError(
+            f"{weights}: weights for {trained}, not for {size}x{size}; choose weights trained on "
+            f"{size}x{size}"
+        )
+    return oracle
+
+
+def _opened(weights: Path, parameters: NetworkParameters) -> Oracle:
+    fixed = parameters.fixed_batch or None
     if parameters.server:
         from miai_go.inference.client import RemoteOracle
 
-        return RemoteOracle(weights, size=size, symmetry=parameters.symmetry)
+        return RemoteOracle(
+            weights,
+            backend=parameters.backend,
+            precision=parameters.precision,
+            symmetry=parameters.symmetry,
+            fixed_batch=fixed,
+            device=parameters.device,
+        )
     from miai_go.inference.loading import load_oracle
 
     return load_oracle(
         weights,
-        size=size,
         backend=parameters.backend,
         precision=parameters.precision,
         threads=parameters.threads,
         symmetry=parameters.symmetry,
-        fixed_batch=parameters.fixed_batch or None,
+        fixed_batch=fixed,
         device=parameters.device,
     )
 

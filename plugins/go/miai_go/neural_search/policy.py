@@ -75,6 +75,11 @@ class PolicyPlayer:
             statistics={"priors": [[a, round(float(chances[a]), 4)] for a in order]},
         )
 
+    @property
+    def oracle(self) -> Oracle | None:
+        """The network; None before it is loaded."""
+        return self._oracle
+
     def close(self) -> None:
         """Release the network."""
         if self._oracle is not None:

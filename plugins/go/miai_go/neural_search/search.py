@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -15,10 +16,12 @@ from miai_go.board import KoRule
 from miai_go.encoders.states import trail_of
 from miai_go.ending import choose, counts_like_a_tree, go_state, root_mask, settled
 from miai_go.game import GoGame
+from miai_go.inference.protocol import Oracle
 from miai_go.loading import load_rules
 from miai_go.neural_search.forest import Forest, LeafValuer, Root
 from miai_go.neural_search.parameters import TreeParameters
 from miai_go.neural_search.settings import TreeSettings
+from miai_go.neural_search.valuers import NetworkValuer
 from miai_go.phases import Start
 from miai_go.state import GoState
 
@@ -59,7 +62,6 @@ class ForestSearch:
         self._make_valuer = valuer
         self._valuer: LeafValuer | None = None
         self._forest: Forest | None = None
-        self._rng = np.random.default_rng(0)
         self._start: Start | None = None
         self._line: list[int] = []
 
@@ -73,7 +75,6 @@ class ForestSearch:
         if self._valuer is None:
             self._valuer = self._make_valuer()
         self._start, self._line = None, []
-        self._rng = np.random.default_rng(seed)
         self._forest = self._planted(seed)
         self._warm(self._forest, self._valuer)
 
@@ -122,6 +123,13 @@ class ForestSearch:
           GameError: the state is of another game, or the game is over.
           InferenceError: a network cannot answer.
         """
+        return self._search(state, seconds, shown=_SHOWN)
+
+    def analyse(self, state: State, *, seconds: float) -> SearchResult:
+        """Return what `search` does, with the priors of all moves among the statistics."""
+        return self._search(state, seconds, shown=self.game.pass_action + 1)
+
+    def _search(self, state: State, seconds: float | None, *, shown: int) -> SearchResult:
         started = perf_counter()
         position = go_state(state, self.game)
         done = settled(position, pass_when_winning=self.parameters.pass_when_winning)
@@ -137,7 +145,23 @@ class ForestSearch:
         stop = _clock(started, min(limits)) if limits else None
         budget = self._budget(limited=stop is not None)
         simulations = int(forest.search(_ONE, budget, valuer, stop=stop)[0])
-        return self._result(position, forest, simulations, perf_counter() - started)
+        result = self._result(position, forest, simulations)
+        priors = forest.priors(0)
+        order = np.argsort(-priors, kind="stable")[:shown].tolist()
+        return replace(
+            result,
+            statistics={
+                **result.statistics,
+                "seconds": round(perf_counter() - started, 4),
+                "priors": [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0],
+            },
+        )
+
+    @property
+    def oracle(self) -> Oracle | None:
+        """The network that says which moves are likely; None before it is loaded, or without."""
+        valuer = self._valuer
+        return valuer.policy or valuer.value if isinstance(valuer, NetworkValuer) else None
 
     def close(self) -> None:
         """Release what values leaves."""
@@ -160,8 +184,6 @@ class ForestSearch:
             self._set_root(forest, state)
         forest.value_roots(_ONE, valuer)
         forest.restrict(0, root_mask(state, forest.allowed(0)))
-        if self._settings.gumbel:
-            forest.add_gumbel(0, self._rng.gumbel(size=self.game.pass_action + 1))
 
     def _set_root(self, forest: Forest, state: GoState) -> None:
         superko = self.game.ko_rule != KoRule.SIMPLE
@@ -182,9 +204,7 @@ class ForestSearch:
 
     # -- the choice ---------------------------------------------------------------------------
 
-    def _result(
-        self, state: GoState, forest: Forest, simulations: int, seconds: float
-    ) -> SearchResult:
+    def _result(self, state: GoState, forest: Forest, simulations: int) -> SearchResult:
         tree = _Searched(forest)
         visits, values = tree.visits(), np.nan_to_num(tree.values())
         action = choose(state, tree)
@@ -193,21 +213,17 @@ class ForestSearch:
         pv = forest.principal_variation(0)
         tried = np.flatnonzero(visits).tolist()
         resign = self.parameters.resign_below
-        priors = forest.priors(0)
-        shown = np.argsort(-priors, kind="stable")[:_SHOWN].tolist()
         return SearchResult(
             action=action,
             value=value,
             visits={a: int(visits[a]) for a in tried},
             values={a: float(values[a]) for a in tried},
             pv=tuple(pv) if pv[:1] == [action] else (action,),
-            resign=resign is not None and simulations > 0 and value < resign,
+            resign=resign is not None and (simulations > 0 or proven < 0) and value < resign,
             statistics={
                 "simulations": simulations,
                 "reused": max(forest.simulations(0) - simulations - 1, 0),
                 "nodes": forest.nodes(0),
-                "seconds": round(seconds, 4),
-                "priors": [[a, round(float(priors[a]), 4)] for a in shown if priors[a] > 0],
             },
         )
 

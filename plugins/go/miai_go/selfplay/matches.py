@@ -147,6 +147,8 @@ class _Match:
             for game in pairs.tolist():
                 priors = self._forests[0].priors(game)
                 priors[-1] = 0.0
+                if not priors.any() or self._done[game] is not None:
+                    continue
                 action = int(self._rng.choice(len(priors), p=priors / priors.sum()))
                 self._play(game, action)
                 if game + 1 < self._rules.games:

@@ -211,14 +211,14 @@ class TreeSelfPlay:
         self._running[game] = _Running(may_resign=may_resign)
 
     def _ended(self, game: int, *, loser: int | None) -> StoredGame:
-        running = self._running[game]
+        running, board = self._running[game], self._forest.board(game)
         count = len(running.moves)
         done = finished_game(
-            self._forest.board(game),
+            board,
             np.array(running.moves, np.int16),
             half_komi=self._rules.half_komi,
             loser=loser,
-            policy=np.array(running.policy[:count], np.float16).reshape(count, -1),
+            policy=np.array(running.policy[:count], np.float16).reshape(count, board.size**2 + 1),
             weight=np.array(running.weight[:count], np.float16),
             root_value=np.array(running.values[:count], np.float16),
         )

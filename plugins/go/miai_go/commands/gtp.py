@@ -1,0 +1,75 @@
+"""``miai gtp``: any agent of Go as an engine for GUIs, bridges and referees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+
+def add_command(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("gtp", context_settings=settings)(gtp)
+
+
+def gtp(
+    context: typer.Context,
+    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that plays.")] = "mcts",
+    boardsize: Annotated[int, typer.Option(help="Board size to begin with.")] = 9,
+    rules: Annotated[str, typer.Option(help="Rules to begin with.")] = "chinese",
+    komi: Annotated[
+        float | None, typer.Option(help="Komi to begin with; by default that of the rules.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the game; may be repeated."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the agent's randomness.")] = 0,
+) -> None:
+    """Play Go for a controller that speaks the Go Text Protocol, on standard input and output.
+
+    The agent's parameters are options, too: `miai gtp --agent mcts --simulations 5000`.
+    """
+    from miai.cli.values import parse_assignment
+    from miai_go.gtp.server.engine import serve
+
+    known = [option for parameter in context.command.params for option in parameter.opts]
+    values = _agent_values(context.args, agent, known)
+    game = {"board_size": boardsize, "rules": rules, "komi": komi}
+    game |= dict(parse_assignment(text) for text in settings or [])
+    serve(agent, values, game, seed=seed)
+
+
+def _agent_values(words: Sequence[str], agent: str, known: Sequence[str]) -> dict[str, Any]:
+    """Return the agent's parameters that the command line gives as options.
+
+    Raises:
+      ConfigError: a word is no option, or an option is unknown or has no value.
+    """
+    from miai.cli.values import parse_value
+    from miai.errors import ConfigError, near_matches
+    from miai.plugins.loader import registry
+
+    fields = registry().get("agent", agent, game="go").load_parameters().model_fields
+    values: dict[str, Any] = {}
+    left = list(words)
+    while left:
+        option, equals, text = left.pop(0).partition("=")
+        name = option.removeprefix("--").replace("-", "_")
+        if not option.startswith("--"):
+            raise ConfigError(f"'{option}' is no option; parameters are written --name value")
+        if name not in fields:
+            options = [*known, *(f"--{field.replace('_', '-')}" for field in fields)]
+            raise ConfigError(
+                f"unknown option '{option}' of agent '{agent}'. {near_matches(option, options)}"
+            )
+        if not equals:
+            if not left or left[0].startswith("--"):
+                raise ConfigError(f"option '{option}' needs a value")
+            text = left.pop(0)
+        values[name] = parse_value(text)
+    return values

@@ -1,0 +1,147 @@
+"""``miai go train`` and ``miai go eval``: from games to weights, and how good they are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from miai_go.training.measuring import Measures
+    from miai_go.training.run_folder import Plan
+
+_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
+_Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: runs/NAME.")
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Override the file; may be repeated."),
+]
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    train = typer.Typer(
+        help="Train networks. Stop with Ctrl-C; the same command goes on where it was.",
+        no_args_is_help=True,
+    )
+    train.command("sl")(train_sl)
+    train.command("rollout")(train_rollout)
+    train.command("rl")(train_rl)
+    train.command("value")(train_value)
+    train.command("zero")(train_zero)
+    group.add_typer(train, name="train")
+    group.command("eval")(evaluate)
+
+
+def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+    """Supervised: learn the moves, and the results, of recorded games."""
+    _needs_torch()
+    from miai_go.training.supervised import SupervisedConfig, train_supervised
+
+    learnt = train_supervised(_plan(config, SupervisedConfig, "sl", out, settings))
+    print(f"{learnt.measures.line()}  (waited for data {learnt.loading_share:.1%} of the time)")
+    print(f"weights: {learnt.weights}")
+
+
+def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+    """Patterns: learn the fast policy of rollouts from recorded games."""
+    from miai_go.training.rollout import RolloutConfig
+    from miai_go.training.rollout import train_rollout as train
+
+    learnt = train(_plan(config, RolloutConfig, "rollout", out, settings))
+    print(f"top-1 {learnt.test.top_1:.1%} of {learnt.test.positions} positions")
+    print(f"weights: {learnt.weights}")
+
+
+def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+    """Policy gradient: learn from games against earlier selves."""
+    _needs_torch()
+    from miai_go.training.reinforce import ReinforceConfig, train_by_gradient
+
+    ended = train_by_gradient(_plan(config, ReinforceConfig, "rl", out, settings))
+    print(f"{ended.rounds} rounds, {ended.steps} steps\nweights: {ended.weights}")
+
+
+def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+    """Value network: learn who wins from one position of each game of self-play."""
+    _needs_torch()
+    from miai_go.training.value import ValueConfig
+    from miai_go.training.value import train_value as train
+
+    learnt = train(_plan(config, ValueConfig, "value", out, settings))
+    print(f"{learnt.measures.line()}\nweights: {learnt.weights}")
+
+
+def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+    """AlphaGo Zero's loop: self-play by tree search, learning from it, round after round."""
+    _needs_torch()
+    from miai_go.training.zero import train_zero as train
+    from miai_go.training.zero_config import ZeroConfig
+
+    ended = train(_plan(config, ZeroConfig, "zero", out, settings))
+    print(f"{ended.rounds} rounds, {ended.steps} steps\nweights: {ended.weights}")
+
+
+def evaluate(
+    weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
+    sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
+    split: Annotated[
+        str, typer.Option(help="Which of the games: all, train, validation, test.")
+    ] = ("all"),
+    positions: Annotated[
+        int, typer.Option(min=0, help="At most so many positions; 0 for all.")
+    ] = 0,
+    precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or int8.")] = "fp32",
+    symmetry: Annotated[str, typer.Option(help="none or average.")] = "none",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure weights on recorded games: moves foretold, values and their calibration."""
+    from miai_go.training.evaluating import evaluate_weights
+
+    measures = evaluate_weights(
+        weights,
+        sources,
+        split=split,
+        limit=positions or None,
+        precision=precision,
+        symmetry=symmetry,
+    )
+    if as_json:
+        rows = {"by_ply": measures.by_ply(), "calibration": measures.calibration()}
+        print(json.dumps({**measures.figures(), **rows}, indent=2))
+    else:
+        _show(measures)
+
+
+def _needs_torch() -> None:
+    from miai_go.errors import require_torch
+
+    require_torch("training")
+
+
+def _plan(
+    config: Path, model: type[BaseModel], kind: str, out: Path | None, settings: list[str] | None
+) -> Plan[Any]:
+    from miai_go.training.run_folder import load_plan
+
+    plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
+    print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)
+    return plan
+
+
+def _show(measures: Measures) -> None:
+    print(measures.line())
+    for title, rows in (("by ply", measures.by_ply()), ("calibration", measures.calibration())):
+        if rows:
+            print(f"\n{title}")
+            names = list(rows[0])
+            print("  ".join(f"{name:>13}" for name in names))
+            for row in rows:
+                print("  ".join(f"{row.get(name, float('nan')):13.4g}" for name in names))

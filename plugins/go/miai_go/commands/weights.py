@@ -1,0 +1,192 @@
+"""``miai go weights`` and ``miai go export``: what weights files hold, and networks as ONNX."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.networks.header import WeightsHeader
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_ONNX: Final = ".onnx"
+
+
+class Precision(StrEnum):
+    """What an exported network reckons in."""
+
+    FP32 = "fp32"
+    INT8 = "int8"
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    commands = typer.Typer(help="Weights of networks.", no_args_is_help=True)
+    commands.command("list")(list_weights)
+    commands.command("show")(show)
+    commands.command("checksum")(checksum)
+    group.add_typer(commands, name="weights")
+    group.command("export")(export)
+
+
+def list_weights(as_json: _Json = False) -> None:
+    """List the weights that come with the distribution."""
+    from miai_go.networks.weights import read_header
+    from miai_go.shipped import find_weights, shipped_names
+
+    files = {name: find_weights(name, default=name) for name in shipped_names()}
+    headers = {name: read_header(path) for name, path in files.items()}
+    if as_json:
+        rows = [
+            {"name": name, "bytes": files[name].stat().st_size, **header.model_dump(mode="json")}
+            for name, header in headers.items()
+        ]
+        print(json.dumps(rows, indent=2))
+        return
+    if not headers:
+        print("no weights are shipped; make some with: miai go train")
+    for name, header in headers.items():
+        print(
+            f"{name}: {header.network} for {header.size}x{header.size}, "
+            f"{', '.join(header.outputs)}; {files[name].stat().st_size / 1e6:.2f} MB"
+        )
+
+
+def show(
+    file: Annotated[str, typer.Argument(help="A weights file, .onnx too, or a shipped name.")],
+    as_json: _Json = False,
+) -> None:
+    """Show what weights are, what they take and answer, and what made them."""
+    path = _file(file)
+    header, parameters = _contents(path)
+    size = path.stat().st_size
+    if as_json:
+        row = {"file": path.name, "bytes": size, "parameters": parameters}
+        print(json.dumps({**row, **header.model_dump(mode="json")}, indent=2))
+        return
+    low, high = header.komi
+    rows = {
+        "network": f"{header.network} {_told(header.network_parameters)}",
+        "encoder": f"{header.encoder} {_told(header.encoder_parameters)}({header.planes} planes)",
+        "board": f"{header.size}x{header.size}, komi {low:g} to {high:g}",
+        "answers": ", ".join(header.outputs),
+        "weights": "" if parameters is None else f"{parameters} numbers",
+        "licence": header.licence or "not told",
+        "digest": header.sha256,
+    }
+    print(f"{path.name}: {size} bytes")
+    for name, text in rows.items():
+        if text:
+            print(f"{name:9}{text}")
+    for number, made in enumerate(header.history, 1):
+        print(f"made {number}   {made.command}")
+        print(
+            f"         {made.steps} steps, seed {made.seed}, config {made.config or 'not told'}, "
+            f"{made.date or 'no date'}" + (f"; from {made.data}" if made.data else "")
+        )
+
+
+def checksum(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Weights files or shipped names; by default all that are shipped."),
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Compare what weights files hold with the digests in their headers.
+
+    The SHA-256 that is printed is of the whole file, as `sha256sum` prints it.
+    """
+    from miai_go.data.shards import digest_of
+    from miai_go.shipped import shipped_names
+
+    rows = []
+    for name in files if files is not None else shipped_names():
+        path = _file(name)
+        _contents(path)  # raises where the digest is another
+        rows.append({"file": path.name, "sha256": digest_of(path)})
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    if not rows:
+        print("no weights are shipped; name a file")
+    for row in rows:
+        print(f"{row['sha256']}  {row['file']}")
+
+
+def export(
+    file: Annotated[str, typer.Argument(help="A weights file or a shipped name.")],
+    onnx: Annotated[Path, typer.Option("--onnx", help="File that is written.")],
+    precision: Annotated[Precision, typer.Option("--precision")] = Precision.FP32,
+    positions: Annotated[
+        int, typer.Option("--positions", min=32, max=65536, help="That answers are compared on.")
+    ] = 256,
+    seed: Annotated[int, typer.Option("--seed", help="Of the games these are from.")] = 0,
+    as_json: _Json = False,
+) -> None:
+    """Write a network as ONNX, if it answers what the network itself does.
+
+    Probabilities, values and ownership may differ by no more than the tolerance, 0.0001 for fp32
+    and 0.25 for int8, a score by as many points as the board has times that.
+    """
+    from miai_go.commands.exporting import export_checked
+    from miai_go.errors import MissingExtraError, WeightsError
+
+    path = _file(file)
+    if onnx.suffix != _ONNX:
+        raise WeightsError(f"--onnx {onnx}: name a file that ends in {_ONNX}")
+    if path.suffix == _ONNX:
+        raise WeightsError(f"{path}: is ONNX already; export from its .safetensors file")
+    try:
+        checked = export_checked(path, onnx, precision.value, positions=positions, seed=seed)
+    except MissingExtraError as error:
+        raise MissingExtraError(f"miai go export: {error}") from error
+    if as_json:
+        print(json.dumps({"file": onnx.name, **checked.as_dict()}, indent=2))
+        return
+    told = ", ".join(f"{name} {figure:.2g}" for name, figure in checked.differences.items())
+    print(
+        f"{onnx}: {onnx.stat().st_size} bytes; greatest differences on {checked.positions} "
+        f"positions: {told} (tolerance {checked.tolerance:g})"
+    )
+
+
+def _file(name: str) -> Path:
+    from miai_go.shipped import find_weights
+
+    return find_weights(name, default=name)
+
+
+def _contents(path: Path) -> tuple[WeightsHeader, int | None]:
+    """Return a file's header and how many numbers it holds; None for ONNX.
+
+    Raises:
+      WeightsError: it is no weights file, or not what its header says.
+      MissingExtraError: it is ONNX, and ONNX Runtime is not installed.
+    """
+    from miai_go.errors import WeightsError
+    from miai_go.networks.header import digest, header_of_metadata
+    from miai_go.networks.tensors import read_tensors
+
+    if path.suffix == _ONNX:
+        from miai_go.inference.loading import open_network
+
+        runner = open_network(path)
+        runner.close()
+        return runner.header, None
+    tensors, metadata = read_tensors(path)
+    header = header_of_metadata(metadata, where=str(path))
+    if digest(header, tensors) != header.sha256:
+        raise WeightsError(
+            f"{path}: its digest is not that of what it holds: it was damaged or changed after it "
+            "was written; copy it again"
+        )
+    return header, sum(array.size for array in tensors.values())
+
+
+def _told(values: dict[str, Any]) -> str:
+    return "".join(f"{name}={value} " for name, value in values.items())

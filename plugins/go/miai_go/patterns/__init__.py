@@ -1,0 +1,1 @@
+"""The pattern policy: moves by small patterns and tactics, fast enough for playouts."""

@@ -1,0 +1,1 @@
+"""Training: games in, weights out; every step a command with a config that resumes exactly."""

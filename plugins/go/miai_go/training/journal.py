@@ -1,0 +1,101 @@
+"""What a run tells while it goes on: a line on the terminal, a CSV file, TensorBoard's events."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TextIO
+
+from miai_go.errors import TrainingError
+
+_FILE: Final = "log.csv"
+_EVENTS: Final = "events"
+
+
+class Journal:
+    """Writes figures by step; used in a ``with`` statement.
+
+    ``log.csv`` has a row for every figure: step, name, value, seconds since 1970. A run that goes
+    on from a checkpoint first drops the rows beyond it. TensorBoard's events are written where
+    tensorboardX is installed.
+
+    Args:
+      folder: of the run.
+      step: where the run begins or goes on.
+      out: where lines go; None for nowhere.
+    """
+
+    def __init__(self, folder: Path, *, step: int = 0, out: TextIO | None = sys.stderr) -> None:
+        self._path = folder / _FILE
+        self._out = out
+        self._events = _event_writer(folder / _EVENTS, step)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _drop_beyond(self._path, step)
+            self._file = self._path.open("a", newline="", encoding="utf-8")
+        except OSError as error:
+            raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
+        self._rows = csv.writer(self._file)
+        if self._file.tell() == 0:
+            self._rows.writerow(["step", "name", "value", "time"])
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the files."""
+        self._file.close()
+        if self._events is not None:
+            self._events.close()
+
+    def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
+        """Write figures of a step, and a line on the terminal."""
+        now = time.time()
+        for name, value in figures.items():
+            self._rows.writerow([step, name, f"{value:.6g}", f"{now:.1f}"])
+            if self._events is not None:
+                self._events.add_scalar(name, value, step)
+        self._file.flush()
+        if line:
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Write a line on the terminal."""
+        if self._out is not None:
+            print(line, file=self._out, flush=True)
+
+
+def _event_writer(folder: Path, step: int) -> Any:
+    """Return TensorBoard's writer, or None where it is not installed."""
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(folder), purge_step=step or None)
+
+
+def _drop_beyond(path: Path, step: int) -> None:
+    """Drop the rows of later steps, which will be made again."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    kept = rows[:1] + [r for r in rows[1:] if len(r) == len(rows[0]) and _within(r[0], step)]
+    draft = path.with_suffix(".new")
+    with draft.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(kept)
+    draft.replace(path)
+
+
+def _within(text: str, step: int) -> bool:
+    return text.isdigit() and int(text) <= step

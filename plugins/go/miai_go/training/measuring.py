@@ -1,0 +1,158 @@
+"""How good a network is on recorded games: moves foretold, values and their calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.data.dataset import GoDataset
+
+if TYPE_CHECKING:
+    from miai_go.networks.protocol import Outputs
+
+Answering = Callable[[NDArray[np.uint8]], "Outputs"]
+
+_BATCH: Final = 512
+_TOP: Final = 5
+BINS: Final = 10
+"""Of values from -1 to 1, for their calibration."""
+PLIES_A_ROW: Final = 10
+"""Move numbers that one row of the table by move number stands for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measures:
+    """What was measured, one entry a position; arrays that do not apply are empty.
+
+    Attributes:
+      ply: moves made before, int64 of shape (n,).
+      rank: how many other moves were held at least as likely as the one played, int64 of shape
+        (n,).
+      surprise: cross-entropy of the move played, in nats, float64 of shape (n,).
+      value: foretold results, float64 of shape (n,), for the player to move.
+      result: the results, float64 of shape (n,), nan where unknown.
+    """
+
+    ply: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    surprise: NDArray[np.float64]
+    value: NDArray[np.float64]
+    result: NDArray[np.float64]
+
+    def figures(self) -> dict[str, float]:
+        """Return the means: top1, top5, cross_entropy, value_error (mean square), positions."""
+        out: dict[str, float] = {"positions": float(len(self.ply))}
+        if len(self.rank):
+            out["top1"] = float((self.rank < 1).mean())
+            out["top5"] = float((self.rank < _TOP).mean())
+            out["cross_entropy"] = float(self.surprise.mean())
+        known = self._known()
+        if known.any():
+            out["value_error"] = float(((self.value - self.result)[known] ** 2).mean())
+            signs = np.sign(self.value[known]) == np.sign(self.result[known])
+            out["value_sign"] = float(signs.mean())
+        return out
+
+    def line(self) -> str:
+        """Return the figures as a line."""
+        return "  ".join(f"{name} {value:.4g}" for name, value in self.figures().items())
+
+    def by_ply(self) -> list[dict[str, float]]:
+        """Return the figures for every ten move numbers."""
+        rows = []
+        for first in range(0, int(self.ply.max(initial=-1)) + 1, PLIES_A_ROW):
+            here = (self.ply >= first) & (self.ply < first + PLIES_A_ROW)
+            if here.any():
+                rows.append({"from_ply": float(first), **self._only(here).figures()})
+        return rows
+
+    def calibration(self) -> list[dict[str, float]]:
+        """Return for each tenth of the values their mean and the mean result, with counts."""
+        known = self._known()
+        place = np.clip(((self.value + 1) / 2 * BINS).astype(np.int64), 0, BINS - 1)
+        rows = []
+        for number in range(BINS):
+            here = known & (place == number) if len(known) else known
+            if here.any():
+                rows.append(
+                    {
+                        "from": 2 * number / BINS - 1,
+                        "value": float(self.value[here].mean()),
+                        "result": float(self.result[here].mean()),
+                        "positions": float(here.sum()),
+                    }
+                )
+        return rows
+
+    def _known(self) -> NDArray[np.bool_]:
+        return ~np.isnan(self.result) if len(self.value) else np.zeros(0, np.bool_)
+
+    def _only(self, here: NDArray[np.bool_]) -> Measures:
+        return Measures(
+            self.ply[here],
+            self.rank[here] if len(self.rank) else self.rank,
+            self.surprise[here] if len(self.surprise) else self.surprise,
+            self.value[here] if len(self.value) else self.value,
+            self.result[here] if len(self.result) else self.result,
+        )
+
+
+def measure(
+    answers: Answering,
+    data: GoDataset,
+    *,
+    limit: int | None = None,
+    targets_only: bool = False,
+) -> Measures:
+    """Return the measures of a network on games, every position as it was played.
+
+    Args:
+      answers: the network.
+      limit: at most so many positions, drawn by the data set's seed.
+      targets_only: measure positions that are marked as targets alone.
+
+    Raises:
+      DataError: a game cannot be played.
+    """
+    plies, ranks, surprises, values, results = [], [], [], [], []
+    done = 0
+    stream = data.batches(
+        _BATCH, symmetries=False, shuffle=limit is not None, targets_only=targets_only
+    )
+    for batch in stream:
+        assert batch.planes is not None
+        outputs = answers(batch.planes)
+        plies.append(batch.ply)
+        results.append(batch.result.astype(np.float64))
+        if outputs.policy is not None:
+            rank, surprise = _foretold(outputs.policy.numpy(), batch.action)
+            ranks.append(rank)
+            surprises.append(surprise)
+        if outputs.value is not None:
+            values.append(outputs.value.numpy().astype(np.float64))
+        done += len(batch)
+        if limit is not None and done >= limit:
+            break
+    return Measures(
+        np.concatenate(plies),
+        np.concatenate(ranks) if ranks else np.zeros(0, np.int64),
+        np.concatenate(surprises) if surprises else np.zeros(0),
+        np.concatenate(values) if values else np.zeros(0),
+        np.concatenate(results),
+    )
+
+
+def _foretold(
+    logits: NDArray[np.float32], action: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rank and the cross-entropy of the moves that were played; ties count against."""
+    wide = logits.astype(np.float64)
+    played = wide[np.arange(len(wide)), action]
+    highest = wide.max(1)
+    total = highest + np.log(np.exp(wide - highest[:, None]).sum(1))
+    rank: NDArray[np.int64] = (wide >= played[:, None]).sum(1).astype(np.int64) - 1
+    return rank, total - played

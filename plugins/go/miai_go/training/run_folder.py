@@ -1,0 +1,100 @@
+"""The folder of a training run: its config, checkpoints and journal."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from miai.config_files import assign, fill, read_toml
+from miai.errors import ConfigError
+from miai.plain import dumps
+from miai_go.errors import TrainingError
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+CONFIG: Final = "config.toml"
+_SETTINGS: Final = "settings.json"
+_PATH: Final = re.compile(r"[^\s\"',=\[\]]*/")
+"""The folders of a path, which are nobody else's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[ModelT]):
+    """A checked config and where its run is kept.
+
+    Attributes:
+      config: the config.
+      folder: of the run.
+      digest: of all settings, 16 hexadecimal digits.
+      command: the command line without paths, for the history of weights.
+    """
+
+    config: ModelT
+    folder: Path
+    digest: str
+    command: str
+
+
+def load_plan(
+    path: Path,
+    model: type[ModelT],
+    *,
+    kind: str,
+    assignments: Iterable[str] = (),
+    out: Path | None = None,
+) -> Plan[ModelT]:
+    """Read a training config and settle the run's folder.
+
+    Args:
+      kind: the training: sl, rl, value, zero.
+      assignments: ``table.key=value`` texts that override the file.
+      out: the folder; by default ``runs/`` and the config's name.
+
+    Raises:
+      ConfigError: the config is wrong, or the folder holds a run of another config.
+    """
+    assignments = list(assignments)
+    text, raw = read_toml(path, example=f"configs/go-{kind}.toml")
+    assign(raw, assignments, model)
+    config = fill(model, raw, source=str(path))
+    settings = dumps(config.model_dump(mode="json"))
+    folder = out or Path("runs") / path.stem
+    _settle(folder, text, settings)
+    given = "".join(f" --set {_PATH.sub('', a)}" for a in assignments)
+    digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
+    return Plan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
+
+
+def _settle(folder: Path, text: str, settings: str) -> None:
+    """Make the folder, or see that it is of the same run; steps may have changed."""
+    kept = folder / _SETTINGS
+    try:
+        if kept.exists():
+            if _comparable(kept.read_text("utf-8")) != _comparable(settings):
+                raise ConfigError(
+                    f"{folder}: holds a run with other settings; give another folder with --out, "
+                    "or the config it was begun with (run.steps alone may differ)"
+                )
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / CONFIG).write_text(text, encoding="utf-8")
+        kept.write_text(settings, encoding="utf-8")
+    except OSError as error:
+        raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _comparable(settings: str) -> Any:
+    """Return settings without what may change when a run goes on."""
+    from miai.plain import loads
+
+    values = loads(settings)
+    if isinstance(values, dict) and isinstance(values.get("run"), dict):
+        for free in ("steps", "threads", "device", "log_every", "checkpoint_every"):
+            values["run"].pop(free, None)
+    return values

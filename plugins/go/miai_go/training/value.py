@@ -1,0 +1,103 @@
+"""Training a value network on positions of self-play, one of each game."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from miai.plugins.parameters import StrictModel, parameter
+from miai_go.inference.loading import load_oracle
+from miai_go.inference.protocol import Oracle
+from miai_go.selfplay.policy_games import PolicyGames
+from miai_go.shipped import find_weights
+from miai_go.training.journal import Journal
+from miai_go.training.run_folder import Plan
+from miai_go.training.sections import (
+    DataSection,
+    EncoderSection,
+    LossSection,
+    NetworkSection,
+    OptimiserSection,
+    RunSection,
+)
+from miai_go.training.supervised import Learnt, SupervisedConfig, train_supervised
+from miai_go.training.value_games import make_value_games
+
+
+class ValueGameSection(StrictModel):
+    """The games whose positions are learnt from."""
+
+    policy: str = parameter(help="Weights of who plays before the random move")
+    player: str = parameter(help="Weights of who plays after it")
+    size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
+    max_moves: int = parameter(160, ge=2, unit="moves", help="Then a game is counted as it stands")
+    games: int = parameter(100_000, ge=10, unit="games", help="Games in all")
+    batch: int = parameter(256, ge=1, unit="games", help="Games in step")
+    last_random: int = parameter(50, ge=0, unit="plies", help="Latest ply of the random move")
+    temperature: float = parameter(1.0, gt=0, le=10, help="Of both policies")
+    validation: float = parameter(0.05, gt=0, lt=1, help="Share of games that measure progress")
+
+
+class ValueConfig(StrictModel):
+    """The config of ``miai go train value``."""
+
+    game: ValueGameSection
+    encoder: EncoderSection = Field(default=EncoderSection())
+    network: NetworkSection = Field(default=NetworkSection())
+    optimiser: OptimiserSection = Field(default=OptimiserSection())
+    loss: LossSection = Field(default=LossSection())
+    run: RunSection = Field(default=RunSection())
+
+
+def train_value(plan: Plan[ValueConfig], *, journal: Journal | None = None) -> Learnt:
+    """Make the games that are missing, then train from the newest checkpoint on.
+
+    Raises:
+      MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
+    """
+    config, games = plan.config, plan.folder / "games"
+    with journal or Journal(plan.folder / "making") as told:
+        _make_games(plan, told)
+    learning = SupervisedConfig(
+        data=DataSection(
+            sources=(str(games),),
+            size=config.game.size,
+            games=None,
+            min_moves=0,
+            validation=config.game.validation,
+            test=0.0,
+        ),
+        encoder=config.encoder,
+        network=config.network,
+        optimiser=config.optimiser,
+        loss=config.loss,
+        run=config.run,
+    )
+    inner = Plan(learning, plan.folder, plan.digest, plan.command)
+    return train_supervised(inner, targets_only=True)
+
+
+def _make_games(plan: Plan[ValueConfig], journal: Journal) -> None:
+    game, run = plan.config.game, plan.config.run
+    precision = run.precision
+
+    def player(named: str) -> Oracle:
+        path = find_weights(named, default=f"policy-{game.size}x{game.size}")
+        return load_oracle(path, precision=precision, device=run.device)
+
+    rules = PolicyGames(
+        size=game.size,
+        half_komi=round(2 * game.komi),
+        max_moves=game.max_moves,
+        temperature=game.temperature,
+    )
+    make_value_games(
+        plan.folder / "games",
+        (player(game.policy), player(game.player)),
+        rules,
+        games=game.games,
+        batch=game.batch,
+        last_random=game.last_random,
+        seed=run.seed,
+        progress=lambda done: journal.say(f"{done}/{game.games} games"),
+    )

@@ -1,0 +1,324 @@
+"""Learning from nothing: self-play by tree search, then learning from it, round after round.
+
+Silver et al. 2017; with Gumbel's search (Danihelka et al. 2022), playout-cap randomisation and
+ownership and score as further lessons (Wu 2019).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miai_go.data.batch import Batch
+from miai_go.data.dataset import GoDataset
+from miai_go.data.games import StoredGame
+from miai_go.data.shards import Shard, shard_folders
+from miai_go.data.writing import ShardWriter
+from miai_go.errors import TrainingError
+from miai_go.inference.protocol import Oracle
+from miai_go.inference.torch_oracle import TorchOracle
+from miai_go.networks.weights import load_weights
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.neural_search.valuers import NetworkValuer
+from miai_go.selfplay.matches import MatchPlayer, MatchResult, MatchRules, play_match
+from miai_go.selfplay.tree_games import ResignTally, TreeSelfPlay
+from miai_go.training.checkpoints import Checkpoint
+from miai_go.training.journal import Journal
+from miai_go.training.ladder import Rung, read_ladder, write_ladder
+from miai_go.training.learner import Learner, Lesson
+from miai_go.training.making import grown, make_network, prepare_torch
+from miai_go.training.rounds import (
+    Ended,
+    Rounds,
+    default_threads,
+    learning_threads,
+    playing_copy,
+)
+from miai_go.training.run_folder import Plan
+from miai_go.training.zero_config import ZeroConfig
+
+
+def train_zero(plan: Plan[ZeroConfig], *, journal: Journal | None = None) -> Ended:
+    """Train from the newest checkpoint of the plan's folder on, or from the beginning.
+
+    The same config and seed give the same games and weights, on any number of workers, as long as
+    torch learns on one thread.
+
+    Raises:
+      MiaiError: names are wrong, a loss is not finite, or nothing can be written.
+    """
+    return _Zero(plan, journal).run()
+
+
+class _Zero:
+    def __init__(self, plan: Plan[ZeroConfig], journal: Journal | None) -> None:
+        config = plan.config
+        prepare_torch(config.run)
+        self._plan = plan
+        self._config = config
+        self._folder = plan.folder / "games"
+        network, self._encoder, self._header = make_network(
+            config.game.size, config.encoder, config.network, seed=config.run.seed
+        )
+        self._learner = Learner(
+            network,
+            self._encoder.scales,
+            optimiser=config.optimiser,
+            loss=config.loss,
+            run=config.run,
+        )
+        self._best: int | None = None  # the step whose weights play, where there is a gate
+        self._seconds = 0.0
+        self._rounds = Rounds(
+            plan.folder,
+            count=config.selfplay.rounds,
+            learner=self._learner,
+            header=self._grown,
+            journal=journal,
+        )
+
+    def run(self) -> Ended:
+        return self._rounds.run(self._round, state=self._state, restore=self._restore)
+
+    def _state(self) -> dict[str, Any]:
+        return {"best": self._best, "seconds": round(self._seconds, 1)}
+
+    def _restore(self, found: Checkpoint) -> None:
+        self._best = found.state["best"]
+        self._seconds = float(found.state["seconds"])
+
+    # -- one round ----------------------------------------------------------------------------
+
+    def _round(self, number: int, journal: Journal) -> None:
+        began = time.perf_counter()
+        figures = self._games(number)
+        figures |= self._learn(number)
+        if self._config.gate.games:
+            figures |= self._gate(number)
+        self._seconds += time.perf_counter() - began
+        told = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
+        rounds = self._config.selfplay.rounds
+        journal.note(self._learner.steps, figures, line=f"[{number + 1}/{rounds}] {told}")
+        every = self._config.ladder.every
+        if every and (number + 1) % every == 0:
+            self._climb(number + 1, journal)
+
+    def _games(self, number: int) -> dict[str, float]:
+        """Have the games of a round played, unless they are there; return figures of them."""
+        folders = shard_folders(self._folder) if self._folder.is_dir() else []
+        for later in folders[number + 1 :]:
+            shutil.rmtree(later)  # of a run that was broken off and begun again
+        if len(folders) > number:
+            return {}
+        if len(folders) < number:
+            raise TrainingError(
+                f"{self._folder}: has the games of {len(folders)} rounds, but {number} were made; "
+                "put them back, or begin anew in another folder"
+            )
+        began = time.perf_counter()
+        games, tally = self._play(number)
+        seconds = time.perf_counter() - began
+        with ShardWriter(
+            self._folder,
+            size=self._config.game.size,
+            sources=("self-play",),
+            games_a_shard=len(games) + 1,  # a round is one shard, however large
+            moves_a_shard=sys.maxsize,
+        ) as out:
+            for game in games:
+                out.add(game)
+        figures = {
+            "moves": float(np.mean([len(game.moves) for game in games])),
+            "black": float(np.mean([game.result == 1 for game in games])),
+            "games_a_second": len(games) / seconds,
+        }
+        if self._config.resign.below is not None:
+            figures["resign_wrong"] = tally.wrong / max(tally.held_out, 1)
+        return figures
+
+    def _play(self, number: int) -> tuple[list[StoredGame], ResignTally]:
+        """Return the games of all groups, in the groups' order."""
+        section = self._config.selfplay
+        shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
+        workers = min(section.workers or default_threads(), section.groups)
+        oracles = [self._player() for _ in range(workers)]
+        free = list(range(workers))
+
+        def play(group: int) -> tuple[list[StoredGame], ResignTally]:
+            mine = free.pop()
+            try:
+                seed = int(
+                    np.random.SeedSequence([self._config.run.seed, number, group]).generate_state(
+                        1, np.uint64
+                    )[0]
+                )
+                table = TreeSelfPlay(
+                    self._config.games(), games=shares[group], at_once=section.at_once, seed=seed
+                )
+                valuer = NetworkValuer(oracles[mine], oracles[mine])
+                return list(table.play(valuer)), table.tally
+            finally:
+                free.append(mine)
+
+        with ThreadPoolExecutor(workers) as pool:
+            parts = list(pool.map(play, range(section.groups)))
+        tally = ResignTally(sum(t.held_out for _g, t in parts), sum(t.wrong for _g, t in parts))
+        return [game for games, _t in parts for game in games], tally
+
+    def _player(self) -> Oracle:
+        """Return the network that plays: the newest, or the best that passed the gate."""
+        if self._config.gate.games and self._best is not None:
+            return self._kept(self._best)
+        return playing_copy(self._learner, self._header, self._encoder, self._config.run)
+
+    def _kept(self, step: int) -> Oracle:
+        """Return the network as it was after so many steps."""
+        path = self._rounds.checkpoints.all_weights()[step]
+        weights = load_weights(path, size=self._config.game.size)
+        run = self._config.run
+        return TorchOracle(
+            weights, self._encoder, precision=run.precision, threads=1, device=run.device
+        )
+
+    def _learn(self, number: int) -> dict[str, float]:
+        """Make the steps of a round on the newest rounds' games; return mean figures."""
+        config = self._config
+        learning_threads(config.run)
+        newest = shard_folders(self._folder)[: number + 1][-config.replay.rounds :]
+        shards = [Shard.open(folder, verify=False) for folder in newest]
+        data = GoDataset.of_shards(shards, encoder=self._encoder)
+        rounds = config.selfplay.rounds
+        steps = config.run.steps * (number + 1) // rounds - config.run.steps * number // rounds
+        sums: dict[str, float] = {}
+        made, epoch = 0, 0
+        while made < steps:
+            batches = data.batches(
+                config.optimiser.batch,
+                seed=config.run.seed + 1 + number,
+                epoch=epoch,
+                targets_only=True,
+            )
+            for batch in batches:
+                lesson = self._lesson(batch)
+                for name, value in self._learner.learn(lesson).items():
+                    sums[name] = sums.get(name, 0.0) + value / steps
+                made += 1
+                if made == steps:
+                    break
+            epoch += 1
+        return sums
+
+    def _lesson(self, batch: Batch) -> Lesson:
+        assert batch.planes is not None
+        value, share = batch.result, self._config.replay.root_share
+        if share and batch.root_value is not None:
+            expected = np.where(np.isnan(batch.root_value), value, batch.root_value)
+            value = ((1 - share) * value + share * expected).astype(np.float32)
+        return Lesson(
+            planes=batch.planes,
+            policy=batch.policy,
+            value=value,
+            ownership=batch.ownership,
+            score=batch.score,
+        )
+
+    # -- gates and ladders --------------------------------------------------------------------
+
+    def _gate(self, number: int) -> dict[str, float]:
+        """Let the newest weights play the best so far; they are the best if they win."""
+        if self._best is None:
+            self._best = self._learner.steps
+            return {}
+        result = self._match(
+            playing_copy(self._learner, self._header, self._encoder, self._config.run),
+            self._player(),
+            games=self._config.gate.games,
+            simulations=self._config.search.simulations,
+            seed=number,
+        )
+        if result.score >= self._config.gate.score:
+            self._best = self._learner.steps
+        return {"gate": result.score}
+
+    def _climb(self, rounds: int, journal: Journal) -> None:
+        """Play the newest weights against those of the rung before, and write the ladder."""
+        config = self._config.ladder
+        rungs = [rung for rung in read_ladder(self._plan.folder) if rung.round < rounds]
+        before = rungs[-1] if rungs else None
+        oracle = self._kept(before.steps) if before else self._untrained()
+        own = playing_copy(self._learner, self._header, self._encoder, self._config.run)
+        began = time.perf_counter()
+        result = self._match(
+            own, oracle, games=config.games, simulations=config.simulations, seed=rounds
+        )
+        self._seconds += time.perf_counter() - began
+        lead, margin = result.elo()
+        rung = Rung(
+            round=rounds,
+            steps=self._learner.steps,
+            against=before.round if before else 0,
+            wins=result.wins,
+            draws=result.draws,
+            losses=result.losses,
+            elo=round((before.elo if before else 0.0) + lead, 1),
+            margin=round(margin, 1),
+            games=rounds * self._config.selfplay.games,
+            seconds=round(self._seconds, 1),
+        )
+        write_ladder(self._plan.folder, [*rungs, rung])
+        line = f"  {result.wins}-{result.draws}-{result.losses} against round {rung.against}: "
+        line += f"{lead:+.0f} Elo (95 % +-{margin:.0f}), {rung.elo:.0f} in all"
+        journal.note(self._learner.steps, {"elo": rung.elo}, line=line)
+
+    def _untrained(self) -> Oracle:
+        network, encoder, header = make_network(
+            self._config.game.size,
+            self._config.encoder,
+            self._config.network,
+            seed=self._config.run.seed,
+        )
+        from miai_go.networks.weights import Weights
+
+        return TorchOracle(Weights(network, header), encoder, threads=1)
+
+    def _match(
+        self, first: Oracle, second: Oracle, *, games: int, simulations: int, seed: int
+    ) -> MatchResult:
+        config = self._config
+        tree = TreeSettings(c_puct=config.search.c_puct, fpu=config.search.fpu)
+        players = [
+            MatchPlayer(valuer=NetworkValuer(o, o), tree=tree, simulations=simulations)
+            for o in (first, second)
+        ]
+        rules = MatchRules(
+            size=config.game.size,
+            half_komi=round(2 * config.game.komi),
+            max_moves=config.game.max_moves,
+            games=games,
+            opening=config.ladder.opening,
+            seed=seed,
+        )
+        return play_match(players[0], players[1], rules)
+
+    def _grown(self) -> Any:
+        config, plan = self._config, self._plan
+        return grown(
+            self._header,
+            command=plan.command,
+            digest=plan.digest,
+            data=f"games of its own, {config.selfplay.games} a round",
+            run=config.run,
+            steps=self._learner.steps,
+            komi=(config.game.komi, config.game.komi),
+        )
+
+
+def games_folder(run: Path) -> Path:
+    """Return where a run keeps its games of self-play, a shard a round."""
+    return run / "games"

@@ -1,0 +1,74 @@
+"""Small networks for tests, with norms that do something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from miai_go.networks.building import build_network
+from miai_go.networks.header import TrainingRecord, WeightsHeader
+from miai_go.networks.weights import save_weights
+
+SIZE = 5
+HISTORY = 1
+PLANES = 2 * HISTORY + 2  # of the encoder "zero"
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "four-conv": {"width": 6, "hidden": 8},
+    "tower": {"height": 2, "width": 8, "pooling": 2, "ownership": True, "score": True},
+    "equivariant": {"height": 2, "width": 16, "hidden": 8, "ownership": True, "score": True},
+}
+
+
+def small_header(network: str = "tower", **parameters: Any) -> WeightsHeader:
+    """Return the header of a small network, on the encoder ``zero``."""
+    return WeightsHeader(
+        network=network,
+        network_parameters=parameters or NETWORKS[network],
+        encoder="zero",
+        encoder_parameters={"history": HISTORY},
+        size=SIZE,
+        planes=PLANES,
+        komi=(5.5, 7.5),
+        history=(TrainingRecord(command="miai go train sl", steps=10, seed=3),),
+        licence="Apache-2.0",
+    )
+
+
+def small_network(header: WeightsHeader, *, seed: int = 1) -> nn.Module:
+    """Return a network as if it had been trained: its norms are far from the identity."""
+    network = build_network(header.network, header.shape, header.network_parameters, seed=seed)
+    stir(network, seed=seed)
+    return network.eval()
+
+
+def stir(network: nn.Module, *, seed: int) -> None:
+    """Give all norms and biases values that matter."""
+    generator = torch.Generator().manual_seed(seed)
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            with torch.no_grad():
+                module.weight.uniform_(0.5, 1.5, generator=generator)
+                module.bias.uniform_(-0.5, 0.5, generator=generator)
+                assert module.running_mean is not None
+                assert module.running_var is not None
+                module.running_mean.uniform_(-0.5, 0.5, generator=generator)
+                module.running_var.uniform_(0.5, 2.0, generator=generator)
+
+
+def small_file(path: Path, network: str = "tower", *, seed: int = 1, **parameters: Any) -> Path:
+    """Write the weights of a small network; return the path."""
+    header = small_header(network, **parameters)
+    save_weights(path, small_network(header, seed=seed), header)
+    return path
+
+
+def random_planes(count: int, *, seed: int, size: int = SIZE) -> NDArray[np.uint8]:
+    """Return planes of zeros and ones."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 2, (count, PLANES, size, size), dtype=np.uint8)

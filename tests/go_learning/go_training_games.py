@@ -1,0 +1,92 @@
+"""Games of 5x5 for the tests of training: trees with rollouts play them, no network needed."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.data.games import StoredGame
+from miai_go.data.writing import ShardWriter
+from miai_go.encoders.positions import Positions
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.selfplay.tree_games import TreeGames, TreeSelfPlay
+
+SIZE = 5
+
+
+class Flat:
+    """Holds all moves for equally likely and nobody for ahead; rollouts do the rest."""
+
+    def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        count = len(leaves)
+        return np.zeros((count, leaves.size**2 + 1), np.float32), np.zeros(count, np.float32)
+
+
+@cache
+def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
+    rules = TreeGames(
+        size=SIZE,
+        half_komi=15,
+        max_moves=60,
+        tree=TreeSettings(rollouts=1, mix=1.0, rollout_limit=75),
+        simulations=40,
+        noise_share=0.25,
+        warm_moves=6,
+    )
+    return tuple(TreeSelfPlay(rules, games=count, at_once=20, seed=seed).play(Flat()))
+
+
+def write_games(folder: Path, count: int = 60) -> Path:
+    """Write games with nothing but moves and results, as recorded games are."""
+    with ShardWriter(folder, size=SIZE) as writer:
+        for game in rollout_games(count):
+            writer.add(StoredGame(game.size, game.moves, game.half_komi, game.result, game.margin))
+    return folder
+
+
+SUPERVISED = """
+[data]
+sources = ["{games}"]
+size = 5
+min_moves = 4
+validation = 0.2
+test = 0.0
+
+[encoder]
+name = "simple"
+
+[network]
+name = "tower"
+parameters = {{ height = 1, width = 8 }}
+
+[optimiser]
+method = "{method}"
+rate = {rate}
+warm_steps = 4
+batch = 32
+
+[run]
+steps = {steps}
+seed = 3
+threads = 1
+average = 0.9
+checkpoint_every = 5
+measure_every = 10
+log_every = 5
+licence = "CC0-1.0"
+"""
+
+
+def supervised_config(
+    folder: Path, *, steps: int = 20, method: str = "sgd", rate: float = 0.05
+) -> Path:
+    games = folder / "data"
+    if not games.exists():
+        write_games(games)
+    path = folder / f"sl-{method}-{steps}.toml"
+    text = SUPERVISED.format(games=games, method=method, rate=rate, steps=steps)
+    path.write_text(text, encoding="utf-8")
+    return path

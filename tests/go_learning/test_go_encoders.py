@@ -1,0 +1,235 @@
+"""Compiled planes against slow ones made from the definitions, and what all encoders keep to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.go_learning import slow_planes
+from tests.go_learning.slow_planes import SlowGame
+
+from miai.errors import ParameterError, UnknownComponentError
+from miai.plugins.parameters import Parameters
+from miai.plugins.registry import Registry
+from miai_go.board import BoardError
+from miai_go.encoders import load_encoder
+from miai_go.encoders.alphago import AlphaGoEncoder
+from miai_go.encoders.parameters import ZeroEncoderParameters
+from miai_go.encoders.positions import Positions
+from miai_go.encoders.protocol import Encoder
+from miai_go.encoders.stones import OnePlaneEncoder, SimpleEncoder
+from miai_go.encoders.zero import ZeroEncoder
+from miai_go.kernels import trail
+
+FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)
+
+MAKERS: dict[str, Callable[[int], Encoder]] = {
+    "oneplane": OnePlaneEncoder,
+    "simple": SimpleEncoder,
+    "alphago": AlphaGoEncoder,
+    "zero": lambda size: ZeroEncoder(size, FULL),
+}
+SLOW: dict[str, Callable[[SlowGame], slow_planes.Planes]] = {
+    "oneplane": slow_planes.oneplane,
+    "simple": slow_planes.simple,
+    "alphago": slow_planes.alphago,
+    "zero": lambda game: slow_planes.zero(game, FULL.history),
+}
+
+
+@cache
+def random_game(size: int, plies: int, seed: int) -> list[int]:
+    """Return legal actions, most of them beside other stones, so that chains run into atari."""
+    rng = np.random.default_rng(seed)
+    game = SlowGame(size)
+    actions: list[int] = []
+    for _ in range(plies):
+        weights = np.zeros(size**2 + 1)
+        for point in range(size**2):
+            if game.legal(point) and not slow_planes.own_true_eye(game.board, point, game.color):
+                near = [game.board.at[n] for n in game.board.neighbours(point)]
+                weights[point] = 0.3 + sum(stone != 0 for stone in near)
+        weights[-1] = 0.2 if weights.any() else 1
+        actions.append(int(rng.choice(size**2 + 1, p=weights / weights.sum())))
+        game.play(actions[-1])
+    return actions
+
+
+def positions_of(size: int, games: list[list[int]], half_komi: int = 0) -> Positions:
+    """Return the position after each list of actions."""
+    positions = Positions.room(size, len(games))
+    for row, actions in enumerate(games):
+        words, after = positions.words[row], positions.trails[row]
+        trail.begin_trail(words, after, np.int64(1), np.int64(half_komi))
+        made = trail.extend_trail(words, after, np.array(actions, np.int16), False)
+        assert made == len(actions)
+    return positions
+
+
+def slow_game(size: int, actions: list[int], half_komi: int = 0) -> SlowGame:
+    game = SlowGame(size, half_komi)
+    for action in actions:
+        game.play(action)
+    return game
+
+
+def turned(actions: list[int], size: int, symmetry: int) -> list[int]:
+    """Return the actions on a board turned by `symmetry % 4` quarters, mirrored from 4 on."""
+    where = np.arange(size**2).reshape(size, size)
+    moved = turn(where, symmetry).ravel()  # moved[new] = old
+    to_new = np.append(np.argsort(moved), size**2)
+    return [int(to_new[action]) for action in actions]
+
+
+def turn(planes: NDArray[np.generic], symmetry: int) -> NDArray[np.generic]:
+    planes = np.rot90(planes, symmetry % 4, axes=(-2, -1))
+    return planes[..., ::-1] if symmetry >= 4 else planes
+
+
+def prefixes(size: int, seed: int, every: int) -> list[list[int]]:
+    game = random_game(size, 2 * size * size, seed)
+    return [game[:ply] for ply in range(0, len(game), every)]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    ("size", "seeds", "every"),
+    [(1, 1, 1), (2, 1, 1), (3, 3, 1), (5, 4, 3), (7, 3, 5), (9, 3, 9), (13, 1, 80)],
+)
+def test_planes_are_those_of_the_definitions(name: str, size: int, seeds: int, every: int) -> None:
+    for seed in range(seeds):
+        games = prefixes(size, seed, every)
+        encoded = MAKERS[name](size).encode(positions_of(size, games, half_komi=15))
+        for actions, planes in zip(games, encoded, strict=True):
+            slow = SLOW[name](slow_game(size, actions, half_komi=15))
+            np.testing.assert_array_equal(
+                planes.reshape(len(planes), -1), slow, f"seed {seed}, after {actions}"
+            )
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("size", [5, 9])
+def test_planes_turn_with_the_board(name: str, size: int) -> None:
+    game = random_game(size, size * size, 100 + size)
+    encoder = MAKERS[name](size)
+    cut = [game[: len(game) * part // 4] for part in (1, 2, 3, 4)]
+    planes = encoder.encode(positions_of(size, cut))
+    for symmetry in range(8):
+        moved = positions_of(size, [turned(actions, size, symmetry) for actions in cut])
+        np.testing.assert_array_equal(encoder.encode(moved), turn(planes, symmetry))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_largest_board(name: str) -> None:
+    game = random_game(25, 60, 4)
+    planes = MAKERS[name](25).encode(positions_of(25, [game]))
+    np.testing.assert_array_equal(
+        planes[0].reshape(planes.shape[1], -1), SLOW[name](slow_game(25, game))
+    )
+
+
+def test_a_ladder_across_the_board_and_one_with_a_breaker() -> None:
+    # Black's atari at C4 drives D3 up to the far corner, unless White has a stone on the way.
+    size = 9
+    stones = "C3 D3 D2 J1 E2 H1 C4 A9"
+    actions = [point(name, size) for name in stones.split()]
+    for extra, works in (([], True), ([point("F6", size)], False)):
+        game = [*actions[:-1], *(extra or actions[-1:])]
+        planes = AlphaGoEncoder(size).encode(positions_of(size, [game]))[0].reshape(48, -1)
+        slow = slow_planes.alphago(slow_game(size, game))
+        np.testing.assert_array_equal(planes, slow)
+        assert bool(planes[44, point("D4", size)] or planes[44, point("E3", size)]) == works
+
+
+def point(name: str, size: int) -> int:
+    return (int(name[1:]) - 1) * size + "ABCDEFGHJKLMNOPQRSTUVWXYZ".index(name[0])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_batch_is_its_positions_one_by_one_and_leaves_them(name: str) -> None:
+    encoder = MAKERS[name](7)
+    positions = positions_of(7, prefixes(7, 3, 4))
+    before = positions.words.copy(), positions.trails.copy()
+    batch = encoder.encode(positions)
+    assert batch.dtype == np.uint8
+    assert encoder.scales.shape == (encoder.planes,)
+    out = np.full((1, *batch.shape[1:]), 7, np.uint8)
+    for row in range(len(positions)):
+        assert encoder.encode(positions[row : row + 1], out) is out
+        np.testing.assert_array_equal(out[0], batch[row])
+    np.testing.assert_array_equal(encoder.encode(positions[::2]), batch[::2])
+    np.testing.assert_array_equal(positions.words, before[0])
+    np.testing.assert_array_equal(positions.trails, before[1])
+    for array in (positions.words, positions.trails):
+        array.flags.writeable = False
+    np.testing.assert_array_equal(encoder.encode(positions), batch)
+
+
+def test_komi_is_scaled_and_seen_by_the_mover() -> None:
+    encoder = ZeroEncoder(5, ZeroEncoderParameters(history=1, komi=True))
+    positions = positions_of(5, [[], [12]], half_komi=14)
+    given = encoder.encode(positions)[:, 4, 0, 0] * encoder.scales[4] - 2
+    np.testing.assert_allclose(given, [-7 / 16, 7 / 16])
+
+
+def test_positions_and_planes_that_do_not_fit_are_refused() -> None:
+    encoder = SimpleEncoder(5)
+    with pytest.raises(ValueError, match="boards of 5, the positions are of 7"):
+        encoder.encode(Positions.room(7, 1))
+    for out in (np.zeros((1, 12, 5, 5), np.uint8), np.zeros((1, 13, 5, 5), np.int8)):
+        with pytest.raises(ValueError, match=r"\(1, 13, 5, 5\)"):
+            encoder.encode(Positions.room(5, 1), out)  # type: ignore[arg-type]
+    with pytest.raises(BoardError):
+        SimpleEncoder(26)
+
+
+class OwnAges:
+    """An encoder as another plugin writes it: accessors of `Positions` alone."""
+
+    planes = 2
+    scales = np.array([1, 1 / 255], np.float32)
+
+    def __init__(self, size: int, parameters: Parameters) -> None:
+        self.size = size
+
+    def encode(
+        self, positions: Positions, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
+        shape = (len(positions), 2, self.size, self.size)
+        out = np.empty(shape, np.uint8) if out is None else out
+        for row, color in enumerate(positions.colors()):
+            stones = positions.board(row).stones()
+            np.testing.assert_array_equal(positions.stones_before(row, 0), stones.ravel())
+            out[row, 0] = stones == color
+        out[:, 1] = positions.ages().reshape(-1, self.size, self.size)
+        return out
+
+
+def test_encoders_are_found_by_name_those_of_other_plugins_too() -> None:
+    components = Registry().for_plugin("other")
+    components.declare_kind("go.encoder", summary="Planes; factory(size, parameters) -> Encoder")
+    components.add("go.encoder", "own-ages", OwnAges, summary="Own stones, and ages")
+    encoder = load_encoder("own-ages", 5, components=components)
+    assert isinstance(encoder, Encoder)
+    planes = encoder.encode(positions_of(5, [[12, 13, 7]]))
+    assert planes[0, 0].ravel().nonzero()[0].tolist() == [13]
+    assert planes[0, 1].ravel()[[7, 12, 13]].tolist() == [3, 1, 2]
+
+
+def test_names_sizes_and_parameters_are_checked() -> None:
+    for name, planes in (("oneplane", 1), ("simple", 13), ("alphago", 48), ("zero", 18)):
+        encoder = load_encoder(name, 9)
+        assert (encoder.size, encoder.planes) == (9, planes)
+        assert isinstance(encoder, Encoder)
+    assert load_encoder("zero", 9, {"history": 2, "legal": True}).planes == 7
+    with pytest.raises(ParameterError, match="history"):
+        load_encoder("zero", 9, {"history": 9})
+    with pytest.raises(ParameterError, match="unknown parameter"):
+        load_encoder("simple", 9, {"history": 2})
+    with pytest.raises(UnknownComponentError, match="alphago"):
+        load_encoder("alphgo", 9)
+    with pytest.raises(BoardError):
+        load_encoder("zero", 26)

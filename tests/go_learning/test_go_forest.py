@@ -1,0 +1,665 @@
+"""Trees guided by priors and values: against a slow tree, and on positions made by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.go_learning.go_forest_slow import (
+    ONE,
+    Judge,
+    Judged,
+    SlowTree,
+    go,
+    nodes_of,
+    random_judge,
+    random_state,
+    root_of,
+    same_nodes,
+    slow_nodes,
+)
+
+from miai_go.agents import fills_eye
+from miai_go.board import Board, BoardError, KoRule
+from miai_go.encoders.positions import Positions
+from miai_go.kernels import trail
+from miai_go.neural_search.forest import Forest, Root
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.state import GoState
+from miai_go.symmetry import INVERSES, point_tables
+
+SIMPLE = {"ko": "simple", "suicide": False}
+
+
+def planted(
+    state: GoState, settings: TreeSettings, *, leaves: int = 1, max_nodes: int = 40_000
+) -> Forest:
+    forest = Forest(state.game.size, 1, max_nodes=max_nodes, leaves=leaves, max_budget=400)
+    forest.configure(0, settings)
+    forest.set_root(0, root_of(state))
+    return forest
+
+
+def drawn(picture: str, *, to_move: int = 0, komi: float = 0.5, passes: int = 0) -> Root:
+    """Return a root at a drawn board, highest row first: X Black, O White."""
+    rows = [[".XO".index(mark) for mark in row] for row in reversed(picture.split())]
+    board = Board.from_stones(rows)
+    words = np.zeros(trail.trail_words(board.size), np.int16)
+    half_komi = np.int64(round(2 * komi))
+    trail.begin_trail(board.words.copy(), words, np.int64(to_move + 1), half_komi)
+    return Root(board=board, trail=words, komi=komi, passes=passes)
+
+
+def told(size: int, values: dict[tuple[int, ...], float], *, default: float = 0.0) -> Judge:
+    """Return a judge of positions on an empty board: the value of each set of moves, by Black."""
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        lying = np.frombuffer(stones, np.int8)
+        value = values.get(tuple(np.flatnonzero(lying).tolist()), default)
+        return np.zeros(size * size + 1, np.float32), value if color == 0 else -value
+
+    return judge
+
+
+# -- against the slow tree ------------------------------------------------------------------------
+
+PUCT = TreeSettings(c_puct=1.3, c_base=50.0, fpu=0.3, root_fpu=0.1)
+SEARCHES: dict[str, tuple[TreeSettings, int]] = {
+    "puct": (PUCT, 1),
+    "leaves": (replace(PUCT, virtual_loss=1.0), 5),
+    "half-losses": (replace(PUCT, virtual_loss=0.5), 4),
+    "no-loss": (replace(PUCT, virtual_loss=0.0), 3),
+    "flat": (replace(PUCT, c_base=0.0, fpu=-0.4, root_fpu=0.0, temperature=2.0), 2),
+    "greedy": (replace(PUCT, c_puct=0.05, c_base=0.0, fpu=0.0), 1),
+    "shallow": (replace(PUCT, depth=3), 3),
+    "gumbel": (TreeSettings(gumbel=6, c_visit=20.0, c_scale=0.3), 1),
+    "gumbel-leaves": (TreeSettings(gumbel=8, c_visit=50.0, c_scale=0.1), 4),
+    "gumbel-shallow": (TreeSettings(gumbel=16, depth=2, c_visit=5.0), 3),
+}
+GAMES: list[dict[str, Any]] = [
+    {"board_size": 2, "ko": "simple", "komi": 0.5},
+    {"board_size": 3, "rules": "tromp-taylor", "komi": 0.0},  # draws, positional superko, suicide
+    {"board_size": 3, "rules": "aga", "dead_stones": "none", "komi": 1.5},  # situational superko
+    {"board_size": 4, "rules": "chinese", "komi": 0.5},
+    {"board_size": 5, **SIMPLE, "komi": 3.5},
+]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_tree_is_that_of_the_definitions(name: str) -> None:
+    settings, leaves = SEARCHES[name]
+    statuses = set()
+    deepest = 0
+    for number, parameters in enumerate(GAMES):
+        game = go(**parameters)
+        for seed in range(3):
+            rng = np.random.default_rng((seed, number))
+            state = random_state(game, int(rng.integers(0, 2 * game.size**2)), rng)
+            if state.is_terminal() or state.passes > 1:
+                continue
+            judge = random_judge(game.size, seed=seed)
+            slow = SlowTree(state, settings, judge, leaves)
+            forest = planted(state, settings, leaves=leaves)
+            if settings.gumbel:
+                noise = rng.gumbel(size=game.pass_action + 1)
+                slow.noise = noise.tolist()
+                forest.add_gumbel(0, noise)
+            done = forest.search(ONE, 120, Judged(judge)).tolist()
+            assert done == [slow.search(120)], (name, parameters, seed)
+            found = nodes_of(forest)
+            differences = same_nodes(found, slow_nodes(slow))
+            assert not differences, (name, parameters, seed, differences)
+            assert forest.improved_policy(0) == pytest.approx(slow.improved_policy(), abs=1e-6)
+            statuses |= {seen.status for seen in found.values()}
+            deepest = max(deepest, max(len(way) for way, seen in found.items() if seen.visits))
+    assert {"open", "won", "lost", "forbidden"} <= statuses
+    assert deepest <= settings.depth
+    assert deepest == settings.depth if settings.depth < 5 else deepest > 5
+
+
+# -- sequential halving ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("moves", "budget", "visits"),
+    [
+        (4, 16, [6, 6, 2, 2]),  # two rounds of 8: four moves twice, two moves four times
+        (8, 24, [7, 7, 3, 3, 1, 1, 1, 1]),  # three rounds of 8
+        (3, 12, [5, 5, 2]),
+        (16, 16, [1] * 16),  # the budget is used up by the first round
+        (16, 4, [1] * 4),
+        (2, 10, [5, 5]),
+        (1, 5, [5]),
+        (4, 18, [7, 7, 2, 2]),  # what the rounds leave over is for the best two
+    ],
+)
+def test_the_budget_is_halved_among_the_best(moves: int, budget: int, visits: list[int]) -> None:
+    """With values that are all alike the order is that of logit and noise, from first to last."""
+    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+    rng = np.random.default_rng(moves)
+    logits = rng.normal(0, 1, 26).astype(np.float32)
+    logits[25] = -60  # so that no game ends
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        return logits, 0.0
+
+    forest = planted(state, TreeSettings(gumbel=moves))
+    noise = rng.gumbel(size=26)
+    forest.add_gumbel(0, noise)
+    forest.search(ONE, budget, Judged(judge))
+    order = np.argsort(-(logits + noise), kind="stable")
+    wanted = visits + [0] * (26 - len(visits))
+    assert forest.visits(0)[order].tolist() == wanted
+    assert forest.best(0) == order[0]
+
+
+# -- values and signs, by hand --------------------------------------------------------------------
+
+
+def test_a_value_counts_for_the_player_who_moved_and_against_the_other() -> None:
+    """A stone at A1 is worth 0.6 to Black; once White answers at B1 it is -0.5, else 0.
+
+    Without exploration the first move is tried first, and what is known to be good goes on.
+    """
+    state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
+    valuer = Judged(told(3, {(0,): 0.6, (0, 1): -0.5}))
+    forest = planted(state, TreeSettings(c_puct=0, c_base=0, fpu=0, root_fpu=0))
+    wanted: list[dict[tuple[int, ...], tuple[int, float]]] = [
+        {(): (2, -0.6), (0,): (1, 0.6)},
+        {(): (3, -0.1), (0,): (2, 0.1), (0, 1): (1, 0.5)},
+        {(): (4, -0.1), (0,): (3, 0.1), (0, 1): (2, 0.5), (0, 1, 2): (1, 0.0)},
+    ]
+    for known in wanted:
+        forest.search(ONE, 1, valuer)
+        found = {way: seen for way, seen in nodes_of(forest).items() if seen.visits}
+        assert found.keys() == known.keys()
+        for way, (visits, total) in known.items():
+            assert found[way].visits == visits
+            assert found[way].total == pytest.approx(total)
+    assert forest.value(0) == pytest.approx(0.1 / 4)  # for Black, who is to move
+    assert forest.values(0)[0] == pytest.approx(0.1 / 3)
+    forest.play(0, 0)
+    assert forest.value(0) == pytest.approx(-0.1 / 3)  # for White
+    assert forest.values(0)[1] == pytest.approx(0.5 / 2)
+
+
+@pytest.mark.parametrize("to_move", [0, 1])
+def test_means_are_means_with_flipped_signs(to_move: int) -> None:
+    """Every node is its own value and its children's totals, counted against each other."""
+    rng = np.random.default_rng(4)
+    game = go(board_size=4, **SIMPLE, komi=0.5)
+    state = random_state(game, 4 + to_move, rng)
+    assert state.to_move == to_move
+    judge = random_judge(4, seed=9)
+    forest = planted(state, TreeSettings(), leaves=3)
+    forest.search(ONE, 300, Judged(judge))
+    checked = 0
+    nodes = nodes_of(forest)
+    for way, seen in nodes.items():
+        children = [nodes[w] for w in ((*way, a) for a in range(17)) if w in nodes]
+        if not children or not seen.visits:
+            continue
+        at = state.clone()
+        for action in way:
+            at.apply_action(action)
+        last = -1 if at.last_action is None else at.last_action
+        own = judge(at.board.stones().tobytes(), at.to_move, last)[1]
+        assert seen.visits == 1 + sum(c.visits for c in children) or seen.status != "open"
+        if seen.status == "open":
+            assert seen.total == pytest.approx(-own - sum(c.total for c in children))
+            checked += 1
+        assert sum(c.prior for c in children) == pytest.approx(1)
+    assert checked > 20
+    values = forest.values(0)
+    for action in range(17):
+        if (action,) in nodes and nodes[action,].visits:
+            assert values[action] == pytest.approx(nodes[action,].total / nodes[action,].visits)
+        else:
+            assert math.isnan(values[action])
+
+
+def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
+    """White is about to pass and lose, or to win: by area every point is Black's."""
+    board = """
+        .X.
+        XXX
+        .X."""
+    nothing = Judged(told(3, {}))
+    for to_move, komi, proven in ((1, 0.5, -1), (0, 0.5, 1), (1, 9.5, 1), (0, 9.5, -1)):
+        forest = Forest(3, 1, max_nodes=5000)
+        forest.set_root(0, drawn(board, to_move=to_move, komi=komi, passes=1))
+        done = int(forest.search(ONE, 2000, nothing)[0])
+        assert done < 2000, (to_move, komi)
+        assert forest.proven(0) == proven, (to_move, komi)
+        if proven == 1:
+            assert forest.best(0) == 9
+            assert forest.values(0)[9] == 1
+        assert forest.search(ONE, 10, nothing).tolist() == [0]
+    forest.set_root(0, drawn(board, to_move=0, komi=9.0, passes=1))
+    forest.search(ONE, 50, nothing)
+    assert forest.proven(0) == 0  # a draw proves nothing
+    assert forest.values(0)[9] == 0
+
+
+def test_a_win_that_is_proven_is_played_though_all_values_speak_against_it() -> None:
+    """Black to move after a pass, ahead on the board; the valuer holds the pass for lost."""
+    board = """
+        .X.O
+        XXOO
+        .XO.
+        XXOO"""
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        return np.zeros(17, np.float32), -0.9
+
+    forest = Forest(4, 1, max_nodes=20_000)
+    forest.set_root(0, drawn(board, komi=-1.5, passes=1))
+    forest.search(ONE, 400, Judged(judge))
+    assert forest.proven(0) == 1
+    assert forest.best(0) == 16
+    assert forest.principal_variation(0)[0] == 16
+
+
+def test_values_outside_the_range_are_cut() -> None:
+    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+    forest = planted(state, TreeSettings())
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        return np.zeros(26, np.float32), 7.0 if color == 0 else -7.0
+
+    forest.search(ONE, 20, Judged(judge))
+    assert forest.value(0) == 1.0
+
+
+# -- rollouts -------------------------------------------------------------------------------------
+
+SETTLED = """
+    .X.XO
+    XXXXO
+    .XXOO
+    XXOO.
+    XXO.O"""
+
+
+@pytest.mark.parametrize("mix", [0.25, 1.0])
+@pytest.mark.parametrize("to_move", [0, 1])
+def test_a_leaf_is_worth_its_value_and_its_rollouts_mixed(mix: float, to_move: int) -> None:
+    """Only eyes are left, so every rollout passes at once, and Black is ahead."""
+    value = 0.5 if to_move == 0 else -0.5
+    result = 1.0 if to_move == 0 else -1.0
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        return np.zeros(26, np.float32), 0.5 if color == 0 else -0.5
+
+    forest = Forest(5, 1, max_nodes=2000)
+    forest.configure(0, TreeSettings(rollouts=3, mix=mix))
+    forest.set_root(0, drawn(SETTLED, to_move=to_move, komi=0.5))
+    forest.value_roots(ONE, Judged(judge))
+    assert forest.value(0) == pytest.approx((1 - mix) * value + mix * result)
+
+
+def test_rollouts_are_seeded_and_measure_the_position() -> None:
+    empty = " ".join(["....."] * 5)
+
+    def mean(seed: int, to_move: int, komi: float) -> float:
+        forest = Forest(5, 1, max_nodes=5000, seed=seed)
+        forest.configure(0, TreeSettings(rollouts=2, mix=1.0))
+        forest.set_root(0, drawn(empty, to_move=to_move, komi=komi))
+        forest.search(ONE, 60, Judged(told(5, {})))
+        return forest.value(0)
+
+    assert mean(1, 0, 0.5) == mean(1, 0, 0.5) != mean(2, 0, 0.5)
+    assert mean(1, 0, 25.5) == -1  # no result is enough for Black
+    assert mean(1, 1, 25.5) == 1
+    forest = Forest(5, 1, max_nodes=5000)
+    forest.configure(0, TreeSettings(rollouts=1, mix=1.0, rollout_limit=0))
+    forest.set_root(0, drawn("XXXX. XX.XX XXXXX ..... .....", to_move=1, komi=25.5))
+    forest.value_roots(ONE, Judged(told(5, {})))
+    assert forest.value(0) == 1.0  # broken off at once and counted: 25 points are not enough
+
+
+# -- many games -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["puct", "leaves", "gumbel-leaves", "rollouts"])
+def test_many_games_at_once_are_the_same_games_one_by_one(name: str) -> None:
+    settings, leaves = SEARCHES.get(name, (TreeSettings(rollouts=1), 2))
+    rng = np.random.default_rng(11)
+    game = go(board_size=4, rules="chinese", komi=0.5)
+    states = [random_state(game, moves, rng) for moves in (0, 3, 7, 12, 20)]
+    budgets = [50, 10, 80, 1, 33]
+    noise = rng.gumbel(size=(5, 17))
+    judge = random_judge(4, seed=5)
+
+    def forest_of_all() -> Forest:
+        forest = Forest(4, 5, max_nodes=5000, leaves=leaves, max_budget=100, seed=3)
+        for number, state in enumerate(states):
+            forest.configure(number, settings)
+            forest.set_root(number, root_of(state))
+            forest.add_gumbel(number, noise[number])
+        return forest
+
+    together, alone = forest_of_all(), forest_of_all()
+    valuer = Judged(judge)
+    done = together.search(np.arange(5, dtype=np.int32), budgets, valuer)
+    assert max(valuer.batches) > leaves
+    for number in (3, 0, 4, 1, 2):
+        found = alone.search(np.array([number], np.int32), budgets[number], Judged(judge))
+        assert found.tolist() == [done[number]]
+    assert done.tolist() == [b if alone.proven(g) == 0 else done[g] for g, b in enumerate(budgets)]
+    for number in range(5):
+        assert nodes_of(together, number) == nodes_of(alone, number)
+        assert together.best(number) == alone.best(number)
+
+
+def test_leaves_in_one_batch_are_different_and_all_are_counted() -> None:
+    game = go(board_size=5, **SIMPLE, komi=3.5)
+    valuer = Judged(random_judge(5, seed=2))
+    forest = planted(game.new_initial_state(), TreeSettings(), leaves=16)
+    assert forest.search(ONE, 200, valuer).tolist() == [200]
+    nodes = nodes_of(forest)
+    assert max(valuer.batches) == 16
+    assert sum(valuer.batches) <= 201
+    assert nodes[()].visits == 201
+    assert forest.simulations(0) == 201
+    assert forest.visits(0).sum() == 200
+    assert all(seen.pending == 0 for seen in nodes.values())
+
+
+# -- the tree between moves -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "japanese", "aga"])
+def test_what_is_kept_is_the_branch_and_nothing_else(rules: str) -> None:
+    game = go(board_size=4, rules=rules, komi=0.5)
+    rng = np.random.default_rng(21)
+    judge = random_judge(4, seed=8)
+    state = game.new_initial_state()
+    forest = planted(state, TreeSettings(c_puct=0.7), leaves=2)
+    kept = moves = 0
+    while moves < 25 and not state.passes:
+        forest.search(ONE, 60, Judged(judge))
+        before = nodes_of(forest)
+        assert forest.nodes(0) == len(before)
+        visits = forest.visits(0)
+        action = int(visits.argmax() if moves % 3 else rng.choice(np.flatnonzero(visits)))
+        forest.play(0, action)
+        state.apply_action(action)
+        moves += 1
+        branch = {way[1:]: s for way, s in before.items() if way[:1] == (action,)}
+        if len(branch) > 1:
+            kept += 1
+            assert nodes_of(forest) == branch
+            assert forest.nodes(0) == len(branch)
+        else:
+            assert forest.simulations(0) == 0
+        assert forest.to_move(0) == state.to_move
+        assert forest.passes(0) == state.passes
+        assert (forest.board(0).stones() == state.board.stones()).all()
+        assert forest.board(0).hash == state.board.hash
+        root = root_of(state)
+        assert (forest._roots.trails[0] == root.trail).all()
+    assert kept > 5
+
+
+@pytest.mark.parametrize("few", [{"depth": 1}, {"depth": 2}, {"max_nodes": 60}])
+def test_a_tree_that_could_not_grow_grows_on_after_a_move(few: dict[str, int]) -> None:
+    """Nodes without children for depth or for want of room get them when that has changed."""
+    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+    room = few.get("max_nodes", 40_000)
+    forest = planted(state, TreeSettings(depth=few.get("depth", 120)), max_nodes=room, leaves=2)
+    valuer = Judged(random_judge(5, seed=3))
+    for _ in range(8):
+        forest.search(ONE, 40, valuer)
+        assert forest.nodes(0) <= room
+        assert forest.visits(0).sum() >= 40
+        nodes = nodes_of(forest)
+        deepest = max(len(way) for way, seen in nodes.items() if seen.visits)
+        assert deepest == few["depth"] if "depth" in few else deepest >= 1
+        assert sum(s.visits for w, s in nodes.items() if len(w) == 1) < nodes[()].visits
+        forest.play(0, forest.best(0))
+
+
+def test_dropping_the_tree_keeps_the_game() -> None:
+    game = go(board_size=5, rules="tromp-taylor")
+    state = game.new_initial_state()
+    forest = planted(state, TreeSettings())
+    forest.search(ONE, 30, Judged(random_judge(5, seed=1)))
+    forest.play(0, 12, keep=False)
+    state.apply_action(12)
+    assert forest.simulations(0) == 0
+    assert forest.nodes(0) == 1
+    again = planted(state, TreeSettings())
+    for tree in (forest, again):
+        tree.search(ONE, 50, Judged(random_judge(5, seed=1)))
+    assert nodes_of(forest) == nodes_of(again)
+
+
+# -- masks and noise ------------------------------------------------------------------------------
+
+
+def test_moves_outside_the_mask_are_not_searched() -> None:
+    for settings in (TreeSettings(), TreeSettings(gumbel=8)):
+        state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+        forest = planted(state, settings, leaves=4)
+        valuer = Judged(random_judge(5, seed=1))
+        forest.value_roots(ONE, valuer)
+        mask = np.zeros(26, np.bool_)
+        mask[[3, 7, 25]] = True
+        forest.restrict(0, mask)
+        assert forest.search(ONE, 90, valuer).tolist() == [90]
+        assert set(np.flatnonzero(forest.visits(0))) == {3, 7, 25}
+        assert (forest.allowed(0) == mask).all()
+        assert forest.best(0) in (3, 7, 25)
+        assert forest.improved_policy(0)[~mask].max() == 0
+        assert forest.improved_policy(0).sum() == pytest.approx(1)
+        with pytest.raises(BoardError, match="mask"):
+            forest.restrict(0, np.ones(25, np.bool_))
+
+
+def test_a_root_with_no_move_left_is_not_searched_for_ever() -> None:
+    for settings in (TreeSettings(), TreeSettings(gumbel=8)):
+        state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
+        forest = planted(state, settings)
+        valuer = Judged(random_judge(3, seed=1))
+        forest.value_roots(ONE, valuer)
+        forest.restrict(0, np.zeros(10, np.bool_))
+        assert forest.search(ONE, 50, valuer).tolist() == [0]
+
+
+def test_noise_is_mixed_into_the_priors_of_the_moves_allowed() -> None:
+    state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
+    forest = planted(state, TreeSettings())
+    valuer = Judged(random_judge(3, seed=1))
+    forest.value_roots(ONE, valuer)
+    before = forest.priors(0)
+    noise = np.random.default_rng(1).dirichlet(np.full(10, 0.5))
+    forest.blur(0, noise, share=0.25)
+    assert forest.priors(0) == pytest.approx(0.75 * before + 0.25 * noise)
+    assert forest.priors(0).sum() == pytest.approx(1)
+    mask = np.ones(10, np.bool_)
+    mask[[0, 4]] = False
+    forest.restrict(0, mask)
+    before = forest.priors(0)
+    noise = np.random.default_rng(2).dirichlet(np.full(8, 0.5))
+    forest.blur(0, noise, share=0.5)
+    assert forest.priors(0)[mask] == pytest.approx(0.5 * before[mask] + 0.5 * noise)
+    forest.blur(0, np.eye(8)[3], share=1.0)
+    assert forest.search(ONE, 5, valuer).tolist() == [5]
+    assert forest.visits(0)[np.flatnonzero(mask)[3]] >= 1
+
+
+# -- budgets --------------------------------------------------------------------------------------
+
+
+def test_budgets_are_kept_by_each_tree_and_stop_ends_all_of_them() -> None:
+    game = go(board_size=5, **SIMPLE, komi=0.5)
+    forest = Forest(5, 3, max_nodes=20_000, leaves=4)
+    for number in range(3):
+        forest.set_root(number, root_of(game.new_initial_state()))
+    games = np.array([2, 0], np.int32)
+    valuer = Judged(random_judge(5, seed=1))
+    assert forest.search(games, [7, 30], valuer).tolist() == [7, 30]
+    assert [forest.simulations(g) for g in range(3)] == [31, 0, 8]
+    assert forest.search(games, 5, valuer).tolist() == [5, 5]
+    asked: list[int] = []
+
+    def stop() -> bool:
+        asked.append(1)
+        return len(asked) == 3
+
+    done = forest.search(games, 1000, valuer, stop=stop)
+    assert len(asked) == 3
+    assert done.tolist() == [12, 12]
+    assert [forest.simulations(g) for g in range(3)] == [48, 0, 25]
+
+
+def test_no_simulations_are_no_search() -> None:
+    for settings in (TreeSettings(), TreeSettings(gumbel=4)):
+        forest = planted(go(board_size=5).new_initial_state(), settings)
+        assert forest.search(ONE, 0, Judged(random_judge(5, seed=1))).tolist() == [0]
+        assert forest.best(0) == int(forest.priors(0).argmax())
+
+
+class Failing:
+    """Values some batches, then fails."""
+
+    def __init__(self, batches: int) -> None:
+        self.left = batches
+
+    def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self.left -= 1
+        if self.left < 0:
+            raise ConnectionError("the server is gone")
+        return Judged(random_judge(leaves.size, seed=1)).value_leaves(leaves)
+
+
+@pytest.mark.parametrize("batches", [0, 3])
+def test_a_valuer_that_fails_leaves_a_tree_that_can_be_searched(batches: int) -> None:
+    forest = planted(go(board_size=5).new_initial_state(), TreeSettings(), leaves=4)
+    with pytest.raises(ConnectionError):
+        forest.search(ONE, 100, Failing(batches))
+    assert forest.search(ONE, 40, Judged(random_judge(5, seed=1))).tolist() == [40]
+    assert forest.visits(0).sum() == 40
+
+
+def test_bad_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="max_nodes must be at least 27"):
+        Forest(5, 1, max_nodes=26)
+    with pytest.raises(ValueError, match="at least one game"):
+        Forest(5, 0, max_nodes=100)
+    with pytest.raises(ValueError, match="at least one leaf"):
+        Forest(5, 1, max_nodes=100, leaves=0)
+    with pytest.raises(BoardError, match="size 5"):
+        Forest(5, 1, max_nodes=100).set_root(0, drawn("... ... ..."))
+    forest = Forest(3, 1, max_nodes=100, max_moves=2)
+    forest.set_root(0, drawn("... ... ..."))
+    forest.play(0, 0)
+    with pytest.raises(ValueError, match="max_moves"):
+        forest.play(0, 1)
+
+
+# -- the rules ------------------------------------------------------------------------------------
+
+
+def lines(forest: Forest) -> Iterator[tuple[int, ...]]:
+    yield from (way for way, seen in nodes_of(forest).items() if seen.visits and way)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"rules": "tromp-taylor"},
+        {"rules": "aga", "dead_stones": "none"},
+        {"rules": "chinese", "dead_stones": "none"},
+        {"ko": "simple", "suicide": True, "repetition": "allowed"},
+    ],
+)
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_moves_of_a_tree_are_those_of_the_game(rules: dict[str, Any], size: int) -> None:
+    """In random games every line that was searched can be played, and every sensible move is."""
+    game = go(board_size=size, komi=0.0, max_moves=500, **rules)
+    repeated = checked = 0
+    for seed in range(4):
+        rng = np.random.default_rng((seed, size))
+        state = game.new_initial_state()
+        forest = planted(state, TreeSettings(c_puct=20.0), leaves=2)
+        for _ in range(12):
+            legal = state.legal_actions()
+            if state.is_terminal() or len(legal) < 2 or state.passes:
+                break
+            forest.search(ONE, 60, Judged(random_judge(size, seed=seed, spread=0.1)))
+            for line in lines(forest):
+                at = state.clone()
+                for action in line:
+                    assert at.is_legal(action), (rules, size, seed, line, str(state))
+                    at.apply_action(action)
+                checked += 1
+            stones = state.board.stones().ravel().tolist()
+            sensible = [a for a in legal[:-1] if not fills_eye(stones, a, state.to_move + 1)]
+            assert np.flatnonzero(forest.allowed(0)).tolist() == [*sensible, size**2]
+            on_board = state.board.legal_points(state.to_move, suicide=game.rules.suicide)
+            repeated += len(set(on_board.tolist()) - set(legal))
+            action = int(rng.choice(legal[:-1]))
+            forest.play(0, action)
+            state.apply_action(action)
+    assert checked > 300
+    if size == 2 or game.ko_rule == KoRule.SIMPLE:
+        assert (repeated > 0) == (game.ko_rule != KoRule.SIMPLE)
+
+
+# -- symmetry -------------------------------------------------------------------------------------
+
+
+def symmetric_judge(size: int, seed: int) -> Judge:
+    """Return a judge that knows a position in all its eight symmetries for the same."""
+    tables = point_tables(size)
+    points = size * size
+
+    def least(stones: NDArray[np.int8]) -> bytes:
+        return min(stones[tables[s, :points]].tobytes() for s in range(8))
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        lying = np.frombuffer(stones, np.int8)
+        logits = np.zeros(points + 1, np.float32)
+        for point in range(points):
+            marked = lying.copy()
+            marked[point] = 7
+            logits[point] = np.random.default_rng((*least(marked), color, seed)).normal()
+        rng = np.random.default_rng((*least(lying), color, seed))
+        logits[points] = rng.normal()
+        return logits, float(np.float32(rng.uniform(-1, 1)))
+
+    return judge
+
+
+@pytest.mark.parametrize("settings", [PUCT, TreeSettings(gumbel=8, c_scale=0.1)])
+def test_a_turned_position_is_searched_alike(settings: TreeSettings) -> None:
+    """From a start without any symmetry, so that no two moves are equals."""
+    stones = np.zeros((4, 4), np.int8)
+    stones[0, 1] = stones[2, 2] = 1
+    stones[1, 0] = stones[3, 2] = 2
+    judge = symmetric_judge(4, seed=6)
+    tables = point_tables(4)
+    found, values = [], []
+    for s in range(8):
+        turned = np.zeros(16, np.int8)
+        turned[tables[s, :16]] = stones.ravel()
+        rows = turned.reshape(4, 4)[::-1]
+        root = drawn(" ".join("".join(".XO"[x] for x in row) for row in rows))
+        forest = Forest(4, 1, max_nodes=20_000, leaves=3, max_budget=150)
+        forest.configure(0, settings)
+        forest.set_root(0, root)
+        forest.search(ONE, 150, Judged(judge))
+        back = tables[INVERSES[s]]
+        variation = [int(back[a]) for a in forest.principal_variation(0)]
+        found.append((forest.visits(0)[tables[s]].tolist(), variation, forest.nodes(0)))
+        values.append(forest.values(0)[tables[s]])
+        assert values[s] == pytest.approx(values[0], nan_ok=True)
+    assert sum(v > 0 for v in found[0][0]) > 3
+    assert all(other == found[0] for other in found[1:])

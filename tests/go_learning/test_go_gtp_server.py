@@ -1,0 +1,216 @@
+"""The command `miai gtp`, a real process spoken to over pipes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.go_learning.gtp_controllers import Engine, command_of, engine
+
+from miai import load_game, make_agent
+from miai.match import play
+from miai.record import Termination
+
+SMALL = ("--simulations", "60", "--boardsize", "5")
+
+CONVERSATION = [
+    # (what is sent, the response)
+    ("1 protocol_version", r"=1 2"),
+    ("name", r"= miai mcts"),
+    ("known_command play", r"= true"),
+    ("known_command nonsense", r"= false"),
+    ("000000012 known_command", r"\?12 syntax error: .*"),
+    ("nonsense", r"\? unknown command"),
+    ("3 ", r"\?3 unknown command"),
+    ("\t 5 \tboardsize\t7 # a comment", r"=5"),
+    ("clear\x00_board\r", r"="),
+    ("komi 5.5", r"="),
+    ("get_komi", r"= 5\.5"),
+    ("play black D4", r"="),
+    ("play b d5", r"="),
+    ("play w D4", r"\? illegal move: D4 is occupied"),
+    ("play w I4", r"\? invalid coordinate: .*"),
+    ("play green D4", r"\? syntax error: .*"),
+    ("undo", r"="),
+    ("undo", r"="),
+    ("undo", r"\? cannot undo"),
+    ("fixed_handicap 4", r"= C3 E3 C5 E5"),
+    ("fixed_handicap 2", r"\? board not empty"),
+    ("boardsize 26", r"\? unacceptable size"),
+    ("boardsize 5", r"="),
+    ("genmove b", r"= [A-E][1-5]"),
+    ("reg_genmove w", r"= ([A-E][1-5]|pass)"),
+    ("kata-get-rules", r"= \{.*\"ko\":\"POSITIONAL\".*\}"),
+    ("kata-raw-nn all", r"\? this agent has no network"),
+    ("showboard", r"= *\n   A B C D E\n.*White to play.*"),
+    ("\xff\xfe\x80 garbage", r"\? unknown command"),
+    ("stop", r"="),
+]
+
+
+def test_a_conversation_with_garbage_in_it() -> None:
+    with engine(*SMALL) as running:
+        for sent, wanted in CONVERSATION:
+            running.send("\n# nothing\n \t\n")
+            running.send(sent.encode("latin-1") + b"\n")
+            answer = running.response()
+            assert re.fullmatch(wanted, answer, re.DOTALL), (sent, answer)
+        running.send(b"x" * 300_000 + b"\n7 name\n")
+        assert running.response() == "? a line of more than 65536 bytes"
+        assert running.response() == "=7 miai mcts"
+        running.send(b"\x00\x07\x1b[A" * 5000 + b"\n")
+        assert running.response() == "? unknown command"
+        assert running.ask("11 quit") == "=11"
+        assert running.process.wait(30) == 0
+
+
+def test_a_script_that_comes_at_once_is_answered_line_by_line() -> None:
+    commands = ["protocol_version", "boardsize 5", "kata-analyze 10", "genmove b", "quit"]
+    with engine(*SMALL) as running:
+        running.send("\n".join(commands))  # the end of input ends the last line
+        assert running.leave() == 0
+        assert [running.response()[:1] for _ in commands] == ["="] * 5
+
+
+def test_analyses_grow_until_the_next_line_of_input() -> None:
+    with engine("--simulations", "2000", "--max-nodes", "200000") as running:
+        for kind in ("lz", "kata"):
+            running.ask("clear_board")
+            running.ask("play b E5")
+            running.send(f"9 {kind}-analyze w 10 maxmoves 3\n")
+            assert running.line() == "=9"
+            visits = []
+            for _ in range(4):
+                moves = re.findall(r"info move (\S+) visits (\d+)", running.line())
+                assert len(moves) == 3
+                visits.append(int(moves[0][1]))
+            assert visits == sorted(visits)
+            assert visits[0] < visits[-1]
+            began = time.monotonic()
+            running.send("\n")
+            while running.line():
+                pass
+            assert time.monotonic() - began < 2.0
+            assert running.ask("10 name") == "=10 miai mcts"
+        running.send("lz-analyze 10\n")
+        assert running.line() == "="
+        assert running.leave() == 0  # the end of input ends an analysis, too
+
+
+def test_an_interrupt_ends_an_analysis() -> None:
+    with engine(*SMALL) as running:
+        running.send("kata-analyze 1\n")
+        running.line()
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.wait(30) == 130
+
+
+def test_a_move_stays_within_its_clock() -> None:
+    with engine("--simulations", "0", "--seconds", "30") as running:
+        for settings in ("time_settings 0 1 1", "kata-time_settings fischer 1 0.5"):
+            assert running.ask("clear_board") == "="
+            assert running.ask(settings) == "="
+            answer, seconds = running.timed("genmove b")
+            assert answer.startswith("= ")
+            assert 0.2 < seconds < 1.2, settings
+        running.ask("time_settings 60 10 5")
+        running.ask("time_left w 1 5")
+        _, seconds = running.timed("genmove w")
+        assert seconds < 0.6
+
+
+NOISY = """
+import os, sys
+from miai.cli.main import main
+from miai_go.search import GoMcts
+search = GoMcts.search
+def noisy(self, *args, **options):
+    print("from Python")
+    os.write(1, b"from below\\n")
+    return search(self, *args, **options)
+GoMcts.search = noisy
+main()
+"""
+
+
+def test_what_an_agent_prints_does_not_reach_the_controller() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NOISY, "gtp", *SMALL],
+        input=b"reg_genmove b\nname\nquit\n",
+        capture_output=True,
+        timeout=60,
+    )
+    assert re.fullmatch(rb"= \w\d\n\n= miai mcts\n\n=\n\n", done.stdout)
+    assert set(done.stderr.splitlines()) == {b"from Python", b"from below"}
+    assert done.returncode == 0
+
+
+def test_a_controller_that_reads_no_more_is_no_failure() -> None:
+    with subprocess.Popen(
+        command_of(*SMALL), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdin.write(b"name\nname\n")
+        process.stdin.flush()
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--agent", "mctss"), b"no agent is called 'mctss' for go. Did you mean 'mcts'"),
+        (("--simulatons", "5"), b"Did you mean '--simulations'?"),
+        (("--simulations",), b"option '--simulations' needs a value"),
+        (("--boardsize", "99"), b"game.board_size: 99 is too large; at most 25"),
+        (("--agent", "human"), b"is a person at a terminal"),
+        (("5000",), b"'5000' is no option"),
+    ],
+)
+def test_wrong_options_are_told_in_a_line(options: tuple[str, ...], told: bytes) -> None:
+    running = Engine(*options)
+    output, complaints = running.process.communicate(timeout=60)
+    assert running.process.returncode == 2
+    assert told in complaints
+    assert complaints.count(b"\n") == 1
+    assert output == b""
+
+
+# -- whole games ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "rules"), [(5, "tromp-taylor"), (9, "japanese")])
+def test_our_gtp_agent_plays_whole_games_against_our_engine(size: int, rules: str) -> None:
+    game = load_game("go", board_size=size, rules=rules)
+    command = shlex.join(command_of("--simulations", "100", "--seed", "{seed}"))
+    ours = make_agent("gtp", game, command=command, startup_timeout=120.0)
+    record = play(game, [make_agent("fast-random", game), ours], seed=3)
+    ours.close()
+    assert record.termination == Termination.TERMINAL, record.detail
+    assert record.returns == (-1.0, 1.0)
+    assert ours.version.startswith("miai mcts")
+
+
+@pytest.mark.engine("gnugo")
+def test_a_game_with_gnugo_by_the_referee() -> None:
+    game = load_game("go", board_size=7, rules="chinese")
+    command = shlex.join(command_of("--simulations", "300"))
+    gnugo = make_agent(
+        "gtp",
+        game,
+        command="gnugo --mode gtp --level 1 --chinese-rules --positional-superko --seed 5",
+    )
+    ours = make_agent("gtp", game, command=command, startup_timeout=120.0)
+    record = play(game, [ours, gnugo], seed=5)
+    ours.close()
+    gnugo.close()
+    assert record.termination in (Termination.TERMINAL, Termination.RESIGNATION), record.detail
+    assert len(record.moves) > 20

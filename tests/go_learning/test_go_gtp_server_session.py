@@ -1,0 +1,545 @@
+"""What the engine answers, in one process: positions, rules, clocks, files, any input at all."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.go_learning.gtp_controllers import Talk
+
+from miai import load_game
+from miai.game import State
+from miai.search.agent import SearchAgent
+from miai.search.protocol import SearchResult
+from miai_go.coordinates import vertex
+from miai_go.encoders.protocol import Encoder
+from miai_go.game import GoGame
+from miai_go.gtp.server.clocks import EngineClock, named_settings, plain_settings
+from miai_go.gtp.server.commands import COMMANDS, STREAMING
+from miai_go.gtp.server.players import Player, SearchPlayer
+from miai_go.gtp.server.reading import LineDivider, TooLong
+from miai_go.gtp.server.wire import MAX_LINE_BYTES, GtpError
+from miai_go.inference.protocol import Answers
+from miai_go.sgf import read_bytes
+from miai_go.state import GoState
+
+WANTED = frozenset(
+    [
+        "protocol_version",
+        "name",
+        "version",
+        "known_command",
+        "list_commands",
+        "quit",
+        "boardsize",
+        "clear_board",
+        "komi",
+        "get_komi",
+        "play",
+        "genmove",
+        "reg_genmove",
+        "undo",
+        "time_settings",
+        "time_left",
+        "kgs-time_settings",
+        "kata-time_settings",
+        "kata-list_time_settings",
+        "fixed_handicap",
+        "place_free_handicap",
+        "set_free_handicap",
+        "final_score",
+        "final_status_list",
+        "kgs-genmove_cleanup",
+        "showboard",
+        "loadsgf",
+        "printsgf",
+        "cputime",
+        "gomill-cpu_time",
+        "gomill-explain_last_move",
+        "kata-get-rules",
+        "kata-set-rules",
+        "lz-analyze",
+        "kata-analyze",
+        "lz-genmove_analyze",
+        "kata-genmove_analyze",
+        "kata-raw-nn",
+        "stop",
+    ]
+)
+
+
+def test_every_wanted_command_is_listed() -> None:
+    listed = Talk().ok("list_commands").split("\n")
+    assert set(listed) >= WANTED
+    assert listed == sorted({*COMMANDS, *STREAMING})
+
+
+def test_the_page_tells_of_every_command() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gtp-engine.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("## Commands")[2]))
+    assert told >= {*COMMANDS, *STREAMING}
+
+
+# -- positions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "aga", "japanese"])
+def test_moves_are_legal_exactly_where_the_game_says_so(rules: str) -> None:
+    rng = random.Random(7)
+    talk = Talk("random", board_size=3, rules=rules)
+    state = load_game("go", board_size=3, rules=rules, repetition="allowed").new_initial_state()
+    assert isinstance(state, GoState)
+    reasons: list[str] = []
+    for _ in range(60):
+        color = "bw"[state.to_move]
+        for point in range(9):
+            answer = talk.raw(f"play {color} {vertex(point, 3)}".encode())
+            legal = answer.startswith("=")
+            assert legal == state.is_legal(point), f"{rules}: {state.history()} {point}"
+            if legal:
+                talk.ok("undo")
+            else:
+                reasons.append(answer)
+        points = state.legal_actions()[:-1] or [9]
+        action = rng.choice(points)
+        if action == 9 and state.passes:
+            break
+        talk.ok(f"play {color} {vertex(action, 3)}")
+        state.apply_action(action)
+    assert len(reasons) >= 30
+    superko = any("would repeat" in reason for reason in reasons)
+    assert superko == (rules in ("tromp-taylor", "chinese"))
+
+
+def test_a_ko_is_not_retaken_at_once() -> None:
+    talk = Talk(rules="chinese")
+    talk.play("B2 C2 A3 D3 B4 C4 C3 B3")
+    assert "illegal move: C3 would retake the ko at once" in talk.fails("play b C3")
+    talk.play("b:E5 E1 C3")
+
+
+def test_colours_may_play_twice_and_after_two_passes() -> None:
+    talk = Talk()
+    talk.play("b:C3 b:C2 w:pass w:B2 pass pass")
+    assert talk.session.table.state.is_terminal()
+    talk.ok("play w D4")
+    talk.ok("play b D3")
+    stones = talk.session.table.state.board.stones()
+    assert {(2, 2), (1, 2), (2, 3)} == set(zip(*np.nonzero(stones == 1), strict=True))
+    assert {(1, 1), (3, 3)} == set(zip(*np.nonzero(stones == 2), strict=True))
+    assert talk.ok("genmove b") != "pass"
+    assert talk.ok("genmove b")
+    moves = len(talk.session.table.moves)
+    for _ in range(moves):
+        talk.ok("undo")
+    assert talk.fails("undo") == "cannot undo"
+    assert not talk.session.table.state.board.stones().any()
+    assert talk.session.table.state.history() == []
+
+
+def test_undo_returns_to_the_very_same_position() -> None:
+    talk = Talk()
+    keys = [talk.session.table.state.key()]
+    moves = ["b A1", "b A2", "w pass", "b pass", "w B2", "w C3"]
+    for move in moves:
+        talk.ok(f"play {move}")
+        keys.append(talk.session.table.state.key())
+    for wanted in reversed(keys[:-1]):
+        talk.ok("undo")
+        assert talk.session.table.state.key() == wanted
+
+
+def test_a_move_of_the_other_colour_is_asked_for_and_answered_for_it() -> None:
+    talk = Talk()
+    answer = talk.ok("genmove w")
+    assert talk.session.table.moves == [(1, talk.session.table.state.history()[-1])]
+    assert answer != "resign"
+    assert talk.ok("reg_genmove w")
+    assert len(talk.session.table.moves) == 1
+
+
+def test_handicaps() -> None:
+    talk = Talk(board_size=9, rules="chinese", komi=0.5)
+    assert talk.ok("fixed_handicap 5") == "C3 G3 E5 C7 G7"
+    assert talk.session.table.to_move == 1
+    assert talk.fails("undo") == "cannot undo"
+    assert talk.ok("final_score") == "B+75.5"  # five points for five stones, and komi
+    talk.ok("clear_board")
+    assert len(set(talk.ok("place_free_handicap 12").split())) == 12
+    talk.ok("clear_board")
+    talk.ok("set_free_handicap A1 B2")
+    for words in ("", "A1", "C3 C3", "C3 pass"):
+        talk.ok("clear_board")
+        assert talk.fails(f"set_free_handicap {words}") == "bad vertex list"
+    assert "invalid number of stones" in talk.fails("fixed_handicap 10")
+
+
+def test_final_score_and_statuses_settle_dead_stones() -> None:
+    talk = Talk(rules="chinese", komi=0.5)
+    talk.play("b:C1 b:C2 b:C3 b:C4 b:C5 w:D1 w:D2 w:D3 w:D4 w:D5 w:A5 b:pass")
+    assert talk.ok("final_status_list dead") == "A5"
+    assert talk.ok("final_status_list alive").split("\n")[0].split() == [
+        "C1",
+        "C2",
+        "C3",
+        "C4",
+        "C5",
+    ]
+    assert len(talk.ok("final_status_list black_territory").split()) == 10
+    assert talk.ok("final_status_list dame") == ""
+    assert talk.ok("final_score") == "B+4.5"
+    talk.ok("kata-set-rules tromp-taylor")  # by which every stone lives
+    assert talk.ok("final_status_list dead") == ""
+    assert talk.ok("final_score") == "W+6.5"
+
+
+def test_cleaning_up_captures_the_dead_before_it_passes() -> None:
+    talk = Talk(rules="chinese", komi=0.5)
+    talk.play("b:C1 b:C2 b:C3 b:C4 b:C5 w:D1 w:D2 w:D3 w:D4 w:D5 w:E2 w:E4 w:A5")
+    for _ in range(12):
+        if talk.ok("kgs-genmove_cleanup b") == "pass":
+            break
+        talk.ok("play w pass")
+    assert talk.session.table.state.board.color_at(20) != 2
+    assert (talk.session.table.state.board.stones() == 1).sum() >= 6
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["tromp-taylor", "chinese", "japanese", "aga", "new-zealand", "korean"]
+)
+def test_rules_told_and_read_back_are_the_same(name: str) -> None:
+    talk, other = Talk(), Talk()
+    talk.ok("komi 3")
+    talk.ok(f"kata-set-rules {name}")
+    told = talk.ok("kata-get-rules")
+    other.ok(f"kata-set-rules {told}")
+    assert other.ok("kata-get-rules") == told
+    assert talk.ok("get_komi") == "3"
+    fields = json.loads(told)
+    assert fields["scoring"] == ("TERRITORY" if name in ("japanese", "korean") else "AREA")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "",
+        "chines",
+        "{",
+        "[]",
+        "{}",
+        '{"ko":"POSITIONAL","scoring":"AREA","suicide":1}',
+        '{"ko":"NONE","scoring":"AREA","suicide":true}',
+        '{"ko":"SIMPLE","scoring":"AREA","suicide":true,"hasButton":true}',
+        '{"ko":"SIMPLE","scoring":"AREA","suicide":true,"tax":"ALL"}',
+        '{"ko":"SIMPLE","scoring":"AREA","suicide":true,"unheard":"of"}',
+        "[" * 30_000,
+    ],
+)
+def test_rules_that_are_not_played_are_refused(rules: str) -> None:
+    talk = Talk()
+    before = talk.ok("kata-get-rules")
+    talk.fails(f"kata-set-rules {rules}")
+    assert talk.ok("kata-get-rules") == before
+
+
+# -- clocks ---------------------------------------------------------------------------------------
+
+
+def test_time_settings_become_budgets() -> None:
+    def clock(words: str) -> EngineClock:
+        return EngineClock(named_settings(words.split()))
+
+    def budget(clock: EngineClock, moves: int = 30) -> float:
+        seconds = clock.budget(moves)
+        assert seconds is not None
+        return seconds
+
+    assert EngineClock(plain_settings(["0", "10", "0"])).budget(30) is None
+    assert EngineClock(plain_settings(["300", "0", "0"])).budget(30) == pytest.approx(9.0)
+    assert budget(EngineClock(plain_settings(["0", "10", "2"]))) == pytest.approx(4.5)
+    assert budget(clock("byoyomi 0 10 3")) == pytest.approx(9.0)
+    assert budget(clock("fischer 60 5")) == pytest.approx(0.9 * 7)
+    assert budget(clock("fischer-capped 600 50 -1 4")) == pytest.approx(3.6)
+    running = clock("canadian 1 20 2")
+    running.charge(3.0)
+    assert (running.left, running.stones) == (18.0, 2)
+    running.charge(8.0)
+    assert budget(running) == pytest.approx(9.0)
+    running.charge(9.0)
+    assert (running.left, running.stones) == (20.0, 2)
+    running.tell(0.0, 1)
+    assert 0 < budget(running) < 0.01
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kata-time_settings",
+        "kata-time_settings fischer 1",
+        "kgs-time_settings fischer 1 1",
+        "time_settings 1 2",
+        "time_settings a b c",
+        "time_settings nan 0 0",
+        "time_left b 1",
+        "time_settings -1 0 0",
+        "time_left g 1 1",
+        "time_left b 1 99999999999999999999",
+    ],
+)
+def test_wrong_times_are_refused(line: str) -> None:
+    Talk("random").fails(line)
+
+
+# -- analysis -------------------------------------------------------------------------------------
+
+
+def test_analysis_lines_have_the_fields_that_interfaces_read() -> None:
+    talk = Talk()
+    talk.ok("play b C3")
+    line = talk.ok("lz-analyze 10").split("\n")[-1]
+    fields = r"info move [A-E][1-5] visits \d+ winrate \d+ prior \d+ lcb \d+ order 0 pv( \w+)+"
+    assert re.match(fields, line)
+    options = "10 ownership true rootInfo true minmoves 25"
+    line = talk.ok(f"kata-analyze {options}").split("\n")[-1]
+    assert len(re.findall(r"winrate [01]\.\d+ ", line)) >= 25
+    owned = [float(word) for word in line.partition(" ownership ")[2].split()]
+    assert len(owned) == 25
+    assert owned[12] < 0  # Black's, seen by White
+    assert "rootInfo visits" in line
+
+
+def test_moves_that_are_avoided_or_not_allowed_are_not_told_of() -> None:
+    talk = Talk()
+    told = re.compile(r"info move (\w+)")
+    only = talk.ok("lz-analyze b 1 allow b A1,B2 1")
+    assert set(told.findall(only)) <= {"A1", "B2"}
+    assert "C3" not in told.findall(talk.ok("lz-analyze 1 avoid b C3 1 avoid w A1 3"))
+    assert "no legal move" in talk.fails("kata-analyze allow b A1 1 avoid b A1 1")
+    assert talk.ok("kata-genmove_analyze b 1 allow b A1 1").endswith("play A1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "x",
+        "interval",
+        "minmoves -1",
+        "10 maxmoves",
+        "avoid b C3",
+        "allow b Z9 1",
+        "1 2",
+        "ownership maybe",
+        "b 1e400",
+        "interval nan",
+    ],
+)
+def test_wrong_options_of_an_analysis_are_refused(words: str) -> None:
+    Talk().fails(f"kata-analyze {words}")
+
+
+def test_agents_that_do_not_search_play_and_are_not_analysed() -> None:
+    talk = Talk("fast-random")
+    assert talk.ok("genmove b")
+    assert talk.ok("lz-genmove_analyze w").startswith("play ")
+    assert "does not search" in talk.fails("lz-analyze")
+
+
+def test_a_defect_of_the_agent_is_told_and_survived(capfd: pytest.CaptureFixture[str]) -> None:
+    class Broken(Peeking):
+        def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+            raise RuntimeError("a defect")
+
+    talk = Talk(maker=lambda game, seed: player_of(game, Broken(game)))
+    assert talk.fails("genmove b") == "the engine failed: RuntimeError: a defect"
+    assert talk.ok("name")
+    assert "Traceback" in capfd.readouterr().err
+
+
+class Peeking:
+    """A search with a network of hand: every move's logit is how far it lies from C3."""
+
+    def __init__(self, game: GoGame) -> None:
+        self.oracle = Distances()
+
+    def new_game(self, seed: int) -> None:
+        pass
+
+    def advance(self, action: int) -> None:
+        pass
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        return SearchResult(action=state.legal_actions()[0], value=0.0)
+
+    def analyse(self, state: State, *, seconds: float) -> SearchResult:
+        return SearchResult(
+            action=0,
+            value=0.5,
+            visits={0: 3, 1: 1},
+            statistics={"priors": {"0": 0.25, "1": 0.5}, "scores": [[0, 1.5]]},
+        )
+
+
+class Distances:
+    has_policy = has_value = True
+
+    def __init__(self) -> None:
+        from miai.plugins.parameters import Parameters
+        from miai_go.encoders.stones import OnePlaneEncoder
+
+        self.encoder: Encoder = OnePlaneEncoder(5, Parameters())
+
+    def infer(self, planes: NDArray[np.uint8]) -> Answers:
+        own = (planes[:, 0] == planes.max()).astype(np.float32).reshape(len(planes), 25)
+        policy = np.concatenate([5 * own, np.zeros((len(planes), 1), np.float32)], axis=1)
+        value = np.full(len(planes), 0.5, np.float32)
+        return Answers(policy, value, ownership=own.reshape(len(planes), 5, 5))
+
+    def statistics(self) -> dict[str, float]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+def player_of(game: GoGame, search: Peeking) -> Player:
+    return SearchPlayer(SearchAgent(game, search), 0)
+
+
+def test_what_a_network_says_is_told_the_right_way_round() -> None:
+    talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    talk.ok("play b B1")
+    talk.ok("play w pass")
+    blocks = talk.ok("kata-raw-nn all").split("symmetry ")[1:]
+    assert [block[0] for block in blocks] == list("01234567")
+    assert len({block[1:].strip() for block in blocks}) == 1  # turned back, all are the same
+    lines = blocks[0].split("\n")
+    assert "whiteWin 0.250000" in lines  # Black is to move, and half ahead
+    policy = lines.index("policy")
+    assert lines[policy + 5].split()[1] == "NAN"  # B1, in the lowest row, which comes last
+    owned = lines.index("whiteOwnership")
+    assert lines[owned + 5].split()[1] == "-1.000000"
+    assert sum(line.count("-1.000000") for line in lines[owned:]) == 1
+    assert "kata-raw-nn takes a symmetry" in talk.fails("kata-raw-nn 8")
+
+
+def test_priors_and_scores_of_a_network_search_are_told() -> None:
+    talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    line = talk.ok("kata-analyze").split("\n")[-1]
+    assert "info move A1 visits 3 utility 0.5" in line
+    assert "scoreMean 1.5000 scoreLead 1.5000 prior 0.250000" in line
+    assert "move B1 visits 1" in line
+    assert "prior 0.500000" in line
+    told = talk.ok("kata-analyze minmoves 26").split("\n")[-1]
+    assert told.count("info move") == 26
+    assert sum(map(float, re.findall(r"prior (\S+)", told))) == pytest.approx(1.0, abs=1e-4)
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def test_a_game_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
+    file = tmp_path / "game.sgf"
+    talk = Talk(board_size=5, rules="japanese", komi=2.5)
+    talk.play("C3 C4 D4 pass")
+    talk.ok(f"printsgf {file}")
+    assert file.read_text() == talk.ok("printsgf") + "\n" or file.read_text().strip() == talk.ok(
+        "printsgf"
+    )
+    other = Talk(board_size=9)
+    other.ok(f"loadsgf {file}")
+    assert other.ok("get_komi") == "2.5"
+    assert json.loads(other.ok("kata-get-rules"))["scoring"] == "TERRITORY"
+    assert other.session.table.moves == talk.session.table.moves
+    other.ok(f"loadsgf {file} 3")  # the position before move 3
+    assert other.session.table.moves == talk.session.table.moves[:2]
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_handicap_game_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
+    talk = Talk(board_size=9, rules="chinese")
+    talk.ok("fixed_handicap 3")
+    talk.play("w:E5 C5")
+    (tmp_path / "a.sgf").write_text(talk.ok("printsgf"))
+    assert read_bytes((tmp_path / "a.sgf").read_bytes())[0].handicap == 3
+    other = Talk()
+    other.ok(f"loadsgf {tmp_path / 'a.sgf'}")
+    assert other.ok("printsgf") == talk.ok("printsgf")
+
+
+@pytest.mark.parametrize("data", [b"", b"garbage", b"(;GM[1]SZ[9];B[zz])", b"(;GM[1]SZ[9]KM[7.3])"])
+def test_files_that_cannot_be_played_change_nothing(data: bytes, tmp_path: Path) -> None:
+    talk = Talk()
+    talk.ok("play b C3")
+    (tmp_path / "x.sgf").write_bytes(data)
+    for name in ("x.sgf", "none.sgf"):
+        assert talk.fails(f"loadsgf {tmp_path / name}").startswith("cannot load file")
+    assert "cannot write" in talk.fails(f"printsgf {tmp_path / 'no' / 'x.sgf'}")
+    assert talk.session.table.moves == [(0, 12)]
+    assert talk.ok("genmove w")
+
+
+# -- any input ------------------------------------------------------------------------------------
+
+VERTICES = st.sampled_from(["A1", "B2", "C3", "D4", "E5", "e1", "pass", "Z9", "I1", ""])
+COLORS = st.sampled_from(["b", "w", "BLACK", "white", "x", ""])
+NUMBERS = st.sampled_from(["0", "1", "2", "5", "7.5", "-3", "nan", "1e9", "99999999999999999999"])
+WORDS = st.one_of(
+    VERTICES, COLORS, NUMBERS, st.sampled_from(["chinese", "japanese", "interval", "true", "dead"])
+)
+# Without those that take files, and the end.
+NAMES = st.sampled_from(sorted({*COMMANDS, *STREAMING} - {"loadsgf", "printsgf", "quit"}))
+LIKELY = st.one_of(
+    st.builds("play {} {}".format, COLORS, VERTICES),
+    st.builds("genmove {}".format, COLORS),
+    st.sampled_from(["undo", "clear_board", "boardsize 3", "boardsize 5", "kata-analyze 1"]),
+    st.builds(lambda name, words: " ".join([name, *words]), NAMES, st.lists(WORDS, max_size=4)),
+)
+LINES = st.one_of(LIKELY.map(str.encode), st.binary(max_size=60).filter(lambda b: b"\n" not in b))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@given(st.lists(LINES, max_size=25))
+def test_any_lines_are_answered_and_nothing_breaks(lines: list[bytes]) -> None:
+    talk = Talk(board_size=3)
+    for line in lines:
+        answer = talk.raw(line)
+        if answer:
+            assert re.fullmatch(r"[=?]\d*( [^\n]*)?(\n[^\n]+)*\n\n", answer), (line, answer)
+            assert "the engine failed" not in answer, (lines, answer)
+        state = talk.session.table.state
+        assert len(talk.session.table.moves) <= state.move_number()
+    assert talk.ok("protocol_version") == "2"
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
+def test_lines_are_the_same_however_they_come(data: bytes, cuts: list[int]) -> None:
+    whole, parts = LineDivider(), LineDivider()
+    edges = [0, *sorted(cuts), len(data)]
+    pieces = [data[a:b] for a, b in pairwise(edges)]
+    together = [line for piece in pieces for line in parts.feed(piece)]
+    assert together == whole.feed(data)
+    assert parts.rest() == whole.rest()
+
+
+def test_a_line_is_too_long_by_one_byte() -> None:
+    divider = LineDivider()
+    lines = divider.feed(b"a" * MAX_LINE_BYTES + b"\n" + b"a" * (MAX_LINE_BYTES + 1) + b"\nb\n")
+    assert lines[0] == b"a" * MAX_LINE_BYTES
+    assert isinstance(lines[1], TooLong)
+    assert lines[2] == b"b"
+
+
+def test_refusals_are_errors_of_their_own_kind() -> None:
+    with pytest.raises(GtpError, match="begin with one of none, absolute"):
+        named_settings(["blitz"])

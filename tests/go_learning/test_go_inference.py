@@ -1,0 +1,360 @@
+"""Networks at work: every way of running one gives the network's own answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.go_learning.go_networks_small import (
+    NETWORKS,
+    SIZE,
+    random_planes,
+    small_file,
+    small_header,
+    small_network,
+)
+from torch import nn
+
+from miai_go.errors import InferenceError, WeightsError
+from miai_go.inference.batching import BatchingOracle
+from miai_go.inference.ensemble import Ensemble
+from miai_go.inference.loading import load_oracle
+from miai_go.inference.precision import Precision
+from miai_go.inference.protocol import Answers, Oracle
+from miai_go.networks.onnx import export_onnx
+from miai_go.networks.weights import load_weights, save_weights
+
+ROUNDING = 2e-5
+"""Between orders of the same float32 sums, for logits of about 1."""
+
+BF16 = 0.1
+INT8 = 0.25
+"""Between float32 and the coarser numbers, for logits of about 1."""
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_file(tmp_path_factory.mktemp("weights") / "net.safetensors")
+
+
+@pytest.fixture(scope="module")
+def onnx_path(path: Path) -> Path:
+    target = path.with_suffix(".onnx")
+    export_onnx(load_weights(path), target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def int8_path(path: Path) -> Path:
+    target = path.with_name("int8.onnx")
+    export_onnx(load_weights(path), target, precision="int8", positions=256)
+    return target
+
+
+def own_answers(path: Path, planes: NDArray[np.uint8]) -> Answers:
+    """Ask the unfolded network, in float64."""
+    network = load_weights(path).network.double()
+    with torch.no_grad():
+        outputs = network(torch.from_numpy(planes.astype(np.float64)))
+    return Answers(*(None if o is None else o.float().numpy() for o in outputs))
+
+
+def distance(one: Answers, other: Answers) -> float:
+    """Return the greatest difference of two answers."""
+    found = []
+    for name in ("policy", "value", "ownership", "score"):
+        a, b = getattr(one, name), getattr(other, name)
+        assert (a is None) == (b is None), name
+        if a is not None:
+            assert a.dtype == b.dtype == np.float32
+            assert a.shape == b.shape, name
+            found.append(float(np.abs(a - b).max()))
+    return max(found)
+
+
+def single(oracle: Oracle, planes: NDArray[np.uint8]) -> Answers:
+    """Ask one position at a time."""
+    parts = [oracle.infer(planes[i : i + 1]) for i in range(len(planes))]
+    joined = [
+        None
+        if getattr(parts[0], name) is None
+        else np.concatenate([getattr(p, name) for p in parts])
+        for name in ("policy", "value", "ownership", "score")
+    ]
+    return Answers(*joined)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_torch_gives_the_network_s_answers(name: str, tmp_path: Path) -> None:
+    path = small_file(tmp_path / "net.safetensors", name)
+    planes = random_planes(9, seed=1)
+    oracle = load_oracle(path, precision="fp32")
+    assert distance(oracle.infer(planes), own_answers(path, planes)) < ROUNDING
+    assert oracle.has_policy
+    assert oracle.has_value
+    assert oracle.encoder.planes == planes.shape[1]
+
+
+def test_a_batch_gives_what_single_positions_give(path: Path, onnx_path: Path) -> None:
+    planes = random_planes(13, seed=2)
+    for file in (path, onnx_path):
+        oracle = load_oracle(file, precision="fp32")
+        assert distance(oracle.infer(planes), single(oracle, planes)) < ROUNDING
+
+
+@pytest.mark.parametrize("run", ["torch fp32", "torch bf16", "onnx fp32", "onnx int8"])
+def test_with_a_fixed_batch_no_answer_depends_on_its_neighbours(
+    run: str, path: Path, onnx_path: Path, int8_path: Path
+) -> None:
+    planes = random_planes(21, seed=3)
+    file = {"onnx fp32": onnx_path, "onnx int8": int8_path}.get(run, path)
+    oracle = load_oracle(file, precision=cast("Precision", run.split()[1]), fixed_batch=8)
+    together = oracle.infer(planes)
+    assert distance(single(oracle, planes), together) == 0
+    order = np.random.default_rng(3).permutation(len(planes))
+    moved = oracle.infer(planes[order])
+    assert together.policy is not None
+    assert moved.policy is not None
+    assert (moved.policy == together.policy[order]).all()
+
+
+def test_bf16_is_near_fp32(path: Path) -> None:
+    planes = random_planes(32, seed=4)
+    exact = load_oracle(path, precision="fp32").infer(planes)
+    coarse = load_oracle(path, precision="bf16").infer(planes)
+    assert 0 < distance(exact, coarse) < BF16 * SIZE  # the score is multiplied by the size
+
+
+def test_int8_is_near_fp32(path: Path, int8_path: Path) -> None:
+    planes = random_planes(64, seed=5)
+    exact = load_oracle(path, precision="fp32").infer(planes)
+    coarse = load_oracle(int8_path).infer(planes)
+    assert exact.policy is not None
+    assert coarse.policy is not None
+    assert 0 < np.abs(exact.policy - coarse.policy).mean() < INT8
+    assert exact.value is not None
+    assert coarse.value is not None
+    assert np.abs(exact.value - coarse.value).mean() < INT8
+    with pytest.raises(InferenceError, match="was exported in int8, not in fp32"):
+        load_oracle(int8_path, precision="fp32")
+
+
+def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:
+    planes = random_planes(5, seed=6)
+    oracle = load_oracle(onnx_path)
+    assert distance(oracle.infer(planes), own_answers(path, planes)) < ROUNDING
+
+
+@pytest.mark.parametrize("name", ["four-conv", "equivariant"])
+def test_weights_are_exported_on_the_fly(name: str, tmp_path: Path) -> None:
+    path = small_file(tmp_path / "net.safetensors", name)
+    planes = random_planes(5, seed=6)
+    oracle = load_oracle(path, backend="onnx")
+    assert distance(oracle.infer(planes), own_answers(path, planes)) < ROUNDING
+
+
+def test_an_onnx_file_carries_the_header_and_no_traces(path: Path, onnx_path: Path) -> None:
+    oracle: Any = load_oracle(onnx_path)
+    assert oracle.header == load_weights(path).header
+    data = onnx_path.read_bytes()
+    for trace in (b"/miai_go/", b"site-packages", str(path.parent).encode()):
+        assert trace not in data
+
+
+def test_an_onnx_file_is_played_without_torch(onnx_path: Path, tmp_path: Path) -> None:
+    planes = random_planes(4, seed=7)
+    np.save(tmp_path / "planes.npy", planes)
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import numpy as np\n"
+        "from miai_go.inference.loading import load_oracle\n"
+        "planes = np.load(sys.argv[2], allow_pickle=False)\n"
+        "np.save(sys.argv[3], load_oracle(sys.argv[1]).infer(planes).policy)\n"
+    )
+    words = [onnx_path, tmp_path / "planes.npy", tmp_path / "policy.npy"]
+    subprocess.run([sys.executable, "-c", code, *map(str, words)], check=True)
+    mine = load_oracle(onnx_path).infer(planes).policy
+    assert (np.load(tmp_path / "policy.npy", allow_pickle=False) == mine).all()
+
+
+def test_a_wrong_onnx_file_is_refused(path: Path, onnx_path: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.onnx"
+    whole = onnx_path.read_bytes()
+    for data in (b"", b"hello", whole[: len(whole) // 2], path.read_bytes()):
+        bad.write_bytes(data)
+        with pytest.raises(WeightsError, match=r"bad\.onnx"):
+            load_oracle(bad)
+    bad.write_bytes(whole.replace(b'"size":5', b'"size":6'))
+    with pytest.raises(WeightsError, match="does not fit its header"):
+        load_oracle(bad)
+    with pytest.raises(WeightsError, match="cannot be read"):
+        load_oracle(tmp_path / "none.onnx")
+
+
+def turned(points: NDArray[Any], symmetry: int) -> NDArray[Any]:
+    """Turn (..., size, size): written without tables."""
+    points = np.rot90(points, symmetry % 4, (-2, -1))
+    return points[..., ::-1] if symmetry >= 4 else points
+
+
+def back(points: NDArray[Any], symmetry: int) -> NDArray[Any]:
+    points = points[..., ::-1] if symmetry >= 4 else points
+    return np.rot90(points, -(symmetry % 4), (-2, -1))
+
+
+def test_the_average_is_over_the_eight_copies(path: Path) -> None:
+    planes = random_planes(3, seed=8)
+    chances, values, owners = [], [], []
+    for symmetry in range(8):
+        answers = own_answers(path, np.ascontiguousarray(turned(planes, symmetry)))
+        assert answers.policy is not None
+        points = back(answers.policy[:, :-1].reshape(-1, SIZE, SIZE), symmetry).reshape(3, -1)
+        logits = np.concatenate((points, answers.policy[:, -1:]), 1).astype(np.float64)
+        powers = np.exp(logits)
+        chances.append(powers / powers.sum(1, keepdims=True))
+        assert answers.value is not None
+        values.append(answers.value)
+        assert answers.ownership is not None
+        owners.append(back(answers.ownership, symmetry))
+    found = load_oracle(path, precision="fp32", symmetry="average").infer(planes)
+    assert found.policy is not None
+    assert found.value is not None
+    assert found.ownership is not None
+    assert np.abs(np.exp(found.policy) - np.mean(chances, 0)).max() < ROUNDING
+    assert np.abs(found.value - np.mean(values, 0)).max() < ROUNDING
+    assert np.abs(found.ownership - np.mean(owners, 0)).max() < ROUNDING
+
+
+def test_a_random_copy_depends_on_position_and_seed_alone(path: Path) -> None:
+    planes = random_planes(24, seed=9)
+
+    def infer(planes: NDArray[np.uint8], seed: int) -> NDArray[np.float32]:
+        oracle = load_oracle(path, precision="fp32", symmetry="random", seed=seed, fixed_batch=8)
+        policy = oracle.infer(planes).policy
+        assert policy is not None
+        return policy
+
+    one = infer(planes, 1)
+    assert (infer(planes[::-1], 1)[::-1] == one).all()
+    assert (infer(planes, 2) != one).any()
+    plain = load_oracle(path, precision="fp32", fixed_batch=8).infer(planes).policy
+    assert plain is not None
+    same = (plain == one).all(1).mean()
+    assert 0 < same < 0.5, "about one copy in eight is the position itself"
+
+
+def test_an_equivariant_network_gains_nothing_from_copies(tmp_path: Path) -> None:
+    path = small_file(tmp_path / "net.safetensors", "equivariant")
+    planes = random_planes(4, seed=10)
+    plain = load_oracle(path, precision="fp32")
+    one, many = plain.infer(planes), Ensemble(plain, "average").infer(planes)
+    assert one.value is not None
+    assert many.value is not None
+    assert np.abs(one.value - many.value).max() < ROUNDING
+
+
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_threads_get_what_each_would_get_alone(path: Path) -> None:
+    plain = load_oracle(path, precision="fp32", fixed_batch=8)
+    oracle = BatchingOracle(plain, max_batch=16)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for turn in range(20):
+            planes = random_planes(1 + (number + turn) % 4, seed=100 * number + turn)
+            if distance(oracle.infer(planes), plain.infer(planes)) != 0:
+                wrong.append(number)
+
+    in_threads(6, work)
+    assert not wrong
+    figures = oracle.statistics()
+    assert figures["requests"] == 120
+    assert figures["batches"] <= 120
+    assert figures["queue"] == 0
+    assert 1 <= figures["most_waiting"] <= 6
+    oracle.close()
+
+
+def test_requests_that_wait_become_one_batch(path: Path) -> None:
+    oracle = BatchingOracle(load_oracle(path), max_batch=64, max_wait=30.0, askers=5)
+    in_threads(5, lambda number: _ask(oracle, 1 + number))
+    figures = oracle.statistics()
+    assert figures["batches"] == 1
+    assert figures["positions"] == figures["mean_batch"] == 15
+    assert figures["queue_wait"] < 30
+    oracle.close()
+
+
+def test_requests_that_do_not_fit_together_are_not_divided(path: Path) -> None:
+    oracle = BatchingOracle(load_oracle(path), max_batch=64, max_wait=0.01, askers=5)
+    in_threads(5, lambda number: _ask(oracle, 40))
+    in_threads(1, lambda number: _ask(oracle, 100))
+    figures = oracle.statistics()
+    assert figures["batches"] == figures["requests"] == 6
+    oracle.close()
+
+
+def test_one_asker_does_not_wait_longer_than_allowed(path: Path) -> None:
+    oracle = BatchingOracle(load_oracle(path), max_wait=0.01)
+    _ask(oracle, 1)
+    assert oracle.statistics()["queue_wait"] < 10
+    oracle.close()
+
+
+def test_a_failure_reaches_those_who_asked_and_no_others(tmp_path: Path) -> None:
+    header = small_header("tower")
+    network = small_network(header)
+    spoilt = next(m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
+    assert spoilt.running_var is not None
+    with torch.no_grad():
+        spoilt.running_var.fill_(-1.0)  # finite, but it makes every answer NaN
+    save_weights(tmp_path / "net.safetensors", network, header)
+    oracle = BatchingOracle(load_oracle(tmp_path / "net.safetensors", precision="fp32"))
+    for _ in range(2):
+        with pytest.raises(InferenceError, match="is not finite"):
+            _ask(oracle, 2)
+    oracle.close()
+    with pytest.raises(InferenceError, match="was closed"):
+        _ask(oracle, 1)
+
+
+def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None:
+    planes = random_planes(2, seed=1)
+    for file in (path, onnx_path):
+        oracle = load_oracle(file)
+        floats: Any = planes.astype(np.float32)
+        for wrong in (planes[:, :2], planes[:0], floats, planes[..., :4]):
+            with pytest.raises(InferenceError, match="the network takes uint8 of shape"):
+                oracle.infer(wrong)
+    with pytest.raises(InferenceError, match="fixed_batch is 0"):
+        load_oracle(path, fixed_batch=0)
+    with pytest.raises(InferenceError, match="cannot be used"):
+        load_oracle(path, device="cuda:99")
+
+
+def _ask(oracle: Oracle, count: int) -> None:
+    oracle.infer(random_planes(count, seed=count))

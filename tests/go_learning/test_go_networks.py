@@ -1,0 +1,228 @@
+"""Networks by name: what they answer, their symmetry, and their form for inference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.go_learning.go_networks_small import NETWORKS, SIZE, small_header, small_network
+from torch import Tensor, nn
+
+from miai.errors import ParameterError, UnknownComponentError
+from miai.plugins.loader import registry
+from miai.plugins.parameters import Parameters
+from miai_go.networks.building import build_network, folded, outputs_of
+from miai_go.networks.group import products
+from miai_go.networks.protocol import NetworkShape, Outputs
+
+SHAPE = NetworkShape(SIZE, 4)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def asked(network: nn.Module, planes: Tensor) -> Outputs:
+    with torch.no_grad():
+        answers: Outputs = network(planes)
+    return answers
+
+
+def doubles(count: int, seed: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(count, 4, SIZE, SIZE, generator=generator, dtype=torch.float64)
+
+
+def turned(points: Tensor, symmetry: int) -> Tensor:
+    """Turn (..., size, size) by one of the eight symmetries: written without tables."""
+    points = torch.rot90(points, symmetry % 4, (-2, -1))
+    return points.flip(-1) if symmetry >= 4 else points
+
+
+def turned_moves(policy: Tensor, symmetry: int) -> Tensor:
+    points = policy[:, :-1].reshape(-1, SIZE, SIZE)
+    return torch.cat((turned(points, symmetry).flatten(1), policy[:, -1:]), 1)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_answers_what_its_heads_say(name: str) -> None:
+    network = small_network(small_header(name))
+    answers = asked(network, doubles(3, 0).float())
+    assert answers.policy is not None
+    assert answers.policy.shape == (3, SIZE * SIZE + 1)
+    assert answers.value is not None
+    assert answers.value.shape == (3,)
+    assert answers.value.abs().max() <= 1
+    wanted = NETWORKS[name].get("ownership", False)
+    assert (answers.ownership is not None) == wanted
+    assert (answers.score is not None) == wanted
+    if wanted:
+        assert answers.ownership is not None
+        assert answers.ownership.shape == (3, SIZE, SIZE)
+        assert answers.score is not None
+        assert answers.score.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("name", "off", "left"),
+    [
+        ("four-conv", {"value": False}, ("policy",)),
+        ("four-conv", {"policy": False}, ("value",)),
+        ("tower", {"height": 1, "width": 4, "value": "none"}, ("policy",)),
+        ("tower", {"height": 1, "width": 4, "policy": "none", "value": "pooled"}, ("value",)),
+        ("tower", {"height": 0, "width": 4, "policy": "dense", "score": True}, None),
+        ("equivariant", {"height": 1, "width": 8, "policy": False}, ("value",)),
+    ],
+)
+def test_heads_are_switched_off_and_exchanged(
+    name: str, off: dict[str, Any], left: tuple[str, ...] | None
+) -> None:
+    network = build_network(name, SHAPE, off)
+    assert outputs_of(network, SHAPE) == (left or ("policy", "value", "score"))
+    assert network.training, "asking for outputs leaves the network in training"
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_folded_norms_change_nothing(name: str) -> None:
+    network = small_network(small_header(name)).double()
+    planes = doubles(8, 1)
+    with torch.no_grad():
+        plain, fast = asked(network, planes), asked(folded(network), planes)
+    for before, after in zip(plain, fast, strict=True):
+        if before is not None:
+            assert after is not None
+            assert before.std() > 1e-3, "a constant answer would show nothing"
+            assert torch.allclose(before, after, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_folded_network_is_made_of_ordinary_layers(name: str) -> None:
+    network = folded(small_network(small_header(name)))
+    owners = [m for m in network.modules() if list(m.parameters(recurse=False))]
+    assert {type(m) for m in owners} == {nn.Conv2d, nn.Linear}
+
+
+def test_equivariant_inference_costs_what_a_tower_costs() -> None:
+    values = {"height": 2, "width": 16}
+    mine = folded(build_network("equivariant", SHAPE, values))
+    tower = folded(build_network("tower", SHAPE, values))
+    towers = [tuple(m.weight.shape) for m in tower.modules() if isinstance(m, nn.Conv2d)]
+    for module in mine.modules():
+        if isinstance(module, nn.Conv2d) and module.kernel_size == (3, 3):
+            assert tuple(module.weight.shape) in towers
+
+
+@pytest.mark.parametrize("form", ["trained", "folded", "learning"])
+def test_the_equivariant_network_turns_with_the_board(form: str) -> None:
+    network = small_network(small_header("equivariant")).double()
+    network = folded(network) if form == "folded" else network.train(form == "learning")
+    planes = doubles(4, 2)
+    straight = asked(network, planes)
+    assert straight.policy is not None
+    assert straight.value is not None
+    assert straight.ownership is not None
+    assert straight.score is not None
+    for symmetry in range(8):
+        answers = asked(network, turned(planes, symmetry).contiguous())
+        for before, after in (
+            (turned_moves(straight.policy, symmetry), answers.policy),
+            (turned(straight.ownership, symmetry), answers.ownership),
+            (straight.value, answers.value),
+            (straight.score, answers.score),
+        ):
+            assert after is not None
+            assert before.std() > 1e-4
+            assert torch.allclose(before, after, rtol=0, atol=1e-10), symmetry
+
+
+def test_the_plain_tower_does_not_turn_with_the_board() -> None:
+    network = small_network(small_header("tower")).double()
+    planes = doubles(4, 2)
+    before, after = asked(network, planes).policy, asked(network, turned(planes, 1)).policy
+    assert before is not None
+    assert after is not None
+    assert (turned_moves(before, 1) - after).abs().max() > 0.01
+
+
+def test_products_of_symmetries_form_a_group() -> None:
+    table = products()
+    numbers = np.arange(8)
+    assert (table[0] == numbers).all()
+    assert (table[:, 0] == numbers).all()
+    assert all(sorted(row) == list(numbers) for row in table)
+    for a in numbers:
+        for b in numbers:
+            assert (table[table[a, b]] == table[a][table[b]]).all(), "not associative"
+
+
+def test_weights_are_drawn_by_the_seed_alone() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    one = build_network("tower", SHAPE, NETWORKS["tower"], seed=1)
+    assert torch.equal(torch.rand(3), expected), "torch's own generator was touched"
+    same = build_network("tower", SHAPE, NETWORKS["tower"], seed=1)
+    other = build_network("tower", SHAPE, NETWORKS["tower"], seed=2)
+    pairs = list(zip(one.parameters(), same.parameters(), other.parameters(), strict=True))
+    assert all(torch.equal(a, b) for a, b, _ in pairs)
+    assert any(not torch.equal(a, c) for a, _, c in pairs)
+
+
+def test_global_pooling_sees_the_far_corner() -> None:
+    shape = NetworkShape(9, 4)
+    planes = torch.zeros(1, 4, 9, 9, dtype=torch.float64)
+    corner = planes.clone()
+    corner[0, 0, 0, 0] = 1
+
+    def effect(pooling: int) -> float:
+        values = {"height": 1, "width": 32, "pooling": pooling}
+        network = small_network(
+            small_header("tower", **values).model_copy(update={"size": 9, "planes": 4})
+        ).double()
+        assert outputs_of(network, shape) == ("policy", "value")
+        before, after = asked(network, planes).policy, asked(network, corner).policy
+        assert before is not None
+        assert after is not None
+        return float((before - after)[0, 80].abs())
+
+    assert effect(0) == 0
+    assert effect(1) > 1e-6
+
+
+class Constant(nn.Module):
+    """A value head of a plugin."""
+
+    def __init__(self, shape: NetworkShape, channels: int, parameters: Parameters) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.full((1,), 0.25))
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self.value.expand(len(features))
+
+
+def test_a_plugin_brings_a_head() -> None:
+    components = registry()
+    if "test-constant" not in {c.name for c in components.components("go.value-head")}:
+        components.add("go.value-head", "test-constant", Constant, summary="Of a test")
+    values = {"height": 1, "width": 4, "value": "test-constant"}
+    answers = asked(build_network("tower", SHAPE, values), doubles(2, 0).float())
+    assert answers.value is not None
+    assert answers.value.tolist() == [0.25, 0.25]
+
+
+def test_wrong_names_and_parameters_are_told() -> None:
+    with pytest.raises(UnknownComponentError, match="Did you mean 'tower'"):
+        build_network("towr", SHAPE, {})
+    with pytest.raises(ParameterError, match="widht: unknown parameter"):
+        build_network("tower", SHAPE, {"widht": 3})
+    with pytest.raises(ParameterError, match="no multiple of 8"):
+        build_network("equivariant", SHAPE, {"width": 12})
+    with pytest.raises(UnknownComponentError, match=r"go\.value-head"):
+        build_network("tower", SHAPE, {"value": "dens"})

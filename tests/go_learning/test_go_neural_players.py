@@ -1,0 +1,577 @@
+"""The players policy, alphago and alphazero, with small random networks that the tests write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.go_learning.go_forest_slow import (
+    ONE,
+    Judged,
+    go,
+    nodes_of,
+    random_judge,
+    random_state,
+    root_of,
+)
+
+import miai
+from miai.errors import GameError, MiaiError, ParameterError
+from miai.search.protocol import Search
+from miai.testing import check_agent
+from miai_go.agents import fills_eye
+from miai_go.board import KoRule
+from miai_go.encoders import load_encoder
+from miai_go.encoders.states import positions_of
+from miai_go.errors import WeightsError
+from miai_go.game import GoGame
+from miai_go.inference.loading import load_oracle
+from miai_go.kernels import trail
+from miai_go.networks.building import build_network
+from miai_go.networks.header import WeightsHeader
+from miai_go.networks.protocol import NetworkShape
+from miai_go.networks.weights import save_weights
+from miai_go.neural_search.forest import Forest
+from miai_go.neural_search.parameters import AlphaZeroParameters, TreeParameters
+from miai_go.neural_search.players import AlphaZero
+from miai_go.neural_search.search import ForestSearch
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.neural_search.valuers import NetworkValuer
+from miai_go.state import GoState
+
+torch.set_num_threads(1)
+
+RULES: list[dict[str, Any]] = [
+    {"rules": "tromp-taylor"},
+    {"rules": "chinese", "dead_stones": "agreement"},
+    {"rules": "japanese"},
+]
+FP32: dict[str, Any] = {"precision": "fp32"}
+
+
+def write(folder: Path, size: int, *, heads: str = "both", encoder: str = "zero") -> Path:
+    """Write random weights for boards of one size; return the file."""
+    values: dict[str, Any] = {"height": 1, "width": 8}
+    if heads == "policy":
+        values["value"] = "none"
+    elif heads == "value":
+        values["policy"] = "none"
+    planes = load_encoder(encoder, size, {}).planes
+    header = WeightsHeader(
+        network="tower",
+        network_parameters=values,
+        encoder=encoder,
+        size=size,
+        planes=planes,
+        komi=(5.5, 7.5),
+    )
+    network = build_network("tower", NetworkShape(size, planes), values, seed=size)
+    path = folder / f"{heads}-{encoder}-{size}.safetensors"
+    save_weights(path, network, header)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("weights")
+
+
+def player_values(name: str, folder: Path, size: int, **more: Any) -> dict[str, Any]:
+    """Return the parameters of a player with small weights."""
+    if name == "alphago":
+        files = {
+            "policy": str(write(folder, size, heads="policy", encoder="alphago")),
+            "value": str(write(folder, size, heads="value", encoder="zero")),
+        }
+    else:
+        files = {"weights": str(write(folder, size))}
+    tree = {} if name == "policy" else {"simulations": 8, "leaves": 4}
+    return {**files, **tree, **FP32, **more}
+
+
+def search_of(name: str, game: GoGame, folder: Path, **more: Any) -> Search:
+    values = player_values(name, folder, game.size, **more)
+    agent = miai.make_agent(name, game, **values)
+    search: Search = agent.search  # type: ignore[attr-defined]  # SearchAgent's, hidden by make_agent
+    search.new_game(1)
+    return search
+
+
+def position(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
+    """Return a state from a drawn board, highest row first: X Black, O White."""
+    rows = picture.split()
+    size = len(rows)
+    stones: dict[str, list[str]] = {"X": [], "O": [], ".": []}
+    for number, row in enumerate(rows):
+        for column, what in enumerate(row):
+            stones[what].append(f"{'ABCDEFGHJ'[column]}{size - number}")
+    return go(
+        board_size=size,
+        black_stones=stones["X"],
+        white_stones=stones["O"],
+        first_player=to_move,
+        **parameters,
+    ).new_initial_state()
+
+
+# -- games ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["policy", "alphago", "alphazero"])
+@pytest.mark.parametrize("rules", RULES, ids=lambda r: r["rules"])
+def test_players_keep_the_contract_of_agents(
+    name: str, rules: dict[str, Any], folder: Path
+) -> None:
+    game = go(board_size=5, **rules)
+    values = player_values(name, folder, 5)
+    check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=16)
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])
+def test_they_play_each_other_to_the_end(rules: str, folder: Path) -> None:
+    game = go(board_size=7, rules=rules)
+    gumbel = {"search": "gumbel", "considered": 4}
+    pairs: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+        ("alphazero", {}, "alphago", {"mix": 0.0}),
+        ("alphago", {"mix": 1.0, "value": ""}, "alphazero", gumbel),
+        ("policy", {"temperature": 1.0}, "alphago", {"mix": 0.5, "rollouts": 2}),
+    ]
+    for black, black_values, white, white_values in pairs:
+        agents = [
+            miai.make_agent(black, game, seed=1, **player_values(black, folder, 7, **black_values)),
+            miai.make_agent(white, game, seed=2, **player_values(white, folder, 7, **white_values)),
+        ]
+        record = miai.play(game, agents)
+        assert record.loser is None, record.detail
+        state = game.new_initial_state()
+        for move in record.moves:
+            stones = state.board.stones().ravel().tolist()
+            if move.action < game.pass_action:
+                assert not fills_eye(stones, move.action, state.to_move + 1)
+            state.apply_action(move.action)
+        assert state.is_terminal()
+        for agent in agents:
+            agent.close()
+
+
+# -- what they play -------------------------------------------------------------------------------
+
+SETTLED = """
+    .X.XO
+    XXXXO
+    .XXOO
+    XXOO.
+    XXO.O"""
+"""Black has 16 points by area, White 9."""
+
+
+@pytest.mark.parametrize("name", ["policy", "alphago", "alphazero"])
+@pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])
+def test_a_pass_is_answered_by_a_pass_that_wins_and_by_no_other(
+    name: str, rules: str, folder: Path
+) -> None:
+    for komi, wins in ((0.5, True), (25.5, False)):
+        state = position(SETTLED, to_move="white", rules=rules, komi=komi)
+        search = search_of(name, state.game, folder)
+        state.apply_action(state.game.pass_action)
+        found = search.search(state)
+        if wins:
+            assert found.action == state.game.pass_action
+            assert found.value == 1
+        alone = position("..X.. .XXX. ..X.. ..... .....", to_move="white", rules=rules, komi=komi)
+        search = search_of(name, alone.game, folder)
+        alone.apply_action(alone.game.pass_action)
+        found = search.search(alone)
+        assert (found.action == alone.game.pass_action) == wins
+
+
+def test_without_the_rule_a_pass_is_searched(folder: Path) -> None:
+    state = position(SETTLED, to_move="white", komi=0.5)
+    state.apply_action(25)
+    search = search_of("alphazero", state.game, folder, pass_when_winning=False)
+    found = search.search(state)
+    assert found.statistics["simulations"]
+    assert found.action == 25  # the tree finds the pass that wins by itself
+    assert found.value == 1
+
+
+def test_under_territory_rules_a_won_board_is_not_filled() -> None:
+    """Every move costs a point of Black's, which a tree that counts by area cannot see."""
+    state = position(SETTLED, to_move="black", rules="japanese", komi=-3.5)
+    flat = Judged(random_judge(5, seed=3, spread=0.0))
+    search = ForestSearch(
+        state.game,
+        valuer=lambda: flat,
+        settings=TreeSettings(),
+        parameters=TreeParameters(simulations=200),
+    )
+    assert search.search(state).action == state.game.pass_action
+
+
+def test_dead_stones_are_the_games_business() -> None:
+    """White's D5 is dead: counted as alive White is ahead, as the game counts it Black."""
+    picture = """
+        .X.O.
+        XXXXX
+        XXXXX
+        OOOOO
+        .O.O."""
+    for to_move, passes in (("white", True), ("black", False)):
+        state = position(picture, to_move=to_move, rules="chinese", komi=2.5)
+        assert state.area_as_it_stands().margin == -1.5
+        state.apply_action(25)
+        search = ForestSearch(
+            state.game,
+            valuer=lambda: Judged(random_judge(5, seed=3)),
+            settings=TreeSettings(),
+            parameters=TreeParameters(simulations=100),
+        )
+        assert (search.search(state).action == 25) == passes
+
+
+def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
+    game = go(board_size=5, rules="chinese")
+    oracle = load_oracle(write(folder, 5), precision="fp32")
+    greedy = search_of("policy", game, folder)
+    rng = np.random.default_rng(3)
+    for moves in range(0, 24, 3):
+        state = random_state(game, moves, rng)
+        if state.passes:
+            continue
+        logits = oracle.infer(oracle.encoder.encode(positions_of([state]))).policy
+        assert logits is not None
+        stones = state.board.stones().ravel().tolist()
+        sensible = [
+            a
+            for a in state.legal_actions()
+            if a == 25 or not fills_eye(stones, a, state.to_move + 1)
+        ]
+        assert greedy.search(state).action == max(sensible, key=lambda a: logits[0, a])
+    state = game.new_initial_state()
+    answered = oracle.infer(oracle.encoder.encode(positions_of([state]))).policy
+    assert answered is not None
+    chances = np.exp(answered[0].astype(float))
+    chances /= chances.sum()
+    drawing = search_of("policy", game, folder, temperature=1.0)
+    drawn = [drawing.search(state).action for _ in range(500)]
+    drawing.new_game(1)
+    assert [drawing.search(state).action for _ in range(20)] == drawn[:20]
+    counts = Counter(drawn)
+    for action in range(26):
+        wide = 5 * np.sqrt(500 * chances[action])
+        assert abs(counts[action] - 500 * chances[action]) <= wide + 1, action
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
+def test_the_leaves_of_alphago_are_mixed(mix: float, folder: Path) -> None:
+    """On a settled board all rollouts agree, and the value network says what it says."""
+    state = position(SETTLED, komi=0.5)
+    files = player_values("alphago", folder, 5)
+    search = search_of("alphago", state.game, folder, mix=mix, rollouts=2)
+    value = load_oracle(files["value"], precision="fp32")
+    own = value.infer(value.encoder.encode(positions_of([state]))).value
+    assert own is not None
+    forest = search._forest  # type: ignore[attr-defined]  # the tree is not shown otherwise
+    forest.set_root(0, root_of(state))
+    forest.value_roots(ONE, search._valuer)  # type: ignore[attr-defined]
+    assert forest.value(0) == pytest.approx((1 - mix) * float(own[0]) + mix * 1.0, abs=1e-5)
+    policy = load_oracle(files["policy"], precision="fp32")
+    logits = policy.infer(policy.encoder.encode(positions_of([state]))).policy
+    assert logits is not None
+    allowed = forest.allowed(0)
+    powers = np.where(allowed, np.exp(logits[0].astype(float)), 0)
+    assert forest.priors(0) == pytest.approx(powers / powers.sum(), abs=1e-6)
+
+
+def test_resigning(folder: Path) -> None:
+    game = go(board_size=5)
+    for name in ("policy", "alphago", "alphazero"):
+        values = player_values(name, folder, 5)
+        more = {"weights": values["weights"]} if name == "policy" else {}
+        for below, wanted in ((1.0, True), (-1.0, False), (None, False)):
+            search = search_of(name, game, folder, resign_below=below, **more)
+            assert search.search(game.new_initial_state()).resign == wanted, (name, below)
+    agents = [
+        miai.make_agent("alphazero", game, **player_values("alphazero", folder, 5)),
+        miai.make_agent("alphazero", game, **player_values("alphazero", folder, 5, resign_below=1)),
+    ]
+    record = miai.play(game, agents)
+    assert record.loser == 1
+    assert len(record.moves) == 1
+    without = search_of(
+        "policy", game, folder, weights=str(write(folder, 5, heads="policy")), resign_below=1.0
+    )
+    assert not without.search(game.new_initial_state()).resign
+
+
+def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:
+    state = position(".X. XXX .X.", to_move="black", komi=9.5)
+    search = ForestSearch(
+        state.game,
+        valuer=lambda: Judged(random_judge(3, seed=3)),
+        settings=TreeSettings(),
+        parameters=TreeParameters(simulations=2000, resign_below=-0.9, pass_when_winning=False),
+    )
+    first = search.search(state)
+    assert (first.value, first.resign) == (-1, True)
+    again = search.search(state)
+    assert again.statistics["simulations"] == 0
+    assert (again.value, again.resign) == (-1, True)
+
+
+# -- budgets --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("search", ["puct", "gumbel"])
+def test_seconds_end_a_search(search: str, folder: Path) -> None:
+    game = go(board_size=5)
+    player = search_of(
+        "alphazero", game, folder, search=search, simulations=0, seconds=0.15, planned=20_000
+    )
+    for seconds, most in ((None, 0.15), (5.0, 0.15), (0.05, 0.05)):
+        began = perf_counter()
+        found = player.search(game.new_initial_state(), seconds=seconds)
+        took = perf_counter() - began
+        assert 0.8 * most < took < most + 0.5
+        assert 0 < found.statistics["simulations"] < 20_000  # type: ignore[operator]
+    with pytest.raises(ParameterError, match="give seconds"):
+        miai.make_agent("alphazero", game, simulations=0)
+
+
+def test_a_clock_bounds_a_search_by_simulations(folder: Path) -> None:
+    game = go(board_size=5)
+    player = search_of("alphazero", game, folder, simulations=1_000_000)
+    began = perf_counter()
+    found = player.search(game.new_initial_state(), seconds=0.1)
+    assert perf_counter() - began < 0.6
+    assert sum(found.visits.values()) == found.statistics["simulations"]
+
+
+def test_the_tree_is_kept_from_move_to_move(folder: Path) -> None:
+    for reuse in (True, False):
+        game = go(board_size=5, rules="chinese")
+        search = search_of("alphazero", game, folder, simulations=60, reuse=reuse)
+        state = game.new_initial_state()
+        reused = []
+        for _ in range(6):
+            found = search.search(state)
+            assert found.statistics["simulations"] == 60
+            reused.append(found.statistics["reused"])
+            assert sum(found.visits.values()) == 60 + found.statistics["reused"]  # type: ignore[operator]
+            search.advance(found.action)
+            state.apply_action(found.action)
+        assert any(reused) == reuse
+        assert reused[0] == 0
+        fresh = search_of("alphazero", game, folder, simulations=60)
+        assert fresh.search(state).statistics["reused"] == 0
+
+
+def test_a_search_finds_the_state_it_is_given() -> None:
+    """Whatever it was told before, another line or another game begins a tree of its own."""
+    game = go(board_size=4, rules="chinese")
+    rng = np.random.default_rng(1)
+
+    def searching() -> ForestSearch:
+        search = ForestSearch(
+            game,
+            valuer=lambda: Judged(random_judge(4, seed=3)),
+            settings=TreeSettings(),
+            parameters=TreeParameters(simulations=30, leaves=2),
+        )
+        search.new_game(5)
+        return search
+
+    told = searching()
+    for moves in (3, 0, 8, 5):
+        state = random_state(game, moves, rng)
+        if state.passes:
+            continue
+        found, wanted = told.search(state), searching().search(state)
+        assert (found.action, found.visits, found.values) == (
+            wanted.action,
+            wanted.visits,
+            wanted.values,
+        )
+        told.advance(int(rng.choice(state.legal_actions())))
+
+
+# -- the same again -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("search", ["puct", "gumbel"])
+def test_a_search_is_the_same_bit_for_bit(search: str, folder: Path) -> None:
+    game = go(board_size=5, rules="chinese")
+    state = random_state(game, 6, np.random.default_rng(2))
+    trees = []
+    for _ in range(2):
+        player = search_of(
+            "alphazero", game, folder, search=search, simulations=200, leaves=8, fixed_batch=8
+        )
+        found = player.search(state)
+        trees.append((nodes_of(player._forest), found.action, found.visits, found.values))  # type: ignore[attr-defined]
+    assert trees[0] == trees[1]
+
+
+def test_with_a_fixed_batch_games_do_not_touch_each_other(folder: Path) -> None:
+    """Three games in one batch, bit for bit the same as each alone."""
+    game = go(board_size=5, rules="chinese")
+    rng = np.random.default_rng(8)
+    states = [random_state(game, moves, rng) for moves in (0, 4, 9)]
+    oracle = load_oracle(write(folder, 5), precision="fp32", fixed_batch=32)
+
+    def forest() -> Forest:
+        made = Forest(5, 3, max_nodes=5000, leaves=4)
+        for number, state in enumerate(states):
+            made.set_root(number, root_of(state))
+        return made
+
+    together, alone = forest(), forest()
+    together.search(np.arange(3, dtype=np.int32), 60, NetworkValuer(oracle, oracle))
+    for number in range(3):
+        alone.search(np.array([number], np.int32), 60, NetworkValuer(oracle, oracle))
+        assert nodes_of(together, number) == nodes_of(alone, number)
+
+
+def test_averaging_over_symmetries_makes_priors_symmetric(folder: Path) -> None:
+    game = go(board_size=5)
+    search = search_of("alphazero", game, folder, symmetry="average")
+    search.search(game.new_initial_state())
+    priors = search._forest.priors(0)[:-1].reshape(5, 5)  # type: ignore[attr-defined]
+    assert priors == pytest.approx(priors[::-1], rel=1e-4)
+    assert priors == pytest.approx(priors.T, rel=1e-4)
+    plain = search_of("alphazero", game, folder)
+    plain.search(game.new_initial_state())
+    other = plain._forest.priors(0)[:-1].reshape(5, 5)  # type: ignore[attr-defined]
+    assert other != pytest.approx(other[::-1], rel=1e-4)
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+def refusal(name: str, size: int, values: dict[str, Any]) -> str:
+    """Return the one line that a player is refused with."""
+    agent = miai.make_agent(name, go(board_size=size), **values)
+    with pytest.raises(MiaiError) as caught:
+        agent.new_game(1, player=0)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_weights_that_cannot_be_had_are_refused(folder: Path) -> None:
+    five, policy = str(write(folder, 5)), str(write(folder, 5, heads="policy"))
+    value = str(write(folder, 5, heads="value"))
+    for name in ("policy", "alphazero"):
+        assert "no weights 'nowhere.safetensors'" in refusal(
+            name, 5, {"weights": "nowhere.safetensors"}
+        )
+        assert "are shipped" in refusal(name, 2, {})
+        assert "weights for 5x5, not for 7x7" in refusal(name, 7, {"weights": five})
+        assert "policy head" in refusal(name, 5, {"weights": value})
+    assert "value head" in refusal("alphazero", 5, {"weights": policy})
+    assert "no weights 'policy-2x2'" in refusal("alphago", 2, {})
+    assert "no weights 'value-2x2'" in refusal("alphago", 2, {"policy": str(write(folder, 2))})
+    assert "value head" in refusal("alphago", 5, {"policy": five, "value": policy})
+    assert "not for 7x7" in refusal("alphago", 7, {"policy": five, "mix": 1})
+    spoilt = folder / "spoilt.safetensors"
+    spoilt.write_bytes(Path(five).read_bytes()[:-9])
+    assert "spoilt" in refusal("alphazero", 5, {"weights": str(spoilt)})
+    with pytest.raises(WeightsError):
+        AlphaZero(go(board_size=7), AlphaZeroParameters(weights=five)).new_game(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("alphago", {"mix": 1.5}, "mix"),
+        ("alphago", {"lambda": 0.5}, "lambda"),
+        ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
+        ("alphazero", {"leaves": 0}, "leaves"),
+        ("alphazero", {"search": "uct"}, "search"),
+        ("policy", {"temperature": -1}, "temperature"),
+    ],
+)
+def test_bad_parameters_are_refused(name: str, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        miai.make_agent(name, go(), **values)
+
+
+def test_states_of_other_games_and_finished_games_are_refused(folder: Path) -> None:
+    for name in ("policy", "alphazero"):
+        search = search_of(name, go(board_size=5), folder)
+        with pytest.raises(GameError, match="5x5"):
+            search.search(go(board_size=7).new_initial_state())
+        over = go(board_size=5).new_initial_state()
+        over.apply_action(25)
+        over.apply_action(25)
+        with pytest.raises(GameError, match="over"):
+            search.search(over)
+
+
+# -- trails of states -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"rules": "tromp-taylor"},
+        {"rules": "japanese", "komi": 6.5},
+        {"rules": "aga", "handicap_points": ["B2", "C3"], "dead_stones": "none"},
+    ],
+)
+def test_a_trail_tells_what_went_before(rules: dict[str, Any]) -> None:
+    game = go(board_size=4, **rules)
+    rng = np.random.default_rng(7)
+    for moves in (0, 1, 5, 14, 40):
+        state = random_state(game, moves, rng)
+        positions = positions_of([state, game.new_initial_state()])
+        history = state.history()
+        assert positions.colors().tolist()[0] == state.to_move + 1
+        assert positions.plies().tolist() == [len(history), 0]
+        assert positions.komi()[0] == game.white_bonus
+        last = positions.last_actions()[0].tolist()
+        newest = history[::-1][: trail.REMEMBERED]
+        assert last == newest + [-1] * (trail.REMEMBERED - len(newest))
+        again = game.new_initial_state()
+        boards = [again.board.stones().ravel().tolist()]
+        ages = [0] * 16
+        for ply, action in enumerate(history, 1):
+            again.apply_action(action)
+            lying = again.board.stones().ravel().tolist()
+            boards.append(lying)
+            if action < 16:
+                ages[action] = ply
+            ages = [age if stone else 0 for age, stone in zip(ages, lying, strict=True)]
+        assert positions.ages()[0].tolist() == ages
+        for back in range(trail.POSITIONS + 1):
+            stones: NDArray[np.int16] | None = positions.stones_before(0, back)
+            if back < trail.POSITIONS and back <= len(history):
+                assert stones is not None
+                assert stones.tolist() == boards[len(history) - back]
+            else:
+                assert stones is None
+    with pytest.raises(ValueError, match="one board size"):
+        positions_of([game.new_initial_state(), go(board_size=5).new_initial_state()])
+
+
+def test_after_an_argument_about_dead_stones_the_trail_begins_anew() -> None:
+    game = go(board_size=4, rules="chinese", dead_stones="agreement")
+    state = game.new_initial_state()
+    for action in (5, 10, 16, 16):
+        state.apply_action(action)
+    state.apply_action(5)  # said to be dead
+    state.apply_action(16)
+    state.apply_action(game.resume_action)
+    assert game.ko_rule == KoRule.POSITIONAL
+    positions = positions_of([state])
+    assert positions.plies().tolist() == [0]
+    assert positions.colors().tolist() == [state.to_move + 1]
+    stones = positions.stones_before(0, 0)
+    assert stones is not None
+    assert stones.tolist() == state.board.stones().ravel().tolist()

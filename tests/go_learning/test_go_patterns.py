@@ -1,0 +1,263 @@
+"""The pattern policy: which moves it considers, symmetry, learning, playouts and its file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.go_learning.slow_planes import SlowGame, own_true_eye
+
+from miai_go.encoders.positions import Positions
+from miai_go.errors import DataError, TrainingError, WeightsError
+from miai_go.kernels import patterns as kernels
+from miai_go.kernels import trail
+from miai_go.networks.header import TrainingRecord
+from miai_go.networks.tensors import read_tensors, write_tensors
+from miai_go.patterns.policy import METADATA_KEY, PatternPolicy
+from miai_go.patterns.training import PatternReport, measure, train
+
+SIZE = 5
+POINTS = SIZE * SIZE
+
+
+def play_random(seed: int, plies: int) -> list[int]:
+    """Return random legal actions that fill no own eye; where one can capture, it does."""
+    rng = np.random.default_rng(seed)
+    game = SlowGame(SIZE)
+    actions: list[int] = []
+    for _ in range(plies):
+        moves = considered(game)
+        captures = [a for a in moves if takes(game, a)]
+        actions.append(int(rng.choice(captures or moves or [POINTS])))
+        game.play(actions[-1])
+    return actions
+
+
+def considered(game: SlowGame) -> list[int]:
+    return [
+        a
+        for a in range(game.size**2)
+        if game.legal(a) and not own_true_eye(game.board, a, game.color)
+    ]
+
+
+def takes(game: SlowGame, action: int) -> bool:
+    return bool(game.board.copy().play(action, game.color))
+
+
+def positions_of(games: list[list[int]], size: int = SIZE) -> Positions:
+    positions = Positions.room(size, len(games))
+    for row, actions in enumerate(games):
+        made = trail.extend_trail(
+            positions.words[row], positions.trails[row], np.array(actions, np.int16), False
+        )
+        assert made == len(actions)
+    return positions
+
+
+def some_policy(seed: int = 5) -> PatternPolicy:
+    policy = PatternPolicy.untrained(SIZE)
+    rng = np.random.default_rng(seed)
+    policy.weights[:] = rng.normal(0, 0.4, len(policy.weights))
+    return policy
+
+
+@pytest.fixture(scope="module")
+def trained() -> PatternPolicy:
+    policy = PatternPolicy.untrained(SIZE)
+    record = TrainingRecord(command="tests", date="2026-11-21")
+    train(policy, [play_random(seed, 50) for seed in range(150)], size=SIZE, record=record)
+    return policy
+
+
+def test_untrained_it_plays_alike_what_is_legal_and_fills_no_eye() -> None:
+    games = [play_random(seed, plies) for seed in range(6) for plies in (0, 7, 30, 55)]
+    shares = PatternPolicy.untrained(SIZE).probabilities(positions_of(games))
+    assert shares.shape == (len(games), POINTS + 1)
+    for actions, row in zip(games, shares, strict=True):
+        game = SlowGame(SIZE)
+        for action in actions:
+            game.play(action)
+        moves = [*considered(game), POINTS]
+        expected = np.zeros(POINTS + 1)
+        expected[moves] = 1 / len(moves)
+        np.testing.assert_allclose(row, expected, rtol=1e-5, err_msg=f"after {actions}")
+
+
+@pytest.mark.parametrize("symmetry", range(1, 8))
+def test_a_turned_position_has_the_turned_probabilities(symmetry: int) -> None:
+    games = [play_random(seed, 9 + 4 * seed) for seed in range(8)]
+    to_new = np.append(np.argsort(turn(np.arange(POINTS), symmetry)), POINTS)
+    policy = some_policy()
+    plain = policy.probabilities(positions_of(games))
+    moved = policy.probabilities(positions_of([[int(to_new[a]) for a in g] for g in games]))
+    np.testing.assert_allclose(moved[:, to_new], plain, rtol=1e-4)
+    assert plain.max() > 3 * np.median(plain[plain > 0])  # the weights tell moves apart
+
+
+def turn(flat: NDArray[np.int64], symmetry: int) -> NDArray[np.int64]:
+    square = np.rot90(flat.reshape(SIZE, SIZE), symmetry % 4)
+    return (square[:, ::-1] if symmetry >= 4 else square).ravel()
+
+
+def test_learning_finds_the_captures_and_measures_on_other_games(trained: PatternPolicy) -> None:
+    # The players capture where they can, at random otherwise: the policy must find that out.
+    games = [play_random(seed, 50) for seed in range(1000, 1030)]
+    report = measure(trained, games, size=SIZE)
+    blind = measure(PatternPolicy.untrained(SIZE), games, size=SIZE)
+    assert report.positions == blind.positions == 30 * 50
+    assert report.cross_entropy < blind.cross_entropy - 0.15
+    found, hit = 0, 0
+    for game in games:
+        at = SlowGame(SIZE)
+        shares = trained.probabilities(positions_of([game[:ply] for ply in range(50)]))
+        for ply, action in enumerate(game):
+            if takes_any(at):
+                found += 1
+                hit += takes(at, int(shares[ply].argmax()))
+            at.play(action)
+    assert found > 100
+    assert hit > 0.9 * found
+
+
+def takes_any(game: SlowGame) -> bool:
+    return any(takes(game, a) for a in considered(game))
+
+
+def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None:
+    game = play_random(77, 40)
+    shares = trained.probabilities(positions_of([game[:ply] for ply in range(40)]))
+    made = shares[np.arange(40), game]
+    report = measure(trained, [game], size=SIZE)
+    assert report.unseen == 0
+    np.testing.assert_allclose(report.cross_entropy, -np.log(made).mean(), rtol=1e-3)
+    assert report.top_1 == pytest.approx((made == shares.max(axis=1)).mean(), abs=0.06)
+
+
+def test_training_is_reproducible_and_noted() -> None:
+    games = [play_random(seed, 30) for seed in range(20)]
+    told: list[tuple[int, PatternReport]] = []
+    policies = [PatternPolicy.untrained(SIZE) for _ in range(2)]
+    for policy in policies:
+        train(
+            policy,
+            games,
+            size=SIZE,
+            epochs=2,
+            seed=3,
+            progress=lambda epoch, report: told.append((epoch, report)),
+        )
+    np.testing.assert_array_equal(policies[0].weights, policies[1].weights)
+    assert [epoch for epoch, _ in told] == [0, 1, 0, 1]
+    assert told[1][1].cross_entropy < told[0][1].cross_entropy
+    assert policies[0].header.history[0].steps == 2 * 20 * 30
+    assert policies[0].header.sizes == (SIZE, SIZE)
+
+
+def test_bad_games_and_rates_are_refused() -> None:
+    policy = PatternPolicy.untrained(SIZE)
+    with pytest.raises(DataError, match=r"game 1 .* illegal"):
+        train(policy, [[0, 1], [3, 3]], size=SIZE)
+    with pytest.raises(DataError, match=r"game 0 .* illegal"):
+        measure(policy, [[POINTS + 1]], size=SIZE)
+    with pytest.raises(DataError, match="no games"):
+        train(policy, [], size=SIZE)
+    with pytest.raises(TrainingError, match="rate"):
+        train(policy, [[0]], size=SIZE, rate=0.0)
+    assert not policy.weights.any()
+
+
+def test_playouts_are_reproducible_and_follow_the_policy(trained: PatternPolicy) -> None:
+    positions = positions_of([[]])
+    scores, moves = trained.playouts(positions, 0, 50, seed=1)
+    again, _ = trained.playouts(positions, 0, 50, seed=1)
+    others, _ = trained.playouts(positions, 0, 50, seed=2)
+    np.testing.assert_array_equal(scores, again)
+    assert (scores != others).any()
+    assert (abs(scores) <= POINTS).all()
+    assert 20 < moves <= 3 * POINTS
+    assert trained.playouts(positions, 0, 5, seed=1, limit=4)[1] == 4
+
+
+def test_the_first_move_of_playouts_is_drawn_by_the_probabilities() -> None:
+    policy = some_policy()
+    start = [12, 7, 11, 13, 10, 17]
+    shares = policy.probabilities(positions_of([start]))[0]
+    positions = positions_of([start])
+    first = record_of_first_moves(policy, positions, 4000)
+    expected = shares[:-1] / shares[:-1].sum()
+    assert abs(first / first.sum() - expected).max() < 0.03
+
+
+def record_of_first_moves(
+    policy: PatternPolicy, positions: Positions, count: int
+) -> NDArray[np.int64]:
+    """Count the first moves of playouts that end after one move."""
+    from miai_go.kernels import rules
+    from miai_go.patterns.room import pattern_room
+
+    room = pattern_room(SIZE)
+    rng = np.array([9], np.uint64)
+    record = np.zeros(1, np.uint32)
+    words, past = positions.words[0], positions.trails[0]
+    counts = np.zeros(POINTS, np.int64)
+    scores = np.zeros(1, np.int32)
+    owner, stack = np.zeros(POINTS, np.int8), np.zeros(POINTS, np.int32)
+    one = np.int64(1)
+    b, t = words.copy(), past.copy()
+    for _ in range(count):
+        kernels.pattern_playouts(
+            *(words, past, b, t, one, policy.weights, record, rng, one, room),
+            *(owner, stack, scores),
+        )
+        counts[words[(int(record[0]) & ~3) + rules.ACTION]] += 1
+    return counts
+
+
+def test_a_file_comes_back_as_it_was(trained: PatternPolicy, tmp_path: Path) -> None:
+    path = tmp_path / "patterns.safetensors"
+    trained.save(path)
+    loaded = PatternPolicy.load(path, size=SIZE)
+    np.testing.assert_array_equal(loaded.weights, trained.weights)
+    assert loaded.header == trained.header
+    assert loaded.header.history[0].date == "2026-11-21"
+    with pytest.raises(WeightsError, match="boards of 5 to 5, not for 9"):
+        PatternPolicy.load(path, size=9)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_files_that_are_not_what_they_say_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "patterns.safetensors"
+    some_policy().save(path)
+    data = path.read_bytes()
+    tensors, metadata = read_tensors(path)
+    other = tmp_path / "other.safetensors"
+
+    def refused(match: str) -> None:
+        with pytest.raises(WeightsError, match=match) as caught:
+            PatternPolicy.load(other)
+        assert str(other) in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    other.write_bytes(data[:-100])
+    refused("truncated")
+    other.write_bytes(data[:-4] + b"\x00\x00\x80\x3e")
+    refused("digest")
+    write_tensors(other, tensors, {})
+    refused("no header")
+    header = json.loads(metadata[METADATA_KEY])
+    for change, match in (
+        ({"version": 2}, "version"),
+        ({"features": ["reply"]}, "families"),
+        ({"sizes": [0, 99]}, "no range"),
+        ({"extra": 1}, "unknown"),
+        ({"licence": "MIT"}, "digest"),
+    ):
+        write_tensors(other, tensors, {METADATA_KEY: json.dumps({**header, **change})})
+        refused(match)
+    fewer = {name: array for name, array in tensors.items() if name != "reply"}
+    write_tensors(other, fewer, metadata)
+    refused("digest|'reply'")

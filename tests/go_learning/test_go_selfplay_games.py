@@ -1,0 +1,470 @@
+"""Games for learning: policies among themselves, trees against themselves, matches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.go_learning.go_forest_slow import Judge, Judged, go, random_judge
+
+from miai_go.agents import fills_eye
+from miai_go.board import Board, KoRule
+from miai_go.data.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame
+from miai_go.encoders import load_encoder
+from miai_go.inference.protocol import Answers
+from miai_go.kernels import selfplay as kernels
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.selfplay.ending import finished_game
+from miai_go.selfplay.matches import MatchPlayer, MatchResult, MatchRules, play_match
+from miai_go.selfplay.policy_games import PolicyGames
+from miai_go.selfplay.tree_games import TreeGames, TreeSelfPlay, empty_root
+
+
+def replayed(game: StoredGame, *, ko: str = "positional") -> Board:
+    """Play a game by the rules, all of them checked; return the last board.
+
+    The result is that of the game's state, no own eye is filled, and nothing follows two passes.
+    """
+    rules = go(
+        board_size=game.size,
+        ko=ko,
+        suicide=False,
+        repetition="allowed",
+        dead_stones="none",
+        komi=game.half_komi / 2,
+        max_moves=2000,
+    )
+    state = rules.new_initial_state()
+    for action in game.moves.tolist():
+        assert not state.is_terminal()
+        assert state.is_legal(action), f"{action} in\n{state}"
+        stones = state.board.stones().ravel().tolist()
+        if action < game.size**2:
+            assert not fills_eye(stones, action, state.to_move + 1)
+        state.apply_action(action)
+    if not math.isnan(game.margin):
+        assert game.margin == state.area_as_it_stands().margin
+        assert game.result == np.sign(game.margin)
+        assert game.ownership is not None
+        assert game.ownership.tolist() == state.board.owners().ravel().tolist()
+    return state.board
+
+
+def ended(game: StoredGame, max_moves: int) -> bool:
+    points = game.size**2
+    passed = game.moves[-2:].tolist() == [points, points]
+    return passed or len(game.moves) == max_moves
+
+
+def moves_of(games: list[StoredGame]) -> list[list[int]]:
+    return [game.moves.tolist() for game in games]
+
+
+# -- how a game is counted ------------------------------------------------------------------------
+
+
+def test_a_finished_game_is_counted_as_it_stands() -> None:
+    board = Board.from_stones([[0, 1, 0], [1, 1, 1], [2, 2, 0]])  # the last row is the highest
+    moves = np.arange(3, dtype=np.int16)
+    for half_komi, result, margin in ((7, BLACK_WON, 0.5), (8, DRAWN, 0.0), (9, WHITE_WON, -0.5)):
+        game = finished_game(board, moves, half_komi=half_komi)
+        assert (game.result, game.margin) == (result, margin)
+        assert game.ownership is not None
+        assert game.ownership.tolist() == [1, 1, 1, 1, 1, 1, -1, -1, 0]
+    for loser, result in ((0, WHITE_WON), (1, BLACK_WON)):
+        game = finished_game(board, moves, half_komi=7, loser=loser)
+        assert (game.result, game.ownership) == (result, None)
+        assert math.isnan(game.margin)
+
+
+# -- drawing moves --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heat", [0.0, 0.5, 1.0, 2.0])
+def test_moves_are_drawn_by_the_softmax_of_what_is_allowed(heat: float) -> None:
+    rng = np.random.default_rng(1)
+    draws = 4000
+    logits = np.tile(rng.normal(0, 1.5, 10).astype(np.float32), (draws, 1))
+    allowed = np.ones((draws, 10), np.bool_)
+    allowed[:, [2, 5]] = False
+    dice = (np.arange(draws) + 0.5) / draws
+    out = np.zeros(draws, np.int16)
+    kernels.draw_moves(logits, allowed, np.full(draws, heat), dice, out)
+    wanted = np.where(allowed[0], logits[0].astype(np.float64), -np.inf)
+    if heat == 0:
+        assert set(out.tolist()) == {int(wanted.argmax())}
+        return
+    powers = np.exp(wanted / heat)
+    counts = np.bincount(out, minlength=10)
+    assert counts == pytest.approx(draws * powers / powers.sum(), abs=1.01)
+
+
+# -- policies -------------------------------------------------------------------------------------
+
+
+class Preferring:
+    """An oracle that likes the same moves everywhere."""
+
+    def __init__(self, logits: NDArray[np.float32]) -> None:
+        self._logits = logits
+        size = round((len(logits) - 1) ** 0.5)
+        self.encoder = load_encoder("oneplane", size, {})
+        self.has_policy, self.has_value = True, False
+
+    def infer(self, planes: NDArray[np.uint8]) -> Answers:
+        return Answers(np.tile(self._logits, (len(planes), 1)), None)
+
+    def statistics(self) -> dict[str, float]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+SMALL, LARGE = (Preferring(np.linspace(s, -s, 26).astype(np.float32)) for s in (50, -50))
+"""One prefers low numbers, the other high ones, the pass first of all."""
+
+
+def sides(*numbers: int) -> NDArray[np.int64]:
+    return np.array(numbers, np.int64)
+
+
+def test_each_colour_is_played_by_who_is_said() -> None:
+    rules = PolicyGames(size=5, half_komi=1, max_moves=6, temperature=0.0)
+    rng = np.random.default_rng(1)
+    games = rules.play([SMALL, LARGE], sides(0, 1, 0), sides(1, 0, 0), rng=rng)
+    found = moves_of(games)
+    assert found[0] == [0, 25, 1, 25, 2, 25]
+    assert found[1] == [25, 0, 25, 1, 25, 2]
+    assert found[2][0] == 0
+    assert 25 not in found[2]
+    both = rules.play([LARGE], sides(0), sides(0), rng=rng)
+    assert moves_of(both) == [[25, 25]]
+    for game in games + both:
+        replayed(game)
+        assert ended(game, 6)
+
+
+def test_a_random_move_and_another_player_after_it() -> None:
+    """For value networks (Silver et al. 2016): one policy, a random move, then another."""
+    rules = PolicyGames(size=5, half_komi=1, max_moves=8, temperature=0.0)
+    rng = np.random.default_rng(2)
+    count = 60
+    zeros = np.zeros(count, np.int64)
+    at = np.arange(count) % 5
+    games = rules.play([SMALL, LARGE], zeros, zeros, rng=rng, random_at=at, after=zeros + 1)
+    drawn: set[int] = set()
+    for game, ply in zip(games, at.tolist(), strict=True):
+        moves = game.moves.tolist()
+        alone = rules.play([SMALL], sides(0), sides(0), rng=rng)[0].moves.tolist()
+        assert moves[:ply] == alone[:ply]
+        drawn.add(moves[ply])
+        assert moves[ply + 1] == 25
+        replayed(game)
+    assert len(drawn) > 12
+
+
+def test_policy_games_are_seeded_complete_and_legal() -> None:
+    rules = PolicyGames(size=5, half_komi=5, max_moves=120)
+    flat = Preferring(np.zeros(26, np.float32))
+    zeros = np.zeros(40, np.int64)
+    games, again, other = (
+        rules.play([flat], zeros, zeros, rng=np.random.default_rng(seed)) for seed in (3, 3, 4)
+    )
+    assert len(games) == len(other) == 40
+    assert moves_of(games) == moves_of(again) != moves_of(other)
+    assert len({tuple(moves) for moves in moves_of(games)}) == 40
+    for game in games:
+        replayed(game, ko="simple")
+        assert ended(game, 120)
+        assert game.legal_moves() == len(game.moves)
+
+
+def test_openings_are_drawn_and_the_rest_is_greedy() -> None:
+    rules = PolicyGames(size=5, max_moves=10, temperature=0.0, opening=3)
+    logits = np.linspace(0.5, 0, 26).astype(np.float32)
+    zeros = np.zeros(30, np.int64)
+    games = rules.play([Preferring(logits)], zeros, zeros, rng=np.random.default_rng(5))
+    assert len({tuple(game.moves[:3].tolist()) for game in games}) > 20
+    for game in games:
+        if game.moves[:3].max() < 25:
+            free = sorted(set(range(25)) - set(game.moves[:3].tolist()))
+            assert game.moves[3] == free[0]
+
+
+# -- trees ----------------------------------------------------------------------------------------
+
+PUCT, GUMBEL = TreeSettings(), TreeSettings(gumbel=6)
+
+
+def rules_of(**more: Any) -> TreeGames:
+    values: dict[str, Any] = {"size": 4, "half_komi": 1, "max_moves": 40, "simulations": 12}
+    return TreeGames(**values | more)
+
+
+def self_played(rules: TreeGames, *, games: int, at_once: int, seed: int) -> list[StoredGame]:
+    judged = Judged(random_judge(rules.size, seed=1))
+    return list(TreeSelfPlay(rules, games=games, at_once=at_once, seed=seed).play(judged))
+
+
+@pytest.mark.parametrize("tree", [PUCT, GUMBEL], ids=["puct", "gumbel"])
+@pytest.mark.parametrize(("games", "at_once"), [(1, 1), (3, 8), (9, 4)])
+def test_as_many_games_as_asked_for_each_with_its_targets(
+    tree: TreeSettings, games: int, at_once: int
+) -> None:
+    rules = rules_of(tree=tree, full_share=0.6, fast_simulations=3)
+    played = self_played(rules, games=games, at_once=at_once, seed=2)
+    assert len(played) == games
+    for game in played:
+        replayed(game)
+        assert ended(game, 40)
+        count = len(game.moves)
+        assert game.policy is not None
+        assert game.weight is not None
+        assert game.root_value is not None
+        assert game.policy.shape == (count, 17)
+        assert game.policy.sum(axis=1, dtype=np.float64) == pytest.approx(np.ones(count), abs=5e-3)
+        assert game.policy.min() >= 0
+        assert set(game.weight.tolist()) <= {0.0, 1.0}
+        assert game.weight.shape == game.root_value.shape == (count,)
+        assert np.abs(game.root_value).max() <= 1
+        board, rng = Board(4), range(16)
+        for ply, action in enumerate(game.moves.tolist()):
+            for point in rng:
+                if game.policy[ply, point] > 0:
+                    assert board.is_legal(ply % 2, point)
+            board.play(ply % 2, action)
+    weights = np.concatenate([game.weight for game in played if game.weight is not None])
+    assert 0.2 < weights.mean() < 0.95
+
+
+def test_all_games_have_results_of_their_last_boards_on_the_smallest_boards() -> None:
+    """Superko, proven games, and trees that are kept and out of room, all come up here."""
+    results = set()
+    for tree in (PUCT, GUMBEL):
+        for size in (2, 3):
+            rules = rules_of(size=size, half_komi=0, simulations=20, tree=tree)
+            for game in self_played(rules, games=25, at_once=6, seed=size):
+                replayed(game)
+                assert ended(game, 40)
+                results.add(game.result)
+    assert results == {BLACK_WON, WHITE_WON, DRAWN}
+
+
+def test_the_weight_marks_the_full_searches() -> None:
+    rules = rules_of(simulations=30, fast_simulations=4, full_share=0.4, noise_share=0.0)
+    play = TreeSelfPlay(rules, games=1, at_once=1, seed=3)
+    judged = Judged(random_judge(4, seed=1))
+    asked: list[int] = []
+    games: list[StoredGame] = []
+    while not games:
+        before = sum(judged.batches)
+        games = play.step(judged)
+        asked.append(sum(judged.batches) - before)
+    weight = games[0].weight
+    assert weight is not None
+    assert play.positions == len(asked) == len(weight)
+    for simulations, full in zip(asked, weight.tolist(), strict=True):
+        assert simulations <= (31 if full else 5)
+    assert max(n for n, full in zip(asked, weight.tolist(), strict=True) if full) > 20
+    all_full = self_played(rules_of(full_share=1.0), games=2, at_once=2, seed=1)
+    assert all(game.weight is not None and game.weight.all() for game in all_full)
+
+
+@pytest.mark.parametrize("tree", [PUCT, GUMBEL], ids=["puct", "gumbel"])
+def test_the_seed_decides(tree: TreeSettings) -> None:
+    rules = rules_of(tree=tree)
+    games, again, other = (self_played(rules, games=4, at_once=3, seed=s) for s in (5, 5, 6))
+    assert moves_of(games) == moves_of(again) != moves_of(other)
+    for one, two in zip(games, again, strict=True):
+        assert one.policy is not None
+        assert two.policy is not None
+        assert (one.policy == two.policy).all()
+        assert one.root_value is not None
+        assert two.root_value is not None
+        assert (one.root_value == two.root_value).all()
+
+
+def test_noise_and_warmth_make_games_differ_and_nothing_else() -> None:
+    still = rules_of(noise_share=0.0, warm_moves=0)
+    assert len({tuple(m) for m in moves_of(self_played(still, games=4, at_once=4, seed=1))}) == 1
+    for stirred in (
+        rules_of(noise_share=0.5, warm_moves=0),
+        rules_of(noise_share=0.0, warm_moves=4),
+        rules_of(tree=GUMBEL),
+    ):
+        assert (
+            len({tuple(m) for m in moves_of(self_played(stirred, games=4, at_once=4, seed=1))}) > 1
+        )
+
+
+def gloomy(size: int, player: int) -> Judge:
+    """Return a judge that holds the game for lost by one player, wherever it stands."""
+    random = random_judge(size, seed=2)
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        return random(stones, color, last)[0], -0.95 if color == player else 0.95
+
+    return judge
+
+
+@pytest.mark.parametrize("loser", [0, 1])
+def test_who_resigns_loses_and_nobodys_area_is_known(loser: int) -> None:
+    rules = rules_of(size=5, resign_below=-0.8, hold_out=0.0, simulations=6)
+    play = TreeSelfPlay(rules, games=5, at_once=2, seed=1)
+    games = list(play.play(Judged(gloomy(5, loser))))
+    assert len(games) == 5
+    for game in games:
+        assert len(game.moves) == loser  # on the first move that is theirs
+        assert game.result == (WHITE_WON if loser == 0 else BLACK_WON)
+        assert math.isnan(game.margin)
+        assert game.ownership is None
+        assert game.policy is not None
+        assert game.policy.shape == (loser, 26)
+    assert (play.tally.held_out, play.tally.wrong) == (0, 0)
+
+
+def test_games_held_out_tell_how_often_resigning_was_wrong() -> None:
+    for loser in (0, 1):
+        rules = rules_of(size=3, resign_below=-0.8, hold_out=1.0, simulations=6, half_komi=6)
+        play = TreeSelfPlay(rules, games=20, at_once=5, seed=1)
+        games = list(play.play(Judged(gloomy(3, loser))))
+        lost = WHITE_WON if loser == 0 else BLACK_WON
+        wrong = sum(game.result != lost for game in games)
+        first = [game.root_value[loser] for game in games if game.root_value is not None]
+        assert max(first) < -0.8
+        assert all(ended(game, 40) for game in games)
+        assert (play.tally.held_out, play.tally.wrong) == (20, wrong)
+    some = rules_of(size=5, resign_below=-0.8, hold_out=0.5, simulations=4, max_moves=12)
+    play = TreeSelfPlay(some, games=40, at_once=10, seed=1)
+    games = list(play.play(Judged(gloomy(5, 0))))
+    assert play.tally.held_out == sum(len(game.moves) > 0 for game in games)
+    assert 8 < play.tally.held_out < 32
+
+
+def test_superko_can_be_left_to_the_longest_game() -> None:
+    assert empty_root(3, 5, KoRule.SIMPLE).komi == 2.5
+    play = TreeSelfPlay(rules_of(size=2), games=6, at_once=6, seed=1, superko=False)
+    for game in play.play(Judged(random_judge(2, seed=1))):
+        replayed(game, ko="simple")
+        assert ended(game, 40)
+
+
+# -- matches --------------------------------------------------------------------------------------
+
+
+def player(seed: int, *, size: int = 4, simulations: int = 6, **tree: Any) -> MatchPlayer:
+    judged = Judged(random_judge(size, seed=seed))
+    return MatchPlayer(valuer=judged, tree=TreeSettings(**tree), simulations=simulations)
+
+
+def test_pairs_share_their_opening_and_swap_colours() -> None:
+    rules = MatchRules(size=4, half_komi=1, max_moves=40, games=12, opening=3, seed=4)
+    result = play_match(player(1), player(2), rules)
+    assert result.games == len(result.played) == 12
+    openings = [tuple(game.moves[:3].tolist()) for game in result.played]
+    assert openings[::2] == openings[1::2]
+    assert len(set(openings)) > 3
+    for game in result.played:
+        replayed(game)
+        assert ended(game, 40)
+    swapped = play_match(player(1), player(1), rules)
+    assert (swapped.wins, swapped.losses) == (swapped.losses, swapped.wins)
+    assert moves_of(list(swapped.played[::2])) == moves_of(list(swapped.played[1::2]))
+
+
+def test_wins_are_the_first_players_whatever_the_colour() -> None:
+    rules = MatchRules(size=4, half_komi=1, max_moves=40, games=20, seed=4)
+    result = play_match(player(1), player(2), rules)
+    wins = losses = draws = 0
+    for number, game in enumerate(result.played):
+        won = {1: "black", -1: "white", 0: None}[game.result]
+        mine = "black" if number % 2 == 0 else "white"
+        wins += won == mine
+        draws += won is None
+        losses += won not in (mine, None)
+    assert (result.wins, result.draws, result.losses) == (wins, draws, losses)
+    assert result.score == (wins + draws / 2) / 20
+
+
+@pytest.mark.parametrize("tree", [{}, {"gumbel": 4}])
+def test_matches_are_seeded_and_without_noise(tree: dict[str, Any]) -> None:
+    def played(seed: int, opening: int) -> list[list[int]]:
+        rules = MatchRules(size=4, half_komi=1, max_moves=40, games=4, opening=opening, seed=seed)
+        return moves_of(list(play_match(player(1, **tree), player(2, **tree), rules).played))
+
+    assert played(1, 2) == played(1, 2) != played(2, 2)
+    still = played(1, 0)
+    assert still == played(2, 0)
+    assert still[0] == still[2]
+
+
+def counting(size: int) -> Judge:
+    """Return a judge who counts stones, and likes all moves alike."""
+
+    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
+        lying = np.frombuffer(stones, np.int8)
+        lead = float((lying == color + 1).sum() - (lying == 2 - color).sum())
+        return np.zeros(size * size + 1, np.float32), math.tanh(lead / 4)
+
+    return judge
+
+
+def test_the_stronger_player_wins() -> None:
+    rules = MatchRules(size=4, half_komi=1, max_moves=60, games=20, seed=2)
+    strong = MatchPlayer(valuer=Judged(counting(4)), tree=TreeSettings(), simulations=60)
+    weak = player(3, simulations=0)
+    result = play_match(strong, weak, rules)
+    assert result.score > 0.8
+    lead, half = result.elo()
+    assert lead - half > 0
+    assert play_match(weak, strong, rules).score < 0.2
+
+
+def test_no_simulations_play_the_highest_prior() -> None:
+    rules = MatchRules(size=4, half_komi=1, max_moves=10, games=2, opening=0)
+    judge = random_judge(4, seed=7)
+    player_ = MatchPlayer(valuer=Judged(judge), tree=TreeSettings(), simulations=0)
+    for game in play_match(player_, player_, rules).played:
+        state = go(board_size=4, suicide=False, komi=0.5).new_initial_state()
+        for action in game.moves.tolist():
+            last = -1 if state.last_action is None else state.last_action
+            logits = judge(state.board.stones().tobytes(), state.to_move, last)[0]
+            stones = state.board.stones().ravel().tolist()
+            sensible = [
+                a
+                for a in state.legal_actions()
+                if a == 16 or not fills_eye(stones, a, state.to_move + 1)
+            ]
+            assert action == max(sensible, key=lambda a: logits[a])
+            state.apply_action(action)
+
+
+@pytest.mark.parametrize("simulations", [0, 2])
+def test_matches_on_tiny_boards_keep_superko_and_end(simulations: int) -> None:
+    for seed in range(4):
+        rules = MatchRules(size=2, half_komi=1, max_moves=60, games=4, opening=6, seed=seed)
+        first, second = (player(seed + k, size=2, simulations=simulations) for k in (0, 9))
+        for game in play_match(first, second, rules).played:
+            replayed(game)
+            assert ended(game, 60)
+
+
+def elo_of(wins: int, draws: int, losses: int) -> tuple[float, float]:
+    return MatchResult(wins, draws, losses, ()).elo()
+
+
+def test_elo_numbers() -> None:
+    assert elo_of(50, 0, 50)[0] == elo_of(0, 7, 0)[0] == 0
+    lead, half = elo_of(640, 0, 360)
+    assert lead == pytest.approx(100, abs=1)  # 64 % is a lead of 100
+    assert half == pytest.approx(22.4, abs=0.5)
+    assert elo_of(909, 0, 91)[0] == pytest.approx(400, abs=2)  # ten to one
+    assert elo_of(30, 4, 10)[0] == pytest.approx(-elo_of(10, 4, 30)[0])
+    assert elo_of(30, 4, 10)[1] == pytest.approx(elo_of(10, 4, 30)[1])
+    assert math.isfinite(elo_of(20, 0, 0)[0])
+    assert elo_of(20, 0, 0)[0] > elo_of(19, 0, 1)[0] > 0
+    assert elo_of(400, 0, 400)[1] == pytest.approx(elo_of(100, 0, 100)[1] / 2, rel=0.01)

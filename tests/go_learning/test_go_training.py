@@ -1,0 +1,261 @@
+"""Training: losses fall, runs resume bit for bit, failures leave the last good checkpoint."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
+
+from miai.errors import ConfigError
+from miai_go.data.dataset import GoDataset
+from miai_go.encoders import load_encoder
+from miai_go.errors import TrainingError
+from miai_go.inference.loading import load_oracle
+from miai_go.networks.tensors import read_tensors
+from miai_go.networks.weights import read_header
+from miai_go.training.advantages import advantages
+from miai_go.training.checkpoints import Checkpoints
+from miai_go.training.learner import Learner, Lesson
+from miai_go.training.making import make_network
+from miai_go.training.measuring import measure
+from miai_go.training.run_folder import load_plan
+from miai_go.training.sections import (
+    EncoderSection,
+    LossSection,
+    NetworkSection,
+    OptimiserSection,
+    RunSection,
+)
+from miai_go.training.supervised import (
+    Learnt,
+    SupervisedConfig,
+    lesson_of,
+    train_supervised,
+)
+
+torch.set_num_threads(1)
+
+
+def train(config: Path, out: Path, *settings: str) -> Learnt:
+    plan = load_plan(config, SupervisedConfig, kind="sl", assignments=settings, out=out)
+    return train_supervised(plan)
+
+
+def small_learner(rate: float = 0.05, **run: object) -> Learner:
+    settings = RunSection.model_validate({"threads": 1, "steps": 100, **run})
+    encoder = EncoderSection(name="simple", parameters={})
+    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8}, start="")
+    built, feeder, _header = make_network(SIZE, encoder, network, seed=1)
+    optimiser = OptimiserSection.model_validate({"rate": rate, "warm_steps": 0})
+    return Learner(built, feeder.scales, optimiser=optimiser, loss=LossSection(), run=settings)
+
+
+def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:
+    learnt = train(supervised_config(tmp_path, steps=60), tmp_path / "run")
+    assert learnt.steps == 60
+    header = read_header(learnt.weights)
+    assert header.encoder == "simple"
+    assert header.licence == "CC0-1.0"
+    assert header.komi == (7.5, 7.5)
+    assert [record.steps for record in header.history] == [60]
+    assert header.history[0].command == "miai go train sl sl-sgd-60.toml"
+    oracle = load_oracle(learnt.weights)
+    data = GoDataset.of_games(rollout_games(), encoder=oracle.encoder)
+    batch = next(data.batches(256, seed=1))
+    assert batch.planes is not None
+    answers = oracle.infer(batch.planes)
+    assert answers.policy is not None
+    played = answers.policy[np.arange(len(batch)), batch.action]
+    logarithm = answers.policy - np.log(np.exp(answers.policy).sum(1, keepdims=True))
+    assert logarithm[np.arange(len(batch)), batch.action].mean() > -np.log(SIZE**2 + 1) + 0.3
+    assert played.shape == (256,)
+
+
+@pytest.mark.parametrize("method", ["sgd", "adamw"])
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, method: str) -> None:
+    rate = 0.05 if method == "sgd" else 0.002
+    config = supervised_config(tmp_path, steps=20, method=method, rate=rate)
+    whole = train(config, tmp_path / "whole")
+    plan = load_plan(config, SupervisedConfig, kind="sl", out=tmp_path / "broken")
+    with pytest.raises(KeyboardInterrupt):
+        train_supervised(plan, journal=_interrupting(tmp_path / "broken", at=15))
+    resumed = train(config, tmp_path / "broken")
+    for name in ("weights.safetensors", "learner.safetensors"):
+        first, _ = read_tensors(whole.weights.parent / name)
+        second, _ = read_tensors(resumed.weights.parent / name)
+        assert first.keys() == second.keys()
+        for key in first:
+            assert first[key].tobytes() == second[key].tobytes(), key
+    assert (tmp_path / "whole/log.csv").read_text().count("\n") == (
+        tmp_path / "broken/log.csv"
+    ).read_text().count("\n")
+
+
+def _interrupting(folder: Path, *, at: int):  # type: ignore[no-untyped-def]
+    from collections.abc import Mapping
+
+    from miai_go.training.journal import Journal
+
+    class Interrupting(Journal):
+        def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
+            super().note(step, figures, line=line)
+            if step == at:
+                raise KeyboardInterrupt
+
+    return Interrupting(folder)
+
+
+def test_a_run_goes_on_after_sigkill(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=80)
+    command = [sys.executable, "-m", "miai", "go", "train", "sl", str(config)]
+    command += ["--out", str(tmp_path / "run")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        checkpoints = tmp_path / "run" / "checkpoints"
+        end = time.monotonic() + 90
+        while len(list(checkpoints.glob("step-*"))) < 2 and time.monotonic() < end:
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    reached = Checkpoints(checkpoints).latest()
+    assert reached is not None
+    assert reached.step < 80
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
+    assert done.returncode == 0, done.stderr
+    assert f"going on from step {reached.step}" in done.stderr
+    assert "weights: " in done.stdout
+
+
+def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    train(supervised_config(tmp_path, steps=5), tmp_path / "run")
+    other = supervised_config(tmp_path, steps=10, rate=0.01)
+    with pytest.raises(ConfigError, match="other settings"):
+        train(other, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("optimiser.rat=1", "unknown key"),
+        ("optimizer.rate=1", "no table 'optimizer'"),
+        ("optimiser.rate=-1", "optimiser.rate"),
+        ("encoder.name='tenplane'", "tenplane"),
+        ("network.start='nowhere'", "nowhere"),
+        ("run.device='cuda:7'", "device"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(tmp_path: Path, setting: str, told: str) -> None:
+    from miai.errors import MiaiError
+
+    with pytest.raises(MiaiError, match=told) as caught:
+        train(supervised_config(tmp_path, steps=5), tmp_path / "run", setting)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_weights() -> None:
+    learner = small_learner()
+    before = {n: t.clone() for n, t in learner.network.state_dict().items() if "running" not in n}
+    planes = np.ones((4, 13, SIZE, SIZE), np.uint8)
+    weight = np.full(4, np.inf, np.float32)
+    action = np.zeros(4, np.int64)
+    with pytest.raises(TrainingError, match="step 1 is"):
+        learner.learn(Lesson(planes=planes, action=action, weight=weight))
+    after = learner.network.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before if "num_" not in name)
+
+
+def test_a_divergent_run_names_its_last_good_checkpoint(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=400)
+    settings = ("optimiser.rate=10", "optimiser.clip=0", "optimiser.momentum=0.999")
+    with pytest.raises(TrainingError, match=r"not finite|loss of step") as caught:
+        train(config, tmp_path / "run", "optimiser.decay=1", *settings)
+    assert "checkpoint" in str(caught.value)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    learner = small_learner()
+    good = checkpoints.write(
+        5, memory=learner.tensors(), state={}, save_weights=lambda path: path.write_bytes(b"x")
+    )
+
+    def full(path: Path) -> None:
+        with Path("/dev/full").open("wb", buffering=0) as file:
+            file.write(b"weights")
+
+    with pytest.raises(TrainingError, match=r"No space left.*last good checkpoint"):
+        checkpoints.write(10, memory=learner.tensors(), state={}, save_weights=full)
+    latest = checkpoints.latest()
+    assert latest is not None
+    assert latest.folder == good.folder
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000000005"]
+
+
+def test_measures_are_those_of_a_slow_reckoning() -> None:
+    encoder = load_encoder("simple", SIZE)
+    data = GoDataset.of_games(rollout_games(), encoder=encoder)
+    learner = small_learner()
+    for batch in data.batches(256):  # for an untrained network many moves are equal
+        learner.learn(lesson_of(batch))
+    measures = measure(learner.answers, data)
+    batch = next(data.batches(10_000, symmetries=False, shuffle=False))
+    assert batch.planes is not None
+    outputs = learner.answers(batch.planes)
+    assert outputs.policy is not None
+    assert outputs.value is not None
+    logits, values = outputs.policy.double(), outputs.value.double()
+    target = torch.from_numpy(batch.action)
+    best = (logits.argmax(1) == target).double().mean()
+    top5 = (logits.topk(5).indices == target[:, None]).any(1).double().mean()
+    entropy = torch.nn.functional.cross_entropy(logits, target)
+    error = ((values - torch.from_numpy(batch.result).double()) ** 2).mean()
+    figures = measures.figures()
+    assert figures["top1"] == pytest.approx(float(best), abs=1e-9)
+    assert figures["top5"] == pytest.approx(float(top5), abs=1e-9)
+    assert figures["cross_entropy"] == pytest.approx(float(entropy), rel=1e-6)
+    assert figures["value_error"] == pytest.approx(float(error), rel=1e-6)
+    assert sum(row["positions"] for row in measures.calibration()) == len(batch)
+    assert sum(row["positions"] for row in measures.by_ply()) == len(batch)
+
+
+def test_advantages_sum_the_differences_of_values() -> None:
+    # Two games; values for the player to move. Black wins the first, White the second.
+    values = np.array([0.2, -0.4, 0.5, 0.1, -0.3])
+    results = np.array([1, -1, 1, -1, 1], np.float32)
+    games = np.array([0, 0, 0, 1, 1])
+    by_result = advantages(values, results, games, trace=1.0)
+    assert by_result == pytest.approx(results - values)
+    one_step = advantages(values, results, games, trace=0.0)
+    assert one_step == pytest.approx([0.4 - 0.2, -0.5 + 0.4, 1 - 0.5, 0.3 - 0.1, 1 + 0.3])
+    half = advantages(values, results, games, trace=0.5)
+    # For Black: differences 0.2, 0.1, 0.5 with weights 1, 1/2, 1/4.
+    assert half[0] == pytest.approx(0.2 + 0.5 * 0.1 + 0.25 * 0.5)
+
+
+def test_negative_weights_make_moves_less_likely() -> None:
+    learner = small_learner(rate=0.02)
+    planes = np.zeros((8, 13, SIZE, SIZE), np.uint8)
+    planes[:, 11] = 1
+    action = np.full(8, 12, np.int64)
+
+    def chance() -> float:
+        outputs = learner.answers(planes[:1])
+        assert outputs.policy is not None
+        return float(outputs.policy.softmax(1)[0, 12])
+
+    for sign in (-1.0, 1.0):
+        learner.network.train()
+        before = chance()
+        for _ in range(5):
+            weight = np.full(8, sign, np.float32)
+            learner.learn(Lesson(planes=planes, action=action, weight=weight))
+        assert (chance() - before) * sign > 0

@@ -1,0 +1,291 @@
+"""Weights files: what is written is read, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.numpy import load_file
+from tests.go_learning.go_networks_small import NETWORKS, small_file, small_header, small_network
+
+from miai.errors import MiaiError
+from miai_go.errors import WeightsError
+from miai_go.networks.header import METADATA_KEY, WeightsHeader, digest, parse_header
+from miai_go.networks.tensors import read_tensors, write_tensors
+from miai_go.networks.weights import load_weights, read_header, save_weights
+
+Layout = dict[str, Any]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return small_file(tmp_path / "net.safetensors", "four-conv", width=4, hidden=4)
+
+
+def taken_apart(path: Path) -> tuple[Layout, bytes]:
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def put_together(path: Path, layout: Layout, body: bytes) -> None:
+    text = json.dumps(layout).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def with_header(path: Path, **changes: Any) -> None:
+    """Change fields of the header as somebody would who also signs anew."""
+    tensors, metadata = read_tensors(path)
+    header = json.loads(metadata[METADATA_KEY]) | changes
+    known = {k: v for k, v in header.items() if k in WeightsHeader.model_fields}
+    header["sha256"] = digest(WeightsHeader(**known), tensors)
+    write_tensors(path, tensors, {METADATA_KEY: json.dumps(header)})
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
+    header = small_header(name)
+    network = small_network(header)
+    written = save_weights(tmp_path / "net.safetensors", network, header)
+    weights = load_weights(tmp_path / "net.safetensors", size=header.size, encoder="zero")
+    assert weights.header == written == read_header(tmp_path / "net.safetensors")
+    assert written.history == header.history
+    assert written.licence == "Apache-2.0"
+    assert set(header.network_parameters) <= set(written.network_parameters)
+    state = network.state_dict()
+    assert weights.network.state_dict().keys() == state.keys()
+    for key, tensor in weights.network.state_dict().items():
+        assert torch.equal(tensor, state[key])
+    assert not weights.network.training
+
+
+def test_the_safetensors_library_reads_the_same(path: Path) -> None:
+    tensors = load_file(path)
+    state = load_weights(path).network.state_dict()
+    assert tensors.keys() == state.keys()
+    assert all(np.array_equal(tensors[key], state[key].numpy()) for key in state)
+    with safe_open(path, "numpy") as file:
+        assert parse_header(file.metadata()[METADATA_KEY], where="") == read_header(path)
+
+
+def test_the_same_network_makes_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    again = small_file(tmp_path / "again.safetensors", "four-conv", width=4, hidden=4)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_other_size_and_encoder_are_refused(path: Path) -> None:
+    with pytest.raises(WeightsError, match="weights for 5x5, not for 9x9"):
+        load_weights(path, size=9)
+    with pytest.raises(WeightsError, match="for the encoder 'zero', not for 'simple'"):
+        load_weights(path, encoder="simple")
+
+
+def test_a_truncated_file_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    for length in (0, 1, 7, 8, 9, 200, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(WeightsError):
+            load_weights(path)
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(WeightsError, match="not what it says"):
+        load_weights(path)
+
+
+def test_any_flipped_bit_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    rng = random.Random(11)
+    for _ in range(150):
+        place, bit = rng.randrange(len(whole)), 1 << rng.randrange(8)
+        changed = bytearray(whole)
+        changed[place] ^= bit
+        path.write_bytes(changed)
+        print(f"bit {bit} of byte {place}")  # shown when it is read after all
+        with pytest.raises(WeightsError):
+            load_weights(path)
+
+
+def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
+    layout, body = taken_apart(path)
+    header = json.loads(layout["__metadata__"][METADATA_KEY])
+    header["komi"] = [0.0, 0.0]
+    layout["__metadata__"][METADATA_KEY] = json.dumps(header)
+    put_together(path, layout, body)
+    with pytest.raises(WeightsError, match="changed after it was written"):
+        load_weights(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"version": 2}, "format version 2; this miai-go reads version 1"),
+        ({"trick": 1}, "header.trick: unknown parameter"),
+        ({"network": "resnet-of-nobody"}, "no go.network is called"),
+        ({"network_parameters": {"width": 5}}, "its network takes"),
+        ({"network_parameters": {"width": 10**9}}, "width"),
+        ({"network_parameters": {"policy": False, "width": 4, "hidden": 4}}, "no tensor of its"),
+        ({"outputs": ["policy"]}, "its network has"),
+        ({"outputs": ["policy", "fame"]}, "none of"),
+        ({"size": 6}, "of shape"),
+        ({"planes": 5}, "of shape"),
+        ({"komi": [8, 7]}, "no range of komi"),
+        ({"komi": "7"}, "header.komi"),
+        (
+            {"network": "tower", "network_parameters": {"height": 80, "width": 512}},
+            "no tensor of its network",
+        ),
+    ],
+)
+def test_a_signed_header_that_is_wrong_is_refused(
+    path: Path, changes: dict[str, Any], told: str
+) -> None:
+    try:
+        with_header(path, **changes)
+    except ValueError:  # the header cannot even be made, so it is written unsigned
+        tensors, metadata = read_tensors(path)
+        header = json.loads(metadata[METADATA_KEY]) | changes
+        write_tensors(path, tensors, {METADATA_KEY: json.dumps(header)})
+    with pytest.raises(WeightsError) as caught:
+        load_weights(path)
+    assert told in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def _named(layout: Layout) -> str:
+    return next(name for name in layout if name != "__metadata__")
+
+
+def _dtype(layout: Layout) -> None:
+    layout[_named(layout)]["dtype"] = "F64"
+
+
+def _shape(layout: Layout) -> None:
+    layout[_named(layout)]["shape"].reverse()
+
+
+def _negative(layout: Layout) -> None:
+    layout[_named(layout)]["shape"][0] = -1
+
+
+def _huge(layout: Layout) -> None:
+    layout[_named(layout)]["shape"] = [1 << 62, 1 << 62]
+
+
+def _overlap(layout: Layout) -> None:
+    names = [name for name in layout if name.endswith("bias")]
+    layout[names[0]]["data_offsets"] = layout[names[1]]["data_offsets"]
+
+
+def _renamed(layout: Layout) -> None:
+    layout["stranger"] = layout.pop(_named(layout))
+
+
+def _extra_field(layout: Layout) -> None:
+    layout[_named(layout)]["code"] = "print(1)"
+
+
+def _no_header(layout: Layout) -> None:
+    del layout["__metadata__"]
+
+
+def _numbers(layout: Layout) -> None:
+    layout["__metadata__"]["more"] = 3
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _dtype,
+        _shape,
+        _negative,
+        _huge,
+        _overlap,
+        _renamed,
+        _extra_field,
+        _no_header,
+        _numbers,
+    ],
+)
+def test_a_spoilt_layout_is_refused(path: Path, spoil: Callable[[Layout], None]) -> None:
+    layout, body = taken_apart(path)
+    spoil(layout)
+    put_together(path, layout, body)
+    with pytest.raises(WeightsError, match=r"net\.safetensors"):
+        load_weights(path)
+
+
+@pytest.mark.parametrize("length", [1 << 63, 1 << 40, 1 << 24])
+def test_an_announced_header_is_not_read_beyond_the_file(path: Path, length: int) -> None:
+    path.write_bytes(struct.pack("<Q", length) + b"{}")
+    with pytest.raises(WeightsError, match="truncated"):
+        load_weights(path)
+
+
+def test_a_pickle_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.pt"
+    torch.save({"weights": torch.zeros(3)}, path)
+    with pytest.raises(WeightsError, match="no safetensors file"):
+        load_weights(path)
+
+
+def test_numbers_that_are_not_finite_are_neither_written_nor_read(path: Path) -> None:
+    header = small_header("four-conv", width=4, hidden=4)
+    network = small_network(header)
+    before = path.read_bytes()
+    with torch.no_grad():
+        next(network.parameters()).view(-1)[0] = float("nan")
+    with pytest.raises(WeightsError, match="not finite"):
+        save_weights(path, network, header)
+    assert path.read_bytes() == before
+    layout, body = taken_apart(path)
+    begin = next(e["data_offsets"][0] for n, e in layout.items() if n.endswith("policy.bias"))
+    spoilt = body[:begin] + struct.pack("<f", float("inf")) + body[begin + 4 :]
+    put_together(path, layout, spoilt)
+    with pytest.raises(WeightsError, match="not finite"):
+        load_weights(path)
+
+
+def test_a_full_disk_leaves_the_file_before(path: Path) -> None:
+    before = path.read_bytes()
+    header = small_header("tower")
+    network = small_network(header)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # any write beyond fails
+    try:
+        with pytest.raises(WeightsError, match="cannot be written"):
+            save_weights(path, network, header)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    for read in (read_header, load_weights):
+        with pytest.raises(MiaiError, match="cannot be read: No such file"):
+            read(tmp_path / "none.safetensors")
+
+
+def test_without_torch_the_header_is_read_and_the_extra_named(path: Path) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; sys.modules['safetensors'] = None\n"
+        "from miai_go.networks.weights import read_header, load_weights\n"
+        "print(read_header(sys.argv[1]).size)\n"
+        "try: load_weights(sys.argv[1])\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.startswith("5\nMissingExtraError")
+    assert "pip install 'miai-go[nn]'" in run.stdout

@@ -1,0 +1,168 @@
+"""``miai go weights`` and ``miai go export``: what they show, check, write and refuse."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import typer
+from tests.go_learning.go_networks_small import random_planes, small_file
+from typer.testing import CliRunner
+
+from miai.errors import MiaiError
+from miai_go import shipped
+from miai_go.commands import add_commands, exporting
+from miai_go.errors import MissingExtraError, WeightsError
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_file(tmp_path_factory.mktemp("weights") / "net.safetensors")
+
+
+def run(*words: str | Path) -> str:
+    """Run a command in this process; raise what it raises."""
+    app = typer.Typer()
+    add_commands(app)
+    result = CliRunner().invoke(app, ["go", *map(str, words)])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+def test_weights_are_shown_with_what_made_them(path: Path) -> None:
+    told = json.loads(run("weights", "show", path, "--json"))
+    assert (told["bytes"], told["encoder"], told["size"]) == (path.stat().st_size, "zero", 5)
+    assert told["history"][0]["command"] == "miai go train sl"
+    # The size of a safetensors file: a length, a header, four bytes for each number.
+    head = int.from_bytes(path.read_bytes()[:8], "little")
+    counters = 4  # int64, not float32: the norms count their batches
+    assert told["parameters"] * 4 <= path.stat().st_size - 8 - head
+    assert path.stat().st_size - 8 - head <= told["parameters"] * 4 + counters * 100
+    text = run("weights", "show", path)
+    for words in ("tower", "zero", "5x5, komi 5.5 to 7.5", "policy, value", "train sl", "seed 3"):
+        assert words in text
+
+
+def test_a_checksum_is_that_of_the_file_and_damage_is_found(path: Path, tmp_path: Path) -> None:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert run("weights", "checksum", path) == f"{digest}  net.safetensors\n"
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes(data)
+    for command in ("checksum", "show"):
+        with pytest.raises(WeightsError, match="digest"):
+            run("weights", command, damaged)
+    for name in ("gone", "gone.safetensors"):
+        with pytest.raises(WeightsError, match="it is no file, and shipped are"):
+            run("weights", "checksum", name)
+
+
+def test_shipped_weights_are_listed_and_checked_by_name(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    assert "no weights are shipped" in run("weights", "list")
+    assert json.loads(run("weights", "list", "--json")) == []
+    for name in ("zero-5x5", "policy-5x5"):
+        shutil.copy(path, tmp_path / f"{name}.safetensors")
+    rows = json.loads(run("weights", "list", "--json"))
+    assert [row["name"] for row in rows] == ["policy-5x5", "zero-5x5"]
+    assert "zero-5x5: tower for 5x5, policy, value" in run("weights", "list")
+    assert len(run("weights", "checksum").splitlines()) == 2
+    assert "zero-5x5.safetensors" in run("weights", "show", "zero-5x5")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_an_exported_network_answers_what_the_network_does(
+    precision: str, path: Path, tmp_path: Path
+) -> None:
+    from miai_go.inference.loading import load_oracle
+
+    target = tmp_path / "new" / "net.onnx"
+    words = ("export", path, "--onnx", target, "--precision", precision, "--positions", "64")
+    told = json.loads(run(*words, "--json"))
+    assert told["positions"] == 64
+    assert told["differences"].keys() == {"policy", "value", "ownership", "score"}
+    planes = random_planes(32, seed=5)
+    one = load_oracle(path, precision="fp32").infer(planes)
+    other = load_oracle(target).infer(planes)
+    assert one.value is not None
+    assert other.value is not None
+    assert np.abs(one.value - other.value).max() < told["tolerance"]
+    assert [file.name for file in target.parent.iterdir()] == ["net.onnx"]
+    assert "komi 5.5 to 7.5" in run("weights", "show", target)
+
+
+def test_a_network_that_would_answer_otherwise_is_not_written(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "TOLERANCES", {"fp32": 0.0, "int8": 1e-9})
+    target = tmp_path / "net.onnx"
+    target.write_bytes(b"before")
+    with pytest.raises(WeightsError, match=r"as ONNX in int8 .* nothing is written; use fp32"):
+        run("export", path, "--onnx", target, "--precision", "int8", "--positions", "32")
+    assert target.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_mistakes_are_told_in_a_line(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "no.safetensors").write_bytes(b"nothing of the sort")
+    (tmp_path / "no.onnx").write_bytes(b"nothing of the sort")
+    cases: list[tuple[tuple[str | Path, ...], str]] = [
+        (("export", path, "--onnx", tmp_path / "net.bin"), "ends in .onnx"),
+        (("export", tmp_path / "no.onnx", "--onnx", tmp_path / "x.onnx"), "is ONNX already"),
+        (("export", tmp_path / "no.safetensors", "--onnx", tmp_path / "x.onnx"), "safetensors"),
+        (("weights", "show", tmp_path / "no.onnx"), "no ONNX model"),
+        (("export", path, "--onnx", tmp_path / "no.onnx" / "x.onnx"), "cannot be written"),
+    ]
+    for words, message in cases:
+        with pytest.raises(MiaiError, match=message) as told:
+            run(*words)
+        assert "\n" not in str(told.value)
+
+
+def test_a_missing_extra_is_told_in_a_line(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from importlib import util
+
+    from miai_go.networks import onnx
+
+    def find_spec(name: str, package: str | None = None) -> object:
+        return None if name == "onnxscript" else util.find_spec(name, package)
+
+    monkeypatch.setattr(onnx, "find_spec", find_spec)
+    with pytest.raises(MissingExtraError, match=r"onnxscript.*pip install 'miai-go\[nn,onnx\]'"):
+        run("export", path, "--onnx", tmp_path / "net.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_and_help_need_no_heavy_library(path: Path) -> None:
+    program = (
+        "import sys; sys.argv = ['miai', 'go', 'weights', *sys.argv[1:]]\n"
+        "from miai.cli.app import run\n"
+        "try: run()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'onnx', 'onnxruntime', 'safetensors'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    for words in (("--help",), ("show", str(path)), ("checksum", str(path))):
+        subprocess.run([sys.executable, "-c", program, *words], check=True, capture_output=True)
