@@ -6,8 +6,9 @@ go, a Python object for every node, the board copied in Python, and for every le
 called directly on a batch of one in fp32; its rules and planes are those of `miai_go`, so that it
 is the search that is compared. Both search the same positions by PUCT, in turn in one process; the
 seconds are CPU time. Self-play is wall time, two threads, each with 32 games at once and its own
-copy of the network. Games an hour are those that ended in the sample, those still in play left out;
-how long games are depends on the network, so that the rate for games of 80 moves stands beside it.
+copy of the network, for so many seconds; how long games are depends on the network, and most are
+still in play at the end, so that games an hour are reckoned from the positions searched, 60 moves
+to a game, which is as long as games between engines are.
 
     python benchmarks/go_search.py
     python benchmarks/go_search.py --json --encoders zero --precisions bf16
@@ -55,6 +56,7 @@ LEAVES = (1, 8, 64)
 GAMES = (1, 32)
 C_PUCT = 1.5
 MAX_MOVES = 162
+MOVES = 60  # of a game, where games an hour are reckoned
 
 Precision = Literal["bf16", "fp32"]
 Words = NDArray[np.int16]
@@ -286,13 +288,13 @@ def measure_selfplay(
     plays = [
         TreeSelfPlay(rules, games=1_000_000, at_once=max(GAMES), seed=seed + k) for k in range(2)
     ]
-    lengths: list[int] = []
+    ended: list[int] = []
     torch.set_num_threads(1)
 
     def run(play: TreeSelfPlay, oracle: Oracle, until: float) -> None:
         valuer = NetworkValuer(oracle, oracle)
         while time.perf_counter() < until:
-            lengths.extend(len(game.moves) for game in play.step(valuer))
+            ended.append(len(play.step(valuer)))
 
     started = time.perf_counter()
     threads = [
@@ -310,10 +312,8 @@ def measure_selfplay(
         "simulations": simulations,
         "seconds": round(took, 1),
         "positions_per_second": round(rate, 1),
-        "games_ended": len(lengths),
-        "moves_per_game": round(mean(lengths), 1) if lengths else None,
-        "games_per_hour": round(len(lengths) * 3600 / took),
-        "games_of_80_moves_per_hour": round(rate * 3600 / 80),
+        "games_ended": sum(ended),
+        "games_per_hour": round(rate * 3600 / MOVES),
         "mean_batch": round(mean(o.statistics()["mean_batch"] for o in oracles), 1),
     }
 
@@ -380,9 +380,7 @@ def tell(report: dict[str, Any]) -> None:
         for row in report["selfplay"][encoder]:
             print(
                 f"  {row['precision']}  self-play: {row['positions_per_second']} positions/s in "
-                f"{row['seconds']} s, {row['games_ended']} games of {row['moves_per_game']} moves "
-                f"ended: {row['games_per_hour']:,} an hour, "
-                f"{row['games_of_80_moves_per_hour']:,} of 80 moves"
+                f"{row['seconds']} s: {row['games_per_hour']:,} games of {MOVES} moves an hour"
             )
 
 

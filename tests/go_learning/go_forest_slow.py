@@ -146,12 +146,7 @@ class SlowTree:
     def search(self, budget: int) -> int:
         """Run simulations, `leaves` of them at a time; return how many."""
         done = 0
-        for child in self.root.children:
-            if self._repeats(self._start(), child):
-                child.status, child.prior = FORBIDDEN, 0.0
-        total = sum(child.prior for child in self.root.children)
-        for child in self.root.children:
-            child.prior /= total
+        self._forbid_repeats()
         self._plan = self._visits_before(budget)
         while done < budget and self.root.status == OPEN:
             batch: list[Line] = []
@@ -171,6 +166,15 @@ class SlowTree:
                     above.pending -= 1
                 self._expand(line)
         return done
+
+    def _forbid_repeats(self) -> None:
+        """Forbid at once what superko forbids at the root; below, when it is come upon."""
+        for child in self.root.children:
+            if self._repeats(self._start(), child):
+                child.status, child.prior = FORBIDDEN, 0.0
+        total = sum(child.prior for child in self.root.children)
+        for child in self.root.children:
+            child.prior /= total
 
     def _count_known(self, line: Line) -> bool:
         """Count a simulation whose value is known without asking; return whether it is."""

@@ -655,7 +655,7 @@ def test_a_turned_position_is_searched_alike(settings: TreeSettings) -> None:
         forest = Forest(4, 1, max_nodes=20_000, leaves=3, max_budget=150)
         forest.configure(0, settings)
         forest.set_root(0, root)
-        forest.search(ONE, 150, Judged(judge))
+        forest.search(ONE, 80, Judged(judge))
         back = tables[INVERSES[s]]
         variation = [int(back[a]) for a in forest.principal_variation(0)]
         found.append((forest.visits(0)[tables[s]].tolist(), variation, forest.nodes(0)))

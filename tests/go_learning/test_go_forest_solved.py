@@ -260,7 +260,7 @@ def test_no_solved_result_is_given_away(size: int, komi: float, name: str) -> No
     rng = np.random.default_rng(size)
     everything = [p for p in oracle.values if p.passes < 2 and p.ko < 0]
     checked = {1: 0, 0: 0}
-    for at in rng.permutation(len(everything))[:400].tolist():
+    for at in rng.permutation(len(everything))[:220].tolist():
         position = everything[at]
         value = oracle.values[position]
         sensible = {
@@ -274,4 +274,4 @@ def test_no_solved_result_is_given_away(size: int, komi: float, name: str) -> No
         action = chosen(oracle, board, position.mover, position.passes, SETTINGS[name], 40)
         assert sensible[action] >= value, (position, action)
         checked[value] += 1
-    assert checked[1] >= (10 if size == 2 else 100), checked
+    assert checked[1] >= (10 if size == 2 else 50), checked

@@ -130,7 +130,7 @@ def test_players_keep_the_contract_of_agents(
 ) -> None:
     game = go(board_size=5, **rules)
     values = player_values(name, folder, 5)
-    check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=16)
+    check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=12)
 
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])

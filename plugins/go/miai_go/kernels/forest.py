@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
-from miai_go.kernels.playouts import copy_words, fills_eye, playout_score
+from miai_go.kernels.playouts import copy_words, fills_eye
 from miai_go.kernels.rules import (
     ACTION,
     BORDER,
@@ -63,7 +63,6 @@ from miai_go.kernels.search import (
     STATUS,
     VISITS,
     WON,
-    Bits,
     prove,
     repeats,
 )
@@ -91,8 +90,7 @@ GUMBEL = 7  # moves considered at the root; 0 for PUCT
 DEPTH = 8  # nodes so deep get no children
 ROLLOUTS = 9  # playouts from every leaf
 ROLLOUT_LIMIT = 10  # moves after which a playout is broken off
-PATTERNS = 11  # 1: playouts by the pattern policy
-SETTINGS = 12
+SETTINGS = 11
 
 # Words of a tree's weights, `float64`.
 KOMI = 0
@@ -332,31 +330,6 @@ def carry_up(
         sign = -sign
 
 
-@part
-def roll_out(
-    b: Words,
-    c: Int,
-    passes: int,
-    settings: Settings,
-    komi: float,
-    record: Words,
-    rng: Bits,
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
-    start: Words,
-) -> float:
-    """Return the mean result of playouts from `start`, for the player `c` to move."""
-    total = 0.0
-    for _ in range(settings[ROLLOUTS]):
-        copy_words(b, start)
-        score, _moves = playout_score(
-            b, c, passes, record[: settings[ROLLOUT_LIMIT]], rng, owner, stack
-        )
-        result = (score > komi) - (score < komi)
-        total += result if c == 1 else -result
-    return float(total / max(settings[ROLLOUTS], 1))
-
-
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
     games: NDArray[np.int32],
@@ -370,15 +343,11 @@ def gather(  # noqa: C901  kernels read from top to bottom
     all_history: NDArray[np.uint64],
     noise: NDArray[np.float64],
     schedule: NDArray[np.int32],
-    rng: NDArray[np.uint64],
     words_out: NDArray[np.uint32],
     trails_out: NDArray[np.int16],
     paths: NDArray[np.int32],
     depths: NDArray[np.int32],
     owners: NDArray[np.int32],
-    rolled: NDArray[np.float64],
-    playout: Words,
-    record: Words,
     owner: NDArray[np.int8],
     stack: NDArray[np.int32],
     scores: NDArray[np.float64],
@@ -386,9 +355,9 @@ def gather(  # noqa: C901  kernels read from top to bottom
     """Collect up to `leaves` leaves from each of `games`; return how many there are in all.
 
     Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
-    `paths[i, : depths[i] + 1]`, its game in `owners[i]`, and in `rolled[i]` the mean result of
-    playouts from it. Simulations that end in a finished game are counted at once. A tree gives
-    fewer leaves when its budget is used up, it is proven, or it comes upon a leaf that is pending.
+    `paths[i, : depths[i] + 1]` and its game in `owners[i]`. Simulations that end in a finished game
+    are counted at once. A tree gives fewer leaves when its budget is used up, it is proven, or it
+    comes upon a leaf that is pending.
     """
     n = 0
     for which in range(len(games)):
@@ -479,19 +448,6 @@ def gather(  # noqa: C901  kernels read from top to bottom
             else:
                 for d in range(depth + 1):
                     ints[PENDING, path[d]] += 1
-                if settings[ROLLOUTS] > 0:
-                    rolled[n] = roll_out(
-                        playout,
-                        c,
-                        passes,
-                        settings,
-                        weights[KOMI],
-                        record,
-                        rng[g : g + 1],
-                        owner,
-                        stack,
-                        b,
-                    )
                 depths[n] = depth
                 owners[n] = g
                 n += 1
@@ -517,7 +473,8 @@ def apply(
 ) -> None:
     """Give `count` gathered leaves their children, and carry their values up.
 
-    `logits` has shape (count, size * size + 1); `values`, for the player to move, shape (count,).
+    `logits` has shape (count, size * size + 1); `values` and `rolled`, the mean results of
+    rollouts, shape (count,), for the player to move.
     """
     for n in range(count):
         g = np.int64(owners[n])
@@ -640,10 +597,10 @@ def forbid_repeats(
         total = 0.0
         for i in range(first, last):
             p = np.int64(ints[POINT, i])
-            if p != 0 and ints[STATUS, i] == OPEN:
-                if repeats(all_history[g], settings[HISTORY], key ^ move_key(b, p, c)):
-                    ints[STATUS, i] = FORBIDDEN
-                    prior[i] = 0.0
+            open_ = p != 0 and ints[STATUS, i] == OPEN
+            if open_ and repeats(all_history[g], settings[HISTORY], key ^ move_key(b, p, c)):
+                ints[STATUS, i] = FORBIDDEN
+                prior[i] = 0.0
             total += prior[i]
         if total < 1.0 - 1e-9:
             for i in range(first, last):

@@ -14,7 +14,9 @@ from miai_go.encoders.positions import Positions
 from miai_go.kernels import forest as kernels
 from miai_go.kernels import rules, trail
 from miai_go.neural_search.halving import halving_schedule
+from miai_go.neural_search.rollouts import Rollouts
 from miai_go.neural_search.settings import TreeSettings
+from miai_go.patterns.policy import PatternPolicy
 
 MAX_DEPTH: Final = 400
 """Deepest path, in plies."""
@@ -69,7 +71,8 @@ class Forest:
       leaves: how many leaves of one tree are valued at once, at most.
       max_moves: longest game, in actions, that `play` follows.
       max_budget: most simulations of one Gumbel search.
-      seed: of the playouts.
+      seed: of the rollouts.
+      rollout_policy: draws the moves of rollouts; None for light playouts.
 
     Raises:
       ValueError: a number is too small.
@@ -85,6 +88,7 @@ class Forest:
         max_moves: int = 1000,
         max_budget: int = 0,
         seed: int = 0,
+        rollout_policy: PatternPolicy | None = None,
     ) -> None:
         check_size(size)
         points = size * size
@@ -110,6 +114,7 @@ class Forest:
         self._schedule = np.zeros((games, max_budget), np.int32)
         sequence = np.random.SeedSequence(seed)
         self._rng = sequence.generate_state(games, np.uint64).astype(np.uint64)
+        self._rollouts = Rollouts(size, rollout_policy)
         self._roots = Positions.room(size, games)
         self._made_room(games * leaves)
         for game in range(games):
@@ -122,10 +127,7 @@ class Forest:
         self._paths = np.zeros((count + 1, MAX_DEPTH + 1), np.int32)
         self._depths = np.zeros(count + 1, np.int32)
         self._owners = np.zeros(count + 1, np.int32)
-        self._rolled = np.zeros(count + 1, np.float64)
         self._scratch = (
-            np.zeros(rules.board_words(self.size), np.uint32),
-            np.zeros(4 * points + 8, np.uint32),
             np.zeros(points, np.int8),
             np.zeros(points, np.int32),
             np.zeros(points + 1, np.float64),
@@ -137,8 +139,6 @@ class Forest:
         """Say how a tree searches from now on."""
         settings.write(self._settings[game], self._weights[game])
         self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
-        longest = len(self._scratch[1])
-        self._settings[game, kernels.ROLLOUT_LIMIT] = min(settings.rollout_limit, longest)
 
     def set_root(self, game: int, root: Root) -> None:
         """Start a new tree at a position.
@@ -290,13 +290,11 @@ class Forest:
             self._history,
             self._noise,
             self._schedule,
-            self._rng,
             self._leaves.words,
             self._leaves.trails,
             self._paths,
             self._depths,
             self._owners,
-            self._rolled,
             *self._scratch,
         )
         if count == 0:
@@ -318,9 +316,25 @@ class Forest:
             self._paths,
             self._depths,
             self._owners,
-            self._rolled,
+            self._rolled(count),
             logits,
             values,
+        )
+
+    def _rolled(self, count: int) -> NDArray[np.float64]:
+        """Return the mean results of rollouts from the leaves, 0 where a tree has none."""
+        settings = self._settings
+        counts = settings[:, kernels.ROLLOUTS].copy()
+        owners = self._owners[:count]
+        if not counts[owners].any():
+            return np.zeros(count)
+        return self._rollouts.results(
+            self._leaves[:count],
+            owners,
+            counts=counts,
+            limits=settings[:, kernels.ROLLOUT_LIMIT].copy(),
+            komi=self._weights[:, kernels.KOMI].copy(),
+            rng=self._rng,
         )
 
     # -- what was found -----------------------------------------------------------------------

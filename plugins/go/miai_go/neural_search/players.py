@@ -15,6 +15,7 @@ from miai_go.neural_search.parameters import (
 from miai_go.neural_search.search import ForestSearch
 from miai_go.neural_search.settings import TreeSettings
 from miai_go.neural_search.valuers import NetworkValuer
+from miai_go.patterns.policy import PatternPolicy
 from miai_go.shipped import find_weights
 
 __all__ = ["AlphaGo", "AlphaZero", "open_oracle"]
@@ -123,4 +124,17 @@ class AlphaGo(ForestSearch):
             mix=own.mix,
             rollout_limit=own.rollout_limit,
         )
-        super().__init__(game, valuer=valuer, settings=settings, parameters=own)
+        super().__init__(
+            game,
+            valuer=valuer,
+            settings=settings,
+            parameters=own,
+            rollout_policy=lambda: _rollout_policy(own.rollout, game.size),
+        )
+
+
+def _rollout_policy(named: str, size: int) -> PatternPolicy | None:
+    """Return who plays rollouts; None for light playouts. Raises `WeightsError`."""
+    if named == "light":
+        return None
+    return PatternPolicy.load(find_weights(named, default=""), size=size)

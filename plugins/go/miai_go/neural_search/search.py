@@ -22,6 +22,7 @@ from miai_go.neural_search.forest import Forest, LeafValuer, Root
 from miai_go.neural_search.parameters import TreeParameters
 from miai_go.neural_search.settings import TreeSettings
 from miai_go.neural_search.valuers import NetworkValuer
+from miai_go.patterns.policy import PatternPolicy
 from miai_go.phases import Start
 from miai_go.state import GoState
 
@@ -43,6 +44,7 @@ class ForestSearch:
       valuer: what values leaves.
       settings: how the tree searches.
       parameters: budget, leaves, reuse, resigning.
+      rollout_policy: draws the moves of rollouts; None for light playouts.
 
     Attributes:
       game, parameters: what it was built from.
@@ -55,11 +57,13 @@ class ForestSearch:
         valuer: Callable[[], LeafValuer],
         settings: TreeSettings,
         parameters: TreeParameters,
+        rollout_policy: Callable[[], PatternPolicy | None] = lambda: None,
     ) -> None:
         self.game = game
         self.parameters = parameters
         self._settings = settings
         self._make_valuer = valuer
+        self._rollout_policy = rollout_policy
         self._valuer: LeafValuer | None = None
         self._forest: Forest | None = None
         self._start: Start | None = None
@@ -88,6 +92,7 @@ class ForestSearch:
             max_moves=self.game.max_moves + 2,
             max_budget=_gumbel_budget(parameters, self._settings),
             seed=seed,
+            rollout_policy=self._rollout_policy(),
         )
 
     def _warm(self, forest: Forest, valuer: LeafValuer) -> None:

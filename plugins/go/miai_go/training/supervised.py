@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
@@ -13,6 +15,7 @@ from miai.plugins.parameters import StrictModel
 from miai_go.data.batch import Batch
 from miai_go.data.dataset import GoDataset
 from miai_go.data.filters import GameFilters
+from miai_go.data.prefetch import Prefetcher
 from miai_go.encoders.protocol import Encoder
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.training.checkpoints import Checkpoint, Checkpoints
@@ -29,6 +32,9 @@ from miai_go.training.sections import (
     OptimiserSection,
     RunSection,
 )
+
+AHEAD: Final = 4
+"""Batches that are made ahead of the training."""
 
 
 class SupervisedConfig(StrictModel):
@@ -60,26 +66,33 @@ class Learnt:
 
 
 def train_supervised(
-    plan: Plan[SupervisedConfig], *, journal: Journal | None = None, targets_only: bool = False
+    plan: Plan[SupervisedConfig],
+    *,
+    journal: Journal | None = None,
+    targets_only: bool = False,
+    ahead: int = AHEAD,
 ) -> Learnt:
     """Train from the newest checkpoint of the plan's folder on, or from the beginning.
 
     Args:
       journal: where figures go; by default the folder's own.
       targets_only: learn only from positions that were marked as targets.
+      ahead: batches that a thread makes ahead; 0 to make each when it is asked for. The batches
+        are the same.
 
     Raises:
       MiaiError: data or names are wrong, a loss is not finite, or a checkpoint cannot be written.
     """
-    return _Training(plan, targets_only=targets_only).run(journal)
+    return _Training(plan, targets_only=targets_only, ahead=ahead).run(journal)
 
 
 class _Training:
-    def __init__(self, plan: Plan[SupervisedConfig], *, targets_only: bool) -> None:
+    def __init__(self, plan: Plan[SupervisedConfig], *, targets_only: bool, ahead: int) -> None:
         config = plan.config
         prepare_torch(config.run)
         self._plan = plan
         self._targets_only = targets_only
+        self._ahead = ahead
         network, encoder, self._header = make_network(
             config.data.size, config.encoder, config.network, seed=config.run.seed
         )
@@ -101,13 +114,15 @@ class _Training:
         own = journal or Journal(self._plan.folder, step=self._learner.steps)
         with own:
             own.say(self._greeting(found))
-            return self._loop(own, found)
+            with closing(self._batches(self._learner.steps)) as batches:
+                return self._loop(own, found, batches)
 
-    def _loop(self, journal: Journal, found: Checkpoint | None) -> Learnt:
+    def _loop(
+        self, journal: Journal, found: Checkpoint | None, batches: Generator[Batch, None, None]
+    ) -> Learnt:
         config, learner = self._plan.config, self._learner
         began, waited, measures = time.perf_counter(), 0.0, None
         sums: dict[str, float] = {}
-        batches = self._batches(learner.steps)
         last = found
         while learner.steps < config.run.steps:
             before = time.perf_counter()
@@ -134,7 +149,7 @@ class _Training:
         share = waited / max(time.perf_counter() - began, 1e-9)
         return Learnt(last.weights, learner.steps, measures, share)
 
-    def _batches(self, step: int) -> Iterator[Batch]:
+    def _batches(self, step: int) -> Generator[Batch, None, None]:
         """Yield batches for ever, from the one of a step on."""
         config = self._plan.config
         epoch = 0
@@ -148,7 +163,12 @@ class _Training:
                 drop_last=len(self._train) > config.optimiser.batch,
             )
             if step < len(stream):
-                yield from (stream.batch(number) for number in range(step, len(stream)))
+                stream.next_batch = step
+                if self._ahead:
+                    with Prefetcher(stream, depth=self._ahead) as made:
+                        yield from made
+                else:
+                    yield from stream
                 step = 0
             else:
                 step -= len(stream)

@@ -1,0 +1,237 @@
+"""The page on learning Go: its way is gone in small, its plugin works, its tables are true."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from tests.go_learning.go_data_games import random_moves, sgf_of
+from typer.testing import CliRunner
+
+from miai.cli.app import build_app
+from miai.plugins.loader import registry
+from miai_go.data.dataset import GoDataset
+from miai_go.data.games import StoredGame
+from miai_go.encoders.protocol import Encoder
+from miai_go.networks.weights import read_header
+from miai_go.symmetry import SYMMETRIES, point_tables, turned_planes
+from miai_go.training import journal
+
+assert journal.Journal  # writes to the standard error of its import, so not to that of a CliRunner
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "go-learning.md").read_text(encoding="utf-8")
+WAYS, PLUGIN = PAGE.split("\n## A new encoder or network\n")
+
+TOWER = ("network.parameters={height=1,width=8}", "optimiser.batch=32", "run.steps=4")
+SMALL: dict[str, tuple[str, ...]] = {
+    "sl": TOWER,
+    "rollout": ("patterns.epochs=1",),
+    "rl": (
+        *("game.games=4", "game.rounds=1", "game.max_moves=20", "optimiser.batch=32"),
+        *("match.every=1", "match.games=2"),
+    ),
+    "value": (
+        *("game.games=30", "game.max_moves=20", "game.last_random=10", "game.validation=0.4"),
+        *("optimiser.batch=16", "run.steps=2"),
+    ),
+    "zero": (
+        *(*TOWER, "selfplay.rounds=1", "selfplay.games=4", "selfplay.at_once=2"),
+        *("search.simulations=4", "search.considered=4", "game.max_moves=8"),
+        *("ladder.every=1", "ladder.games=2", "ladder.simulations=2"),
+    ),
+}
+"""What is added to the trainings of the page, by their name, so that they take seconds."""
+COPIED = {"sl": "policy", "rl": "policy-rl", "value": "value"}
+
+
+def commands(text: str) -> list[list[str]]:
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    found = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert {words[0] for words in found} == {"miai"}
+    return [words[1:] for words in found]
+
+
+def in_small(words: list[str]) -> list[str]:
+    if words[:2] == ["go", "train"]:
+        return [*words, *(word for setting in SMALL[words[2]] for word in ("--set", setting))]
+    return [*words, "--set", "max_moves=8"] if words[0] == "play" else words
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Configs, and games to learn from."""
+    folder = tmp_path_factory.mktemp("learning")
+    (folder / "configs").symlink_to(ROOT / "configs")
+    (folder / "games").mkdir()
+    for seed in range(80):
+        data = sgf_of(random_moves(seed, length=24), seed=seed)
+        (folder / "games" / f"{seed}.sgf").write_bytes(data)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> dict[str, str]:
+    """What the commands of both ways print, in their order."""
+    torch.set_num_threads(1)
+    app, out = build_app(), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for words in commands(WAYS):
+            done = CliRunner().invoke(app, in_small(words))
+            assert done.exception is None, (words, done.output, done.exception)
+            out[" ".join(words[: 3 if words[0] == "go" else 2])] = done.stdout
+            if copy := COPIED.get(words[2]) if words[:2] == ["go", "train"] else None:
+                (made,) = re.findall(r"^weights: (.+)$", done.stdout, re.MULTILINE)
+                shutil.copy(made, f"{copy}.safetensors")
+    return out
+
+
+def test_the_way_leads_from_games_to_players(folder: Path, told: dict[str, str]) -> None:
+    assert set(told) == {
+        "go data import",
+        *(f"go train {kind}" for kind in SMALL),
+        "go eval policy.safetensors",
+        "play go",
+    }
+    for kind in SMALL:
+        assert "weights: " in told[f"go train {kind}"]
+    assert "waited for data" in told["go train sl"]
+    assert "top1" in told["go eval policy.safetensors"]
+    assert "calibration" in told["go eval policy.safetensors"]
+    made = [record.command for record in read_header(folder / "value.safetensors").history]
+    assert [command.split()[3] for command in made] == ["sl", "value"]
+
+
+def test_a_run_s_folder_holds_what_the_table_says(folder: Path, told: dict[str, str]) -> None:
+    assert told
+    rows = PAGE.split("## A run")[1].split("\n## ")[0]
+    named = set()
+    for cell in re.findall(r"^\| (`.+?) \|", rows, re.MULTILINE):
+        named |= {path.split("/")[0] for path in re.findall(r"`([^`]+)`", cell)}
+    assert {path.name for path in (folder / "runs" / "go-sl").iterdir()} == named - {"games"}
+    assert (folder / "runs" / "go-value" / "games").is_dir()
+    assert (folder / "runs" / "go-rollout" / "weights.safetensors").is_file()
+    zero = {path.name for path in (folder / "runs" / "go-zero-5x5").iterdir()}
+    assert named <= zero
+    assert "ladder.csv" in zero
+    (checkpoint,) = (folder / "runs" / "go-sl" / "checkpoints").iterdir()
+    assert {path.name for path in checkpoint.iterdir()} == {
+        Path(path).name for path in re.findall(r"`checkpoints/step-\d{9}/(\S+)`", rows)
+    }
+
+
+def test_it_names_every_component_config_and_training() -> None:
+    rows = set(re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE))
+    components = registry()
+    for kind in ("go.encoder", "go.network"):
+        assert {component.name for component in components.components(kind)} <= rows, kind
+    for name in ("policy", "alphago", "alphazero"):
+        assert components.get("search", name, game="go")
+        assert name in rows
+    configs = {path.name for path in (ROOT / "configs").glob("go-*.toml")}
+    assert configs == set(re.findall(r"`configs/(go-[\w-]+\.toml)`", PAGE))
+    assert {name for name in SMALL if f"`{name}`" in PAGE} == set(SMALL)
+
+
+def test_the_keys_that_it_names_are_there() -> None:
+    from miai_go.training.reinforce import ReinforceConfig
+    from miai_go.training.supervised import SupervisedConfig
+    from miai_go.training.zero_config import ZeroConfig
+
+    tables: dict[str, set[str]] = {}
+    for model in (SupervisedConfig, ReinforceConfig, ZeroConfig):
+        for table, field in model.model_fields.items():
+            assert field.annotation is not None
+            tables.setdefault(table, set()).update(field.annotation.model_fields)
+    named = re.findall(r"`(\w+)\.(\w+)(?: = .+?)?`", WAYS)
+    named = [(table, key) for table, key in named if key not in ("md", "toml", "csv", "svg")]
+    checked = [(table, key) for table, key in named if table in tables]
+    assert len(checked) > 8
+    for table, key in checked:
+        assert key in tables[table], f"{table}.{key}"
+    one_thread = [
+        tomllib.loads(path.read_text("utf-8"))["run"]["threads"]
+        for path in (ROOT / "configs").glob("go-*.toml")
+        if "\n[run]\n" in path.read_text("utf-8")
+    ]
+    assert set(one_thread) == {1}  # as the page says of them
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page's plugin, as an installer would leave it."""
+    folder = tmp_path_factory.mktemp("plugin")
+    files = re.findall(r"```python\n# (\S+)\n(.*?)```", PLUGIN, re.DOTALL)
+    assert len(files) == 4
+    for name, text in files:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    metadata = folder / "miai_edges-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: miai-edges\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[miai]\nedges = miai_edges.plugin\n")
+    return folder
+
+
+def test_the_page_s_plugin_is_found_and_trained(
+    folder: Path, told: dict[str, str], site: Path
+) -> None:
+    assert told
+    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+    for words in commands(PLUGIN):
+        steps = ["--set", "run.steps=4", "--set", "optimiser.batch=32"] if words[0] == "go" else []
+        done = subprocess.run(
+            [sys.executable, "-m", "miai", *words, *steps],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=110,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    header = read_header(folder / "runs/edges/checkpoints/step-000000004/weights.safetensors")
+    assert (header.network, header.encoder, header.planes) == ("two-layers", "edges", 14)
+    assert header.network_parameters == {"hidden": 64}
+    assert header.outputs == ("policy", "value")
+
+
+@pytest.mark.parametrize("symmetry", range(SYMMETRIES))
+def test_the_page_s_encoder_keeps_its_promise(site: Path, symmetry: int) -> None:
+    spec = importlib.util.spec_from_file_location("edges", site / "miai_edges" / "encoder.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    encoder = module.EdgesEncoder(9, None)
+    assert isinstance(encoder, Encoder)
+    assert encoder.scales.dtype == np.float32
+    assert encoder.scales.shape == (encoder.planes,)
+    game = StoredGame(9, np.array(random_moves(5), np.int16), 15, 1, 0.5)
+    turned = replace(game, moves=point_tables(9)[symmetry][game.moves])
+    first, second = (
+        next(data.batches(100, symmetries=False, shuffle=False)).planes
+        for data in (GoDataset.of_games([g], encoder=encoder) for g in (game, turned))
+    )
+    assert first is not None
+    assert second is not None
+    every = np.full(len(first), symmetry, np.uint8)
+    assert np.array_equal(turned_planes(first, every), second)
+    assert first[0, -1, 0].max() == 0
+    assert first[0, -1, 4, 4] == 4

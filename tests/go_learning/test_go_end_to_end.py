@@ -1,0 +1,266 @@
+"""From games to play in small: supervised, policy gradient, value network, search; and zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from tests.go_learning.go_training_games import SIZE, supervised_config
+
+import miai
+from miai_go.data.shards import open_shards
+from miai_go.networks.tensors import read_tensors
+from miai_go.networks.weights import read_header
+from miai_go.training.journal import Journal
+from miai_go.training.ladder import read_ladder
+from miai_go.training.reinforce import ReinforceConfig, train_by_gradient
+from miai_go.training.rounds import Ended
+from miai_go.training.run_folder import Plan, load_plan
+from miai_go.training.supervised import SupervisedConfig, train_supervised
+from miai_go.training.value import ValueConfig, train_value
+from miai_go.training.zero import train_zero
+from miai_go.training.zero_config import ZeroConfig
+
+torch.set_num_threads(1)
+
+REINFORCE = """
+[game]
+size = 5
+komi = 7.5
+max_moves = 50
+games = 8
+rounds = 3
+
+[pool]
+every = 1
+
+[match]
+every = 3
+games = 4
+
+[encoder]
+name = "simple"
+
+[network]
+name = "tower"
+parameters = {{ height = 1, width = 8 }}
+start = "{start}"
+
+[optimiser]
+rate = 0.01
+warm_steps = 2
+batch = 64
+
+[run]
+steps = 100
+seed = 5
+threads = 1
+"""
+
+VALUE = """
+[game]
+policy = "{policy}"
+player = "{player}"
+size = 5
+komi = 7.5
+max_moves = 50
+games = 60
+batch = 20
+last_random = 10
+validation = 0.3
+
+[encoder]
+name = "simple"
+
+[network]
+name = "tower"
+parameters = {{ height = 1, width = 8 }}
+start = "{policy}"
+
+[optimiser]
+rate = 0.02
+warm_steps = 2
+batch = 16
+
+[loss]
+policy = 0.0
+
+[run]
+steps = 10
+seed = 5
+threads = 1
+"""
+
+ZERO = """
+[game]
+size = 5
+komi = 7.5
+max_moves = 40
+
+[search]
+simulations = 8
+considered = 4
+
+[selfplay]
+rounds = 3
+games = 8
+groups = 2
+at_once = 3
+
+[replay]
+rounds = 2
+root_share = 0.5
+
+[ladder]
+every = 1
+games = 4
+simulations = 4
+
+[encoder]
+name = "zero"
+parameters = { history = 1 }
+
+[network]
+name = "tower"
+parameters = { height = 1, width = 8, ownership = true, score = true }
+
+[optimiser]
+rate = 0.05
+warm_steps = 2
+batch = 32
+
+[run]
+steps = 12
+seed = 2
+threads = 1
+average = 0.9
+"""
+
+
+class Interrupting(Journal):
+    """Stops the run, as Ctrl-C does, at a step."""
+
+    def __init__(self, folder: Path, *, at: int) -> None:
+        super().__init__(folder)
+        self._at = at
+
+    def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
+        super().note(step, figures, line=line)
+        if step >= self._at:
+            raise KeyboardInterrupt
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def same_tensors(first: Path, second: Path) -> bool:
+    a, _ = read_tensors(first)
+    b, _ = read_tensors(second)
+    return a.keys() == b.keys() and all(a[k].tobytes() == b[k].tobytes() for k in a)
+
+
+def test_from_games_to_play(tmp_path: Path) -> None:
+    plan = load_plan(
+        supervised_config(tmp_path, steps=30), SupervisedConfig, kind="sl", out=tmp_path / "sl"
+    )
+    policy = train_supervised(plan).weights
+
+    config = written(tmp_path / "rl.toml", REINFORCE.format(start=policy))
+    reinforced = train_by_gradient(
+        load_plan(config, ReinforceConfig, kind="rl", out=tmp_path / "rl")
+    )
+    assert reinforced.rounds == 3
+    assert reinforced.steps >= 3
+    assert not same_tensors(policy, reinforced.weights)
+
+    text = VALUE.format(policy=policy, player=reinforced.weights)
+    config = written(tmp_path / "value.toml", text)
+    valued = train_value(load_plan(config, ValueConfig, kind="value", out=tmp_path / "value"))
+    shards = open_shards(tmp_path / "value" / "games")
+    assert sum(shard.games for shard in shards) >= 60
+    for shard in shards:  # one position of each game, and never the first two
+        offsets = shard.columns["offsets"]
+        weights = [shard.columns["weight"][a:b] for a, b in pairwise(offsets)]
+        assert all(weight.sum() == 1 and weight[0] == 0 for weight in weights)
+    assert valued.measures.figures()["positions"] > 5
+    history = read_header(valued.weights).history
+    assert [record.command.split()[3] for record in history] == ["sl", "value"]
+
+    game = miai.load_game("go", board_size=SIZE, komi=7.5)
+    player = miai.make_agent(
+        "alphago",
+        game,
+        policy=str(policy),
+        value=str(valued.weights),
+        simulations=16,
+        mix=0.5,
+        rollouts=2,
+    )
+    record = miai.play(game, [player, miai.make_agent("fast-random", game)], seed=4)
+    player.close()
+    assert record.termination == "terminal", record.detail
+    assert record.moves[0].statistics["simulations"] == 16
+
+
+def zero_plan(folder: Path, *settings: str) -> Plan[ZeroConfig]:
+    config = written(folder / "zero.toml", ZERO)
+    out = folder / ("run" + "".join(c for c in "".join(settings) if c.isalnum()))
+    return load_plan(config, ZeroConfig, kind="zero", assignments=settings, out=out)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+    folder = tmp_path_factory.mktemp("zero")
+    plan = zero_plan(folder)
+    return plan.folder, train_zero(plan)
+
+
+def test_zero_learns_from_its_own_games(whole: tuple[Path, Ended]) -> None:
+    folder, ended = whole
+    assert (ended.rounds, ended.steps) == (3, 12)
+    shards = open_shards(folder / "games")
+    assert [shard.games for shard in shards] == [8, 8, 8]
+    for shard in shards:
+        targets = shard.columns["policy"].astype(np.float64).sum(1)
+        assert targets == pytest.approx(np.ones(len(targets)), abs=0.01)
+    rungs = read_ladder(folder)
+    assert [(rung.round, rung.against) for rung in rungs] == [(1, 0), (2, 1), (3, 2)]
+    assert all(rung.wins + rung.draws + rung.losses == 4 for rung in rungs)
+    assert (folder / "ladder.svg").read_text("utf-8").lstrip().startswith("<?xml")
+
+
+def test_zero_goes_on_where_it_was_broken_off(whole: tuple[Path, Ended], tmp_path: Path) -> None:
+    plan = zero_plan(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        train_zero(plan, journal=Interrupting(plan.folder, at=8))
+    ended = train_zero(plan)
+    assert same_tensors(whole[1].weights, ended.weights)
+    assert [(r.wins, r.losses, r.elo) for r in read_ladder(plan.folder)] == [
+        (r.wins, r.losses, r.elo) for r in read_ladder(whole[0])
+    ]
+
+
+def test_zero_is_the_same_on_any_number_of_workers(
+    whole: tuple[Path, Ended], tmp_path: Path
+) -> None:
+    plan = zero_plan(tmp_path, "selfplay.workers=1")
+    assert same_tensors(whole[1].weights, train_zero(plan).weights)
+
+
+def test_a_gate_keeps_weights_that_lose_from_playing(tmp_path: Path) -> None:
+    settings = ("gate.games=4", "gate.score=1.0", "ladder.every=0", "search.method='puct'")
+    plan = zero_plan(tmp_path, *settings, "resign.below=-0.2", "resign.hold_out=0.5")
+    ended = train_zero(plan)
+    log = (plan.folder / "log.csv").read_text("utf-8")
+    assert "gate" in log
+    assert "resign_wrong" in log
+    assert ended.steps == 12

@@ -1,0 +1,75 @@
+"""Rollouts from leaves: their means are those of playouts from the same positions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from miai_go.encoders.positions import Positions
+from miai_go.kernels import trail
+from miai_go.neural_search.rollouts import Rollouts
+from miai_go.patterns.policy import PatternPolicy
+from miai_go.playout import Playouts
+
+SIZE = 5
+KOMI = 2.5
+COUNT = 4000
+
+
+def leaves() -> Positions:
+    """The empty board, a position with White to move, and one after a pass."""
+    positions = Positions.room(SIZE, 3)
+    for row, actions in enumerate(([], [12, 7, 6], [12, 25])):
+        moves = np.array(actions, np.int16)
+        played = trail.extend_trail(positions.words[row], positions.trails[row], moves, False)
+        assert played == len(actions)
+    return positions
+
+
+def results(
+    rollouts: Rollouts, positions: Positions, *, seed: int, count: int = COUNT
+) -> list[float]:
+    found = rollouts.results(
+        positions,
+        np.zeros(len(positions), np.int32),
+        counts=np.array([count]),
+        limits=np.array([75]),
+        komi=np.array([KOMI]),
+        rng=np.array([seed], np.uint64),
+    )
+    return [float(value) for value in found]
+
+
+def test_light_rollouts_agree_with_playouts() -> None:
+    positions = leaves()
+    found = results(Rollouts(SIZE), positions, seed=3)
+    for row, passes in enumerate((0, 0, 1)):
+        mover = int(positions.colors()[row]) - 1
+        expected = Playouts(SIZE, 77).run(
+            positions.board(row), mover, COUNT, komi=KOMI, passes=passes
+        )
+        # Two means of 4000 results within -1 to 1 differ by less than 0.1 but once in 10**5.
+        assert found[row] == pytest.approx(expected.value(mover), abs=0.1), row
+
+
+def test_pattern_rollouts_agree_with_the_policys_own_playouts() -> None:
+    policy = PatternPolicy.untrained(SIZE)
+    rng = np.random.default_rng(5)
+    policy.weights[:] = rng.normal(0, 0.3, len(policy.weights))
+    positions = leaves()[:2]
+    found = results(Rollouts(SIZE, policy), positions, seed=3, count=1500)
+    for row in range(2):
+        scores, _moves = policy.playouts(positions, row, 1500, seed=99)
+        black = float(np.sign(scores - KOMI).mean())
+        mover = int(positions.colors()[row])
+        assert found[row] == pytest.approx(black if mover == 1 else -black, abs=0.15), row
+
+
+@pytest.mark.parametrize("policy", [None, PatternPolicy.untrained(SIZE)])
+def test_seeds_and_counts_are_heeded(policy: PatternPolicy | None) -> None:
+    rollouts, positions = Rollouts(SIZE, policy), leaves()
+    assert results(rollouts, positions, seed=1, count=9) == results(
+        rollouts, positions, seed=1, count=9
+    )
+    assert results(rollouts, positions, seed=1, count=0) == [0.0, 0.0, 0.0]
+    assert {abs(value) for value in results(rollouts, positions, seed=1, count=1)} == {1.0}
