@@ -15,6 +15,15 @@ PAGE = (BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8"
 SMALL = {
     "go_playouts.py": ("--seconds", "0.05", "--repetitions", "1"),
     "go_mcts.py": ("--simulations", "200", "--repetitions", "1"),
+    "go_encoding.py": ("--seconds", "0.1", "--repetitions", "1"),
+    "go_search.py": (
+        *("--height", "1", "--width", "8", "--simulations", "16", "--repetitions", "1"),
+        *("--selfplay-seconds", "0.5", "--encoders", "zero", "--precisions", "fp32"),
+    ),
+    "go_training.py": (
+        *("--games", "60", "--steps", "2", "--seconds", "0.02", "--repetitions", "1"),
+        *("--height", "1", "--width", "8", "--batch", "64", "--precisions", "fp32"),
+    ),
     "tournament_overhead.py": (
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),
@@ -36,6 +45,16 @@ KEYS = {
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
+    "go_encoding.py": {
+        *("positions_per_second_oneplane", "positions_per_second_simple"),
+        *("positions_per_second_zero", "positions_per_second_alphago"),
+        "positions_per_second_patterns",
+    },
+    "go_search.py": {"search", "selfplay", "games_per_hour", "ratio"},
+    "go_training.py": {
+        *("imported_games_per_second", "batches_per_second"),
+        *("learnt_positions_per_second", "runs"),
+    },
     "tournament_overhead.py": {"overhead_seconds_per_game", "two_worker_speedup"},
     "rbc_belief.py": {
         "boards",

@@ -102,6 +102,20 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, m
     ).read_text().count("\n")
 
 
+def test_batches_made_ahead_teach_what_others_do_bit_for_bit(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=70)
+    plans = [load_plan(config, SupervisedConfig, kind="sl", out=tmp_path / n) for n in "ab"]
+    data = plans[0].config.data
+    fractions = (1 - data.validation, data.validation, 0.0)
+    games = GoDataset(data.sources, split="train", fractions=fractions)
+    batches = games.positions // plans[0].config.optimiser.batch
+    assert batches < 70  # so that the second epoch is begun
+    learnt = [train_supervised(plans[0], ahead=0), train_supervised(plans[1], ahead=3)]
+    first, second = (read_tensors(x.weights.parent / "learner.safetensors")[0] for x in learnt)
+    assert first.keys() == second.keys()
+    assert all(first[key].tobytes() == second[key].tobytes() for key in first)
+
+
 def _interrupting(folder: Path, *, at: int):  # type: ignore[no-untyped-def]
     from collections.abc import Mapping
 

@@ -29,6 +29,7 @@ from miai_go.state import GoState
 _ONE: Final = np.zeros(1, np.int32)
 _SHOWN: Final = 10
 """Moves whose priors go into the statistics."""
+_BATCHES: Final = ("mean_batch", "server_mean_batch", "server_queue_wait")
 _CHUNK: Final = 100_000
 """Simulations that are as good as no limit for one search."""
 
@@ -158,6 +159,7 @@ class ForestSearch:
             statistics={
                 **result.statistics,
                 "seconds": round(perf_counter() - started, 4),
+                **_batches(valuer),
                 "priors": [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0],
             },
         )
@@ -257,6 +259,14 @@ def _gumbel_budget(parameters: TreeParameters, settings: TreeSettings) -> int:
     if not settings.gumbel:
         return 0
     return parameters.simulations or parameters.planned
+
+
+def _batches(valuer: LeafValuer) -> dict[str, float]:
+    """Return how well batches were filled so far, and how long requests waited, in seconds."""
+    if not isinstance(valuer, NetworkValuer):
+        return {}
+    told = valuer.statistics()
+    return {name: round(told[name], 5) for name in _BATCHES if name in told}
 
 
 def _clock(started: float, seconds: float) -> Callable[[], bool]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from miai_go.errors import TrainingError
+from miai_go.selfplay.matches import MatchResult
 
 FILE: Final = "ladder.csv"
 PICTURE: Final = "ladder.svg"
@@ -38,6 +39,36 @@ class Rung:
     margin: float
     games: int
     seconds: float
+
+
+def next_rung(
+    before: Rung | None,
+    result: MatchResult,
+    *,
+    round: int,
+    steps: int,
+    games: int,
+    seconds: float,
+) -> Rung:
+    """Return the rung that a match against the weights of the one before makes."""
+    lead, margin = result.elo()
+    return Rung(
+        round=round,
+        steps=steps,
+        against=before.round if before else 0,
+        wins=result.wins,
+        draws=result.draws,
+        losses=result.losses,
+        elo=_tenths(before.elo if before else 0.0, lead),
+        margin=_tenths(margin),
+        games=games,
+        seconds=_tenths(seconds),
+    )
+
+
+def _tenths(*parts: float) -> float:
+    """Return a sum to one decimal."""
+    return float(f"{sum(parts):.1f}")
 
 
 def read_ladder(folder: Path) -> list[Rung]:

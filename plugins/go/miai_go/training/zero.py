@@ -10,7 +10,6 @@ import shutil
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,13 @@ from miai_go.data.writing import ShardWriter
 from miai_go.errors import TrainingError
 from miai_go.inference.protocol import Oracle
 from miai_go.inference.torch_oracle import TorchOracle
-from miai_go.networks.weights import load_weights
-from miai_go.neural_search.settings import TreeSettings
+from miai_go.networks.weights import Weights, load_weights
 from miai_go.neural_search.valuers import NetworkValuer
-from miai_go.selfplay.matches import MatchPlayer, MatchResult, MatchRules, play_match
 from miai_go.selfplay.tree_games import ResignTally, TreeSelfPlay
 from miai_go.training.checkpoints import Checkpoint
+from miai_go.training.contests import contest
 from miai_go.training.journal import Journal
-from miai_go.training.ladder import Rung, read_ladder, write_ladder
+from miai_go.training.ladder import next_rung, read_ladder, write_ladder
 from miai_go.training.learner import Learner, Lesson
 from miai_go.training.making import grown, make_network, prepare_torch
 from miai_go.training.rounds import (
@@ -235,9 +233,10 @@ class _Zero:
         if self._best is None:
             self._best = self._learner.steps
             return {}
-        result = self._match(
+        result = contest(
             playing_copy(self._learner, self._header, self._encoder, self._config.run),
             self._player(),
+            self._config,
             games=self._config.gate.games,
             simulations=self._config.search.simulations,
             seed=number,
@@ -254,26 +253,26 @@ class _Zero:
         oracle = self._kept(before.steps) if before else self._untrained()
         own = playing_copy(self._learner, self._header, self._encoder, self._config.run)
         began = time.perf_counter()
-        result = self._match(
-            own, oracle, games=config.games, simulations=config.simulations, seed=rounds
+        result = contest(
+            own,
+            oracle,
+            self._config,
+            games=config.games,
+            simulations=config.simulations,
+            seed=rounds,
         )
         self._seconds += time.perf_counter() - began
-        lead, margin = result.elo()
-        rung = Rung(
+        rung = next_rung(
+            before,
+            result,
             round=rounds,
             steps=self._learner.steps,
-            against=before.round if before else 0,
-            wins=result.wins,
-            draws=result.draws,
-            losses=result.losses,
-            elo=round((before.elo if before else 0.0) + lead, 1),
-            margin=round(margin, 1),
             games=rounds * self._config.selfplay.games,
-            seconds=round(self._seconds, 1),
+            seconds=self._seconds,
         )
         write_ladder(self._plan.folder, [*rungs, rung])
         line = f"  {result.wins}-{result.draws}-{result.losses} against round {rung.against}: "
-        line += f"{lead:+.0f} Elo (95 % +-{margin:.0f}), {rung.elo:.0f} in all"
+        line += f"{rung.elo:.0f} Elo in all (95 % of this rung: +-{rung.margin:.0f})"
         journal.note(self._learner.steps, {"elo": rung.elo}, line=line)
 
     def _untrained(self) -> Oracle:
@@ -283,28 +282,7 @@ class _Zero:
             self._config.network,
             seed=self._config.run.seed,
         )
-        from miai_go.networks.weights import Weights
-
         return TorchOracle(Weights(network, header), encoder, threads=1)
-
-    def _match(
-        self, first: Oracle, second: Oracle, *, games: int, simulations: int, seed: int
-    ) -> MatchResult:
-        config = self._config
-        tree = TreeSettings(c_puct=config.search.c_puct, fpu=config.search.fpu)
-        players = [
-            MatchPlayer(valuer=NetworkValuer(o, o), tree=tree, simulations=simulations)
-            for o in (first, second)
-        ]
-        rules = MatchRules(
-            size=config.game.size,
-            half_komi=round(2 * config.game.komi),
-            max_moves=config.game.max_moves,
-            games=games,
-            opening=config.ladder.opening,
-            seed=seed,
-        )
-        return play_match(players[0], players[1], rules)
 
     def _grown(self) -> Any:
         config, plan = self._config, self._plan
@@ -317,8 +295,3 @@ class _Zero:
             steps=self._learner.steps,
             komi=(config.game.komi, config.game.komi),
         )
-
-
-def games_folder(run: Path) -> Path:
-    """Return where a run keeps its games of self-play, a shard a round."""
-    return run / "games"

@@ -1,0 +1,66 @@
+"""The weights that come with the distribution: what they say they are, and that they win."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import miai
+from miai_go.networks.weights import load_weights, read_header
+from miai_go.patterns.policy import PatternPolicy
+from miai_go.shipped import FOLDER, find_weights, shipped_names
+
+SUMS = {
+    name: digest
+    for digest, name in (line.split() for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
+}
+NETWORKS = [name for name in shipped_names() if not name.startswith("rollout")]
+
+
+def test_checksums_are_those_of_the_files() -> None:
+    assert set(SUMS) == {f"{name}.safetensors" for name in shipped_names()}
+    for name, digest in SUMS.items():
+        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_there_are_weights_for_every_player() -> None:
+    assert {"policy-9x9", "rollout-9x9", "value-9x9", "zero-9x9"} <= set(shipped_names())
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_weights_say_what_made_them(name: str) -> None:
+    header = read_header(find_weights(name, default=""))
+    assert header.licence
+    assert header.history
+    for record in header.history:
+        config = re.search(r"miai go train \w+ (\S+\.toml)", record.command)
+        assert config, record.command
+        assert Path("configs", config[1]).is_file()
+        assert "/" not in record.command.replace(config[1], "")
+        assert record.steps > 0
+        assert record.date
+    assert load_weights(find_weights(name, default=""), size=header.size).header == header
+
+
+def test_the_rollout_policy_says_what_made_it() -> None:
+    header = PatternPolicy.load(find_weights("rollout-9x9", default=""), size=9).header
+    assert header.licence
+    assert "go-rollout.toml" in header.history[-1].command
+
+
+def test_a_short_match_is_won() -> None:
+    """Without an error every game against random moves is won, with either colour."""
+    game = miai.load_game("go", board_size=9, komi=7.0)
+    player = miai.make_agent("alphazero", game, simulations=8)
+    other = miai.make_agent("fast-random", game)
+    for seed in range(2):
+        black, white = (player, other) if seed == 0 else (other, player)
+        record = miai.play(game, [black, white], seed=seed)
+        assert record.returns[seed] == 1, f"seed {seed}"
+    player.close()
