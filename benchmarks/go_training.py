@@ -195,7 +195,7 @@ def measure_run(
     )
     plan = load_plan(path, SupervisedConfig, kind="sl", out=folder / name)
     began = time.perf_counter()
-    learnt = train_supervised(plan, journal=Journal(folder / name, out=None), ahead=ahead)
+    learnt = train_supervised(plan, journal=Journal(folder / name, quiet=True), ahead=ahead)
     took = time.perf_counter() - began
     return {
         "precision": precision,

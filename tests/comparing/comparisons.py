@@ -49,6 +49,8 @@ class Lying(NoBounds):
 
 
 class Odd:
+    prepares = False
+
     def __init__(self, problem, parameters):
         self.inner = recursive(problem, parameters)
         self.searches = 0

@@ -32,8 +32,6 @@ from miai_go.networks.weights import read_header
 from miai_go.symmetry import SYMMETRIES, point_tables, turned_planes
 from miai_go.training import journal
 
-assert journal.Journal  # writes to the standard error of its import, so not to that of a CliRunner
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "go-learning.md").read_text(encoding="utf-8")
 WAYS, PLUGIN = PAGE.split("\n## A new encoder or network\n")
@@ -89,6 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(folder: Path) -> dict[str, str]:
     """What the commands of both ways print, in their order."""
     torch.set_num_threads(1)
+    assert journal  # writes to the standard error of its import, so not to that of a CliRunner
     app, out = build_app(), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -34,6 +34,8 @@ class BeliefSearch(Generic[Public]):
       bounds: what was learnt.
     """
 
+    prepares = False
+
     def __init__(
         self,
         problem: BeliefProblem[Public],

@@ -38,7 +38,14 @@ class BeliefResult:
 
 
 class BeliefSearcher(Protocol):
-    """Values roots of one problem; what it learns of one serves the next."""
+    """Values roots of one problem; what it learns of one serves the next.
+
+    Attributes:
+      prepares: whether `prepare` computes all that the problem keeps, so that a search takes as
+        long with a problem that others have searched.
+    """
+
+    prepares: bool
 
     def prepare(self, root: Any, depth: int) -> None:
         """Do whatever can be done before a search, as enumerating a game; nothing is learnt."""

@@ -27,6 +27,9 @@ _LARGEST = 1e300
 class Arena:
     """A problem, once for each arm, so that none finds what another has computed in it.
 
+    Arms of a search that computes beforehand all that the problem keeps, as the compiled one does,
+    have one problem together: that takes most of the time and memory where games are large.
+
     Args:
       block: of which problem.
       arms: who may search, by name.
@@ -37,6 +40,7 @@ class Arena:
         self._name, self._given = block.problem, block.given
         self._arms, self._source = arms, source
         self._problems: dict[str, RootedProblem] = {}
+        self._shared: dict[str, RootedProblem] = {}
         self._warmed: set[str] = set()
 
     def roots(self, block: Block, seed: int) -> Sequence[SizedRoot]:
@@ -58,11 +62,17 @@ class Arena:
         Args:
           purpose: problems are shared by the searchers of one arm and purpose.
         """
-        key = f"{purpose} {arm}"
+        key, search = f"{purpose} {arm}", self._arms[arm].search
         with self.blamed(f"arm '{arm}'"):
-            if key not in self._problems:
-                self._problems[key] = make_problem(self._name, self._given)
-            return make_searcher(self._arms[arm], self._problems[key])
+            problem = self._shared.get(search) or self._problems.get(key)
+            if problem is None:
+                problem = make_problem(self._name, self._given)
+            searcher = make_searcher(self._arms[arm], problem)
+            if searcher.prepares:
+                self._shared[search] = problem
+            else:
+                self._problems[key] = problem
+            return searcher
 
     def warm_up(self, arm: str, block: Block, root: SizedRoot) -> None:
         """Search a root once, so that what is compiled is compiled before the clock runs."""

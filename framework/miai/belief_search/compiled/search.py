@@ -62,6 +62,8 @@ class CompiledSearch(Generic[Public]):
       UnsuitableGameError: see `tables_of`.
     """
 
+    prepares = True
+
     def __init__(
         self,
         problem: BeliefProblem[Public],

@@ -26,12 +26,12 @@ class Journal:
     Args:
       folder: of the run.
       step: where the run begins or goes on.
-      out: where lines go; None for nowhere.
+      quiet: no lines on standard error.
     """
 
-    def __init__(self, folder: Path, *, step: int = 0, out: TextIO | None = sys.stderr) -> None:
+    def __init__(self, folder: Path, *, step: int = 0, quiet: bool = False) -> None:
         self._path = folder / _FILE
-        self._out = out
+        self._out: TextIO | None = None if quiet else sys.stderr
         self._events = _event_writer(folder / _EVENTS, step)
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,11 @@ def make_network(
                 f"network.start: weights of '{header.network}' fed by '{header.encoder}', but the "
                 f"config names '{network.name}' and '{encoder.name}'"
             )
+        if header.planes != feeder.planes:
+            raise TrainingError(
+                f"network.start: weights fed with {header.planes} planes of '{header.encoder}', "
+                f"but encoder.parameters make it {feeder.planes}; give those they were trained with"
+            )
         return loaded.network, feeder, header
     shape = NetworkShape(size, feeder.planes)
     header = WeightsHeader(

@@ -173,8 +173,9 @@ class _Reinforcement:
         if step not in self._opened:
             path = self._rounds.checkpoints.all_weights()[step]
             weights = load_weights(path, size=self._config.game.size)
+            run = self._config.run
             self._opened[step] = TorchOracle(
-                weights, self._encoder, precision=self._config.run.precision, threads=1
+                weights, self._encoder, precision=run.precision, threads=1, device=run.device
             )
         return self._opened[step]
 

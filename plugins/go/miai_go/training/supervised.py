@@ -121,7 +121,7 @@ class _Training:
         self, journal: Journal, found: Checkpoint | None, batches: Generator[Batch, None, None]
     ) -> Learnt:
         config, learner = self._plan.config, self._learner
-        began, waited, measures = time.perf_counter(), 0.0, None
+        began, waited, measures, measured = time.perf_counter(), 0.0, None, 0
         sums: dict[str, float] = {}
         last = found
         while learner.steps < config.run.steps:
@@ -142,9 +142,11 @@ class _Training:
                 sums = {}
             if step % config.run.measure_every == 0:
                 measures = self._measure(journal)
+                measured = step
             if step % config.run.checkpoint_every == 0 or step == config.run.steps:
                 last = self._write()
-        measures = self._measure(journal) if measures is None else measures
+        if measures is None or measured != learner.steps:
+            measures = self._measure(journal)
         last = last or self._write()
         share = waited / max(time.perf_counter() - began, 1e-9)
         return Learnt(last.weights, learner.steps, measures, share)

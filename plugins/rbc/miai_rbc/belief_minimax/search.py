@@ -63,6 +63,8 @@ class RbcMinimaxSearch:
       UnsuitableGameError: the problem is no `RbcProblem`.
     """
 
+    prepares = False
+
     def __init__(
         self,
         problem: Any,
