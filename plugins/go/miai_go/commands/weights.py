@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-
-if TYPE_CHECKING:
-    from miai_go.networks.header import WeightsHeader
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ONNX: Final = ".onnx"
@@ -35,25 +32,22 @@ def add_commands(group: typer.Typer) -> None:
 
 def list_weights(as_json: _Json = False) -> None:
     """List the weights that come with the distribution."""
-    from miai_go.networks.weights import read_header
+    from miai_go.commands.cards import read_card
     from miai_go.shipped import find_weights, shipped_names
 
     files = {name: find_weights(name, default=name) for name in shipped_names()}
-    headers = {name: read_header(path) for name, path in files.items()}
+    cards = {name: read_card(path) for name, path in files.items()}
     if as_json:
         rows = [
-            {"name": name, "bytes": files[name].stat().st_size, **header.model_dump(mode="json")}
-            for name, header in headers.items()
+            {"name": name, "bytes": files[name].stat().st_size, **card.data}
+            for name, card in cards.items()
         ]
         print(json.dumps(rows, indent=2))
         return
-    if not headers:
+    if not cards:
         print("no weights are shipped; make some with: miai go train")
-    for name, header in headers.items():
-        print(
-            f"{name}: {header.network} for {header.size}x{header.size}, "
-            f"{', '.join(header.outputs)}; {files[name].stat().st_size / 1e6:.2f} MB"
-        )
+    for name, card in cards.items():
+        print(f"{name}: {card.summary}; {files[name].stat().st_size / 1e6:.2f} MB")
 
 
 def show(
@@ -61,28 +55,19 @@ def show(
     as_json: _Json = False,
 ) -> None:
     """Show what weights are, what they take and answer, and what made them."""
+    from miai_go.commands.cards import read_card
+
     path = _file(file)
-    header, parameters = _contents(path)
-    size = path.stat().st_size
+    card, size = read_card(path), path.stat().st_size
     if as_json:
-        row = {"file": path.name, "bytes": size, "parameters": parameters}
-        print(json.dumps({**row, **header.model_dump(mode="json")}, indent=2))
+        row = {"file": path.name, "bytes": size, "parameters": card.parameters}
+        print(json.dumps({**row, **card.data}, indent=2))
         return
-    low, high = header.komi
-    rows = {
-        "network": f"{header.network} {_told(header.network_parameters)}",
-        "encoder": f"{header.encoder} {_told(header.encoder_parameters)}({header.planes} planes)",
-        "board": f"{header.size}x{header.size}, komi {low:g} to {high:g}",
-        "answers": ", ".join(header.outputs),
-        "weights": "" if parameters is None else f"{parameters} numbers",
-        "licence": header.licence or "not told",
-        "digest": header.sha256,
-    }
     print(f"{path.name}: {size} bytes")
-    for name, text in rows.items():
+    for name, text in card.rows.items():
         if text:
             print(f"{name:9}{text}")
-    for number, made in enumerate(header.history, 1):
+    for number, made in enumerate(card.history, 1):
         print(f"made {number}   {made.command}")
         print(
             f"         {made.steps} steps, seed {made.seed}, config {made.config or 'not told'}, "
@@ -101,13 +86,14 @@ def checksum(
 
     The SHA-256 that is printed is of the whole file, as `sha256sum` prints it.
     """
+    from miai_go.commands.cards import read_card
     from miai_go.data.shards import digest_of
     from miai_go.shipped import shipped_names
 
     rows = []
     for name in files if files is not None else shipped_names():
         path = _file(name)
-        _contents(path)  # raises where the digest is another
+        read_card(path)  # raises where the digest is another
         rows.append({"file": path.name, "sha256": digest_of(path)})
     if as_json:
         print(json.dumps(rows, indent=2))
@@ -159,34 +145,3 @@ def _file(name: str) -> Path:
     from miai_go.shipped import find_weights
 
     return find_weights(name, default=name)
-
-
-def _contents(path: Path) -> tuple[WeightsHeader, int | None]:
-    """Return a file's header and how many numbers it holds; None for ONNX.
-
-    Raises:
-      WeightsError: it is no weights file, or not what its header says.
-      MissingExtraError: it is ONNX, and ONNX Runtime is not installed.
-    """
-    from miai_go.errors import WeightsError
-    from miai_go.networks.header import digest, header_of_metadata
-    from miai_go.networks.tensors import read_tensors
-
-    if path.suffix == _ONNX:
-        from miai_go.inference.loading import open_network
-
-        runner = open_network(path)
-        runner.close()
-        return runner.header, None
-    tensors, metadata = read_tensors(path)
-    header = header_of_metadata(metadata, where=str(path))
-    if digest(header, tensors) != header.sha256:
-        raise WeightsError(
-            f"{path}: its digest is not that of what it holds: it was damaged or changed after it "
-            "was written; copy it again"
-        )
-    return header, sum(array.size for array in tensors.values())
-
-
-def _told(values: dict[str, Any]) -> str:
-    return "".join(f"{name}={value} " for name, value in values.items())
