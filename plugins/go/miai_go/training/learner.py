@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ class Lesson:
       planes: uint8 of shape (n, planes, size, size).
       action: the moves to make likely, int64 of shape (n,).
       policy: or the probabilities to answer, float32 of shape (n, size * size + 1).
+      allowed: the moves that there are to choose from, bool of shape (n, size * size + 1); None:
+        all. What is not allowed takes no part in the softmax.
       weight: how much each position counts for the policy, float32 of shape (n,); None: all 1. A
         negative weight makes the move less likely.
       value: float32 of shape (n,), from -1 to 1.
@@ -38,10 +40,15 @@ class Lesson:
     planes: NDArray[np.uint8]
     action: NDArray[np.int64] | None = None
     policy: NDArray[np.float32] | None = None
+    allowed: NDArray[np.bool_] | None = None
     weight: NDArray[np.float32] | None = None
     value: NDArray[np.float32] | None = None
     ownership: NDArray[np.int8] | None = None
     score: NDArray[np.float32] | None = None
+
+
+_NEVER: Final = -1e9
+"""A logit that leaves no probability, and no infinity either."""
 
 
 class Learner:
@@ -220,6 +227,8 @@ class Learner:
         return losses
 
     def _policy_loss(self, logits: Tensor, lesson: Lesson) -> Tensor:
+        if lesson.allowed is not None:
+            logits = logits.masked_fill(~self._tensor(lesson.allowed), _NEVER)
         if lesson.policy is not None:
             found = -(self._tensor(lesson.policy) * functional.log_softmax(logits, 1)).sum(1)
         else:

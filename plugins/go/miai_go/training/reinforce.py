@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.plugins.parameters import StrictModel, parameter
+from miai_go.data.batch import Batch
 from miai_go.data.dataset import GoDataset
 from miai_go.data.games import StoredGame
 from miai_go.inference.protocol import Oracle
 from miai_go.inference.torch_oracle import TorchOracle
+from miai_go.kernels import selfplay as kernels
 from miai_go.networks.weights import load_weights
 from miai_go.selfplay.policy_games import PolicyGames
 from miai_go.training.advantages import advantages
@@ -185,8 +187,10 @@ class _Reinforcement:
         """Make one pass over the learner's own moves; return mean figures."""
         config = self._config
         data = GoDataset.of_games([game for _i, game in games], encoder=self._encoder)
-        parts = list(data.batches(_CHUNK, symmetries=False, shuffle=False))
+        batches = data.batches(_CHUNK, symmetries=False, shuffle=False, with_positions=True)
+        parts = list(batches)
         planes = np.concatenate([p.planes for p in parts if p.planes is not None])
+        allowed = np.concatenate([_allowed(p) for p in parts])
         action = np.concatenate([p.action for p in parts])
         game = np.concatenate([p.game for p in parts])
         ply = np.concatenate([p.ply for p in parts])
@@ -203,6 +207,7 @@ class _Reinforcement:
             lesson = Lesson(
                 planes=planes[rows],
                 action=action[rows],
+                allowed=allowed[rows],
                 weight=gains[rows].astype(np.float32),
                 value=result[rows],
             )
@@ -249,3 +254,16 @@ class _Reinforcement:
             steps=self._learner.steps,
             komi=komi,
         )
+
+
+def _allowed(batch: Batch) -> NDArray[np.bool_]:
+    """Return the moves that the policy drew from, (n, size * size + 1).
+
+    Were the others left in, nothing would ever make them less likely: with every sensible move that
+    lost, probability would go to moves that are never played.
+    """
+    positions = batch.positions
+    assert positions is not None
+    out = np.zeros((len(positions), positions.size**2 + 1), np.bool_)
+    kernels.sensible_moves(positions.words, positions.trails, out)
+    return out
