@@ -250,8 +250,15 @@ def seats() -> Iterator[list[AgentProcess]]:
         yield made
 
 
-@pytest.mark.parametrize(("loads", "games"), [(0, 1), (2, 2)])
-@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.kind)
+def _clocked() -> Iterator[object]:
+    """Every control on a free machine, and beside two busy loops; most of the latter are soaks."""
+    for control in CONTROLS:
+        yield pytest.param(control, 0, 1, id=f"{control.kind}-free")
+        marks = [] if control.kind == "per-move" else [pytest.mark.slow]
+        yield pytest.param(control, 2, 2, id=f"{control.kind}-busy", marks=marks)
+
+
+@pytest.mark.parametrize(("control", "loads", "games"), list(_clocked()))
 def test_the_flag_never_falls(
     control: TimeControl, loads: int, games: int, seats: list[AgentProcess]
 ) -> None:
