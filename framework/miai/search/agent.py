@@ -6,7 +6,7 @@ from pathlib import Path
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.errors import AgentUnavailableError
+from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Json, Observation
 from miai.search.protocol import Search, SearchResult
 
@@ -31,9 +31,18 @@ class SearchAgent(Agent):
         self.search = search
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game with an empty tree."""
+        """Begin a game with an empty tree.
+
+        Raises:
+          AgentUnavailableError: what the search needs cannot be had.
+        """
         super().new_game(seed, player=player, log=log)
-        self.search.new_game(seed)
+        try:
+            self.search.new_game(seed)
+        except AgentError:
+            raise
+        except MiaiError as error:  # what it needs is missing, such as weights or a library
+            raise AgentUnavailableError(str(error)) from error
 
     def observe(self, observation: Observation) -> None:
         """Follow the game, and let the search keep what it can."""

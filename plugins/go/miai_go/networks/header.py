@@ -142,7 +142,7 @@ def header_of_metadata(metadata: Mapping[str, str], *, where: str) -> WeightsHea
     text = metadata.get(METADATA_KEY)
     if text is None:
         raise WeightsError(
-            f"{where}: carries no header of miai; it was not written by miai, and what its "
-            "network is fed cannot be known"
+            f"{where}: carries no header of miai for a network, so that what it is fed cannot be "
+            "known; name weights that `miai go train` made, not those of rollouts"
         )
     return parse_header(text, where=where)

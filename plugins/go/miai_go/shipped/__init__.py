@@ -40,7 +40,8 @@ def find_weights(named: str, *, default: str) -> Path:
             f"no weights '{default}' are shipped: name a file that training made; shipped are: "
             f"{', '.join(names) or 'none'}"
         )
+    near = near_matches(named, names)
     raise WeightsError(
         f"no weights '{named}': it is no file, and shipped are: {', '.join(names) or 'none'}"
-        + near_matches(named, names)
+        + (f". {near}" if near.startswith("Did") else "")
     )
