@@ -65,6 +65,9 @@ class GoMctsParameters(Parameters):
     pass_when_winning: bool = parameter(
         True, help="Answer a pass by a pass when the board, counted now, is won"
     )
+    stop_early: bool = parameter(
+        True, help="Of a budget in seconds, save what could no longer change the move"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

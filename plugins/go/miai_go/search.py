@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from time import perf_counter
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from miai.game import State
 from miai.search.protocol import SearchResult
 from miai_go.board import KoRule
+from miai_go.clocks import SearchClock
 from miai_go.component_parameters import GoMctsParameters
 from miai_go.dead_stones import settled_margin
 from miai_go.ending import choose, counts_like_a_tree, go_state, root_mask, settled
@@ -88,9 +90,13 @@ class GoMcts:
 
     def _run(self, tree: Tree, seconds: float | None) -> int:
         limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
-        return tree.run(
-            self.parameters.simulations or None, seconds=min(limits) if limits else None
-        )
+        simulations = self.parameters.simulations or None
+        if not limits:
+            return tree.run(simulations)
+        seconds = min(limits)
+        early = self.parameters.stop_early
+        stop = SearchClock(seconds, started=perf_counter(), visits=tree.visits) if early else None
+        return tree.run(simulations, seconds=seconds, stop=stop)
 
     # -- the tree -----------------------------------------------------------------------------
 

@@ -96,6 +96,9 @@ class TreeParameters(NetworkParameters):
     pass_when_winning: bool = parameter(
         True, help="Answer a pass by a pass when that wins by the game's own count"
     )
+    stop_early: bool = parameter(
+        True, help="Of a budget in seconds, save what could no longer change the move (PUCT)"
+    )
 
     @model_validator(mode="after")
     def _has_a_budget(self) -> Self:

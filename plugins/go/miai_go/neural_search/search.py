@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Final
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from miai.game import State
 from miai.search.protocol import SearchResult
 from miai_go.board import KoRule
+from miai_go.clocks import SearchClock
 from miai_go.encoders.states import trail_of
 from miai_go.ending import choose, counts_like_a_tree, go_state, root_mask, settled
 from miai_go.game import GoGame
@@ -129,13 +131,15 @@ class ForestSearch:
           GameError: the state is of another game, or the game is over.
           InferenceError: a network cannot answer.
         """
-        return self._search(state, seconds, shown=_SHOWN)
+        return self._search(state, seconds, shown=_SHOWN, early=self.parameters.stop_early)
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
         """Return what `search` does, with the priors of all moves among the statistics."""
-        return self._search(state, seconds, shown=self.game.pass_action + 1)
+        return self._search(state, seconds, shown=self.game.pass_action + 1, early=False)
 
-    def _search(self, state: State, seconds: float | None, *, shown: int) -> SearchResult:
+    def _search(
+        self, state: State, seconds: float | None, *, shown: int, early: bool
+    ) -> SearchResult:
         started = perf_counter()
         position = go_state(state, self.game)
         done = settled(position, pass_when_winning=self.parameters.pass_when_winning)
@@ -148,7 +152,8 @@ class ForestSearch:
         assert valuer is not None
         self._grow_to(forest, position, valuer)
         limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
-        stop = _clock(started, min(limits)) if limits else None
+        watched = partial(forest.visits, 0) if early and not self._settings.gumbel else None
+        stop = SearchClock(min(limits), started=started, visits=watched) if limits else None
         budget = self._budget(limited=stop is not None)
         simulations = int(forest.search(_ONE, budget, valuer, stop=stop)[0])
         result = self._result(position, forest, simulations)
@@ -267,7 +272,3 @@ def _batches(valuer: LeafValuer) -> dict[str, float]:
         return {}
     told = valuer.statistics()
     return {name: round(told[name], 5) for name in _BATCHES if name in told}
-
-
-def _clock(started: float, seconds: float) -> Callable[[], bool]:
-    return lambda: perf_counter() - started >= seconds
