@@ -24,6 +24,7 @@ SMALL = {
         *("--games", "60", "--steps", "2", "--seconds", "0.02", "--repetitions", "1"),
         *("--height", "1", "--width", "8", "--batch", "64", "--precisions", "fp32"),
     ),
+    "go_matches.py": ("--help",),  # plays for minutes
     "tournament_overhead.py": (
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),

@@ -12,7 +12,7 @@ from miai_go.parameters import GoParameters
 from miai_go.search import GoMcts
 
 
-def test_a_lead_that_nothing_can_make_up_ends_the_search():
+def test_a_lead_that_nothing_can_make_up_ends_the_search() -> None:
     visits = np.array([0, 0, 0], np.int32)
     clock = SearchClock(10.0, started=perf_counter() - 6, visits=lambda: visits)
     visits[:] = [300, 250, 50]  # 100 a second, so 400 more would come
@@ -21,7 +21,7 @@ def test_a_lead_that_nothing_can_make_up_ends_the_search():
     assert clock()
 
 
-def test_visits_of_earlier_searches_are_no_rate():
+def test_visits_of_earlier_searches_are_no_rate() -> None:
     visits = np.array([1000, 500], np.int32)
     clock = SearchClock(10.0, started=perf_counter() - 5, visits=lambda: visits)
     visits[0] += 100  # 20 a second, so 100 more
@@ -30,13 +30,13 @@ def test_visits_of_earlier_searches_are_no_rate():
     assert not clock()
 
 
-def test_time_alone_counts_without_visits():
+def test_time_alone_counts_without_visits() -> None:
     assert SearchClock(1.0, started=perf_counter() - 2)()
     assert not SearchClock(100.0, started=perf_counter())()
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_an_obvious_move_takes_less_than_its_time(early: bool):
+def test_an_obvious_move_takes_less_than_its_time(early: bool) -> None:
     game = GoGame(GoParameters(board_size=5, komi=0.5))  # nothing compares with the centre
     search = GoMcts(game, GoMctsParameters(simulations=0, seconds=1.5, stop_early=early))
     search.new_game(1)
