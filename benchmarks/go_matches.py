@@ -7,7 +7,7 @@ other work on it weakens both.
 
     python benchmarks/go_matches.py FOLDER --matches alphago-policy alphago-mcts
     python benchmarks/go_matches.py FOLDER --matches alphago-gnugo --games 200 --workers 2 --json
-    python benchmarks/go_matches.py FOLDER --matches half --we NEW.safetensors --they OLD.safetensors
+    python benchmarks/go_matches.py FOLDER --matches half --we NEW.safetensors --they OLD
 """
 
 from __future__ import annotations
