@@ -75,6 +75,11 @@ class Block:
         return self.game, self.depth, self.kind, self.warm
 
     @property
+    def names(self) -> tuple[str | int, ...]:
+        """What names the block, as seeds are derived from it."""
+        return self.game, self.depth, self.kind, int(self.warm)
+
+    @property
     def title(self) -> str:
         """The block in words."""
         return f"{self.game}, depth {self.depth}, {self.kind} roots" + ", warm" * self.warm

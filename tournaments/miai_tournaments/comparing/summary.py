@@ -132,8 +132,8 @@ def _row(
         entries=max((m.entries for m in done), default=0),
         bytes=max((m.bytes for m in done), default=0),
         compared=len(pairs),
-        speedup_nodes=speedup(pairs, "nodes", name=(*_plain(block), arm.name)),
-        speedup_seconds=speedup(pairs, "seconds", name=(*_plain(block), arm.name)),
+        speedup_nodes=speedup(pairs, "nodes", name=(*block.names, arm.name)),
+        speedup_seconds=speedup(pairs, "seconds", name=(*block.names, arm.name)),
         judged=len(judged),
         wrong_values=len(wrong),
         wrong_moves=sum(bool(m.wrong_move) for m in judged),
@@ -167,7 +167,3 @@ def pairs_of(
 
 def _complete(measured: Measured | None) -> bool:
     return measured is not None and measured.complete
-
-
-def _plain(block: Block) -> tuple[int | str, ...]:
-    return block.game, block.depth, block.kind, int(block.warm)

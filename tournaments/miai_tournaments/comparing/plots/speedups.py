@@ -101,7 +101,7 @@ def against_size(
             axis.scatter([x for x, _ in dots], [y for _, y in dots], s=5, color=colour, alpha=0.25)
             groups = _parted(ordered)
             middles = [sum(own.size for _, own in group) / len(group) for group in groups]
-            found = [speedup(group, "nodes", name=(*block.cell, name)) for group in groups]
+            found = [speedup(group, "nodes", name=(*block.names, name)) for group in groups]
             points = [(x, s) for x, s in zip(middles, found, strict=True) if s is not None]
             _line(axis, points, looks[name], name)
         axis.set_xscale("log")

@@ -1,0 +1,50 @@
+"""Bit operations on words of 64 bits for kernels, each an instruction of the processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+
+
+def _unary(name: str, *flags: bool) -> Any:
+    """Return an intrinsic of one uint64, an instruction of the processor, as an int64."""
+
+    def typed(context: Any, value: Any) -> tuple[Signature, Any]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            constants = [ir.Constant(ir.IntType(1), flag) for flag in flags]
+            return getattr(builder, name)(arguments[0], *constants)
+
+        return types.int64(types.uint64), generate
+
+    return intrinsic(typed)
+
+
+lowest = _unary("cttz", True)
+"""Number of the lowest set bit of a word that is not 0."""
+leading_zeros = _unary("ctlz", True)
+"""Number of zeros above the highest set bit of a word that is not 0."""
+popcount = _unary("ctpop")
+"""Number of set bits."""
+
+
+def _prefetch(context: Any, array: Any, index: Any) -> tuple[Signature, Any]:
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(value.data, [arguments[1]])
+        pointer, i32 = address.type, ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [address, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+"""Ask for the cache line of ``array[index]``, of a one-dimensional array."""

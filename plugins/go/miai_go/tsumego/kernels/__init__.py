@@ -1,0 +1,14 @@
+"""Compiled kernels of life and death: positions of a zone as two words, and proof-number search.
+
+`stones` plays moves, `life` knows unconditional life, `table` remembers, `search` proves. The class
+that owns the arrays is `miai_go.tsumego.prover.Prover`.
+"""
+
+from pathlib import Path
+
+from miai.kernels import KernelFamily, inlined, part, spelt_out
+
+__all__ = ["FAMILY", "inlined", "kernel", "part", "spelt_out"]
+
+FAMILY = KernelFamily("miai-go-tsumego", Path(__file__).parent)
+kernel = FAMILY.kernel
