@@ -9,7 +9,7 @@ import numpy as np
 
 from miai.kernels.bits import lowest
 from miai_go.tsumego.kernels import part
-from miai_go.tsumego.kernels.stones import OPEN, POINTS, TARGET, Words, ZERO, block_at
+from miai_go.tsumego.kernels.stones import OPEN, POINTS, TARGET, ZERO, Words, block_at
 
 
 @part
@@ -56,5 +56,3 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
                 alive &= ~block
                 struck = True
     return True
-
-

@@ -5,11 +5,12 @@ goal `CAPTURE` the attacker reaches by taking the target; with `LIFE` the defend
 unconditional life (see `life`). What never ends is the stayer's: a position that was met before on
 the way counts for it.
 
-Nodes of the reacher are proven by one child, those of the stayer by all. Numbers of the other kind
-are the greatest of the children's plus one for each other child, which a position that is reached
-on many ways does not inflate (Ueda, Hashimoto, Hashimoto, Iida 2008, "Weak proof-number search").
-The search goes down into the child that decides most while the numbers stay below thresholds
-(Nagai 2002), a quarter above those of the second best (Pawlewicz and Lew 2007).
+Nodes of the reacher are proven by one child, those of the stayer by all: a node's proof number is
+the least of the children's at the reacher's nodes, their sum at the stayer's, and its disproof
+number the other way round. The search goes down into the child that decides most while the numbers
+stay below thresholds (Nagai 2002), a quarter above those of the second best (Pawlewicz and Lew
+2007). A new position begins with a proof number that grows with the target's liberties and with the
+points where the defender could have an eye yet.
 
 A proof never rests on the way to a node, since meeting a position again counts against it. A
 disproof may: it then tells how high on the way the position stands that it met (`LEAST`), and holds
@@ -23,13 +24,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.kernels.bits import lowest
+from miai.kernels.bits import lowest, popcount
 from miai_go.tsumego.kernels import kernel, part
 from miai_go.tsumego.kernels.life import lives
 from miai_go.tsumego.kernels.stones import (
     ATTACKER,
     NO_BAN,
     ONE,
+    OPEN,
     PASS,
     POINTS,
     TARGET,
@@ -70,15 +72,16 @@ GOAL, MASTER = 0, 1
 TASK_WORDS = 2
 
 # `tally`: where the search stands.
-LEVEL, MADE, ENTERED, DEEPEST = 0, 1, 2, 3
+LEVEL, MADE, ENTERED, STOP = 0, 1, 2, 3
 TALLY_WORDS = 4
 
 # Columns of `levels`, (levels, LEVEL_WORDS): one node on the way.
 SIDE, BAN, COUNT, TP, TD, AT, BEGUN, TAKEN = range(8)
 LEVEL_WORDS = 8
 
-# Columns of `sets`, (levels, 3) of uint64: its stones, and the digest of the way to it.
+# Columns of `sets`, (levels, SET_WORDS) of uint64: its stones, and the digest of the way to it.
 OF_ATTACKER, OF_DEFENDER, WAY = range(3)
+SET_WORDS = 3
 
 # Columns of `children`, (levels, CHILDREN, CHILD_WORDS), and of `child_sets`, (.., .., 2).
 MOVE, PN, DN, LEAST, CHILD_BAN, TOOK = range(6)
@@ -103,21 +106,19 @@ def search(
     children: Ints,
     child_sets: Words,
     room: Words,
-    budget: int,
 ) -> int:
-    """Search on until the root is proven or disproven, or about `budget` more positions are made.
+    """Search on until the root is proven or disproven, or STOP positions have been made.
 
     To begin, the root is in row 0 of `levels` and `sets`, its COUNT -1, its thresholds infinite.
 
     Returns:
       PAUSED, PROVEN, DISPROVEN, or TOO_DEEP where there are not enough levels.
     """
-    stop = tally[MADE] + budget
     level = tally[LEVEL]
     while True:
         if levels[level, COUNT] < 0:
             expand(zone, task, table, tally, levels, sets, children, child_sets, room, level)
-        pn, dn, least, best, second, open_children = weigh(task, levels, children, level)
+        pn, dn, least, best, second = weigh(task, levels, children, level)
         solved = pn == 0 or dn == 0
         if solved or pn >= levels[level, TP] or dn >= levels[level, TD]:
             store(table, tally, levels, sets, children, level, pn, dn, least, best)
@@ -131,65 +132,101 @@ def search(
             children[level, at, DN] = dn
             children[level, at, LEAST] = least
             continue
-        if tally[MADE] >= stop:
+        if tally[MADE] >= tally[STOP]:
             tally[LEVEL] = level
             return PAUSED
         if level + 1 >= len(levels):
             tally[LEVEL] = level
             return TOO_DEEP
-        descend(task, tally, levels, sets, children, child_sets, level, best, second, open_children)
+        descend(task, tally, levels, sets, children, child_sets, level, pn, dn, best, second)
         level += 1
-        tally[DEEPEST] = max(tally[DEEPEST], level)
+
+
+@kernel
+def list_children(
+    zone: Words,
+    task: Ints,
+    table: Words,
+    tally: Ints,
+    levels: Ints,
+    sets: Words,
+    children: Ints,
+    child_sets: Words,
+    room: Words,
+) -> int:
+    """List the children of the root in row 0 of `children` and `child_sets`; return how many."""
+    expand(zone, task, table, tally, levels, sets, children, child_sets, room, np.int64(0))
+    count: int = levels[0, COUNT]
+    return count
 
 
 @part
 def reaches(task: Ints, side: Int) -> bool:
     """Say whether a side is the reacher."""
-    return (side == ATTACKER) == (task[GOAL] == CAPTURE)
+    return bool((side == ATTACKER) == (task[GOAL] == CAPTURE))
 
 
 @part
-def weigh(task: Ints, levels: Ints, children: Ints, level: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
+def weigh(task: Ints, levels: Ints, children: Ints, level: Int) -> tuple[Int, Int, Int, Int, Int]:
     """Return a node's numbers, what its disproof rests on, and its best child.
 
     Returns:
-      proof number, disproof number, LEAST of a disproof, best child, the deciding number of the
-      second best, and how many children are neither proven nor disproven.
+      proof number, disproof number, LEAST of a disproof, best child, and the deciding number of the
+      second best.
     """
-    reacher = reaches(task, levels[level, SIDE])
-    own, other = (PN, DN) if reacher else (DN, PN)
-    least_number, second, best = INFINITE, INFINITE, np.int64(-1)
-    tie = INFINITE
-    greatest, undecided, rests = np.int64(0), np.int64(0), NOWHERE
+    if reaches(task, levels[level, SIDE]):
+        pn, dn, best, second = least_and_sum(levels, children, level, PN, DN)
+        return pn, dn, rests_of_all(levels, children, level), best, second
+    dn, pn, best, second = least_and_sum(levels, children, level, DN, PN)
+    rests = NOWHERE
+    if dn == 0:
+        best = surest(levels, children, level)
+        rests = children[level, best, LEAST]
+    return pn, dn, rests, best, second
+
+
+@part
+def least_and_sum(
+    levels: Ints, children: Ints, level: Int, deciding: Int, opposing: Int
+) -> tuple[Int, Int, Int, Int]:
+    """Return the least number of one kind, the sum of the other, the best child, the second least.
+
+    Among children of the same number the one of the least opposing number is best.
+    """
+    least, second, total = INFINITE, INFINITE, np.int64(0)
+    best, tie = np.int64(-1), INFINITE
     for i in range(levels[level, COUNT]):
-        mine, theirs = children[level, i, own], children[level, i, other]
-        if mine == 0:
-            rest = children[level, i, LEAST]
-            if least_number > 0 or rest > rests:
-                best, rests = np.int64(i), rest
-            least_number = np.int64(0)
-        elif theirs == 0:
-            if reacher and least_number > 0:
-                rests = min(rests, children[level, i, LEAST])
-        else:
-            undecided += 1
-            greatest = max(greatest, theirs)
-            if mine < least_number or (mine == least_number and theirs < tie):
-                second = least_number
-                least_number, best, tie = mine, np.int64(i), theirs
-            elif mine < second:
-                second = mine
-    if least_number == 0:
-        deciding, opposing = np.int64(0), INFINITE
-        if reacher:
-            rests = NOWHERE
-    elif undecided == 0:
-        deciding, opposing = INFINITE, np.int64(0)
-    else:
-        deciding, opposing = least_number, min(greatest + undecided - 1, INFINITE - 1)
-    if reacher:
-        return deciding, opposing, rests, best, second, undecided
-    return opposing, deciding, rests, best, second, undecided
+        number, other = children[level, i, deciding], children[level, i, opposing]
+        if number == 0:
+            return number, INFINITE, np.int64(i), INFINITE
+        total += other
+        if number < least or (number == least and other < tie):
+            second = least
+            least, best, tie = number, np.int64(i), other
+        elif number < second:
+            second = number
+    return least, min(total, INFINITE), best, second
+
+
+@part
+def rests_of_all(levels: Ints, children: Ints, level: Int) -> Int:
+    """Return the highest level that the disproofs of any of the children rest on."""
+    rests = NOWHERE
+    for i in range(levels[level, COUNT]):
+        rests = min(rests, children[level, i, LEAST])
+    return rests
+
+
+@part
+def surest(levels: Ints, children: Ints, level: Int) -> Int:
+    """Return the disproven child whose disproof rests on the lowest level."""
+    best = np.int64(-1)
+    for i in range(levels[level, COUNT]):
+        if children[level, i, DN] == 0 and (
+            best < 0 or children[level, i, LEAST] > children[level, best, LEAST]
+        ):
+            best = np.int64(i)
+    return best
 
 
 @part
@@ -201,9 +238,10 @@ def descend(
     children: Ints,
     child_sets: Words,
     level: Int,
+    pn: Int,
+    dn: Int,
     best: Int,
     second: Int,
-    undecided: Int,
 ) -> None:
     """Make the best child the next level, with its thresholds."""
     below = level + 1
@@ -220,10 +258,10 @@ def descend(
     limit = min(second + (second >> 2) + 1, INFINITE)
     if reaches(task, side):
         levels[below, TP] = min(levels[level, TP], limit)
-        levels[below, TD] = levels[level, TD] - (undecided - 1)
+        levels[below, TD] = min(levels[level, TD] - dn + children[level, best, DN], INFINITE)
     else:
         levels[below, TD] = min(levels[level, TD], limit)
-        levels[below, TP] = levels[level, TP] - (undecided - 1)
+        levels[below, TP] = min(levels[level, TP] - pn + children[level, best, PN], INFINITE)
     tally[ENTERED] += 1
 
 
@@ -359,13 +397,40 @@ def look(
             return
     at = find(table, attacker, defender, turn_of(1 - side, ban), way)
     if at < 0:
-        children[level, child, PN] = 1
+        children[level, child, PN] = outlook(zone, task, attacker, defender)
         children[level, child, DN] = 1
         return
     children[level, child, PN] = proof_number(table[at + NUMBERS])
     children[level, child, DN] = disproof_number(table[at + NUMBERS])
     if kind_of(table[at + INFO]) == ON_THIS_WAY:
         children[level, child, LEAST] = least_of(table[at + INFO])
+
+
+@part
+def outlook(zone: Words, task: Ints, attacker: np.uint64, defender: np.uint64) -> Int:
+    """Return the proof number of a position that nothing is known of."""
+    if task[GOAL] == LIFE:
+        return np.int64(1)
+    eyes = popcount(eye_points(zone, attacker, defender))
+    hard: np.int64 = 1 + eyes + 2 * popcount(target_liberties(zone, attacker, defender))
+    return hard
+
+
+@part
+def eye_points(zone: Words, attacker: np.uint64, defender: np.uint64) -> np.uint64:
+    """Return the points where the defender could have an eye yet."""
+    safe = attacker & zone[OPEN]
+    edge = safe
+    rim = ZERO
+    while edge:
+        near = zone[lowest(edge)]
+        edge &= edge - ONE
+        rim |= near
+        new = near & attacker & ~safe
+        safe |= new
+        edge |= new
+    eyes: np.uint64 = zone[POINTS] & ~(defender | safe | rim | zone[OPEN])
+    return eyes
 
 
 @part
@@ -414,5 +479,3 @@ def met(
         if same and levels[above, SIDE] == side and levels[above, BAN] == ban:
             return above
     return -1
-
-

@@ -84,7 +84,7 @@ def breathes(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -
     free = (rim & zone[POINTS] & ~(own | other)) != ZERO
     if side == ATTACKER:
         free |= (block & zone[OPEN]) != ZERO
-    return free
+    return bool(free)
 
 
 @part
@@ -96,7 +96,9 @@ def target_liberties(zone: Words, attacker: np.uint64, defender: np.uint64) -> n
 
 
 @part
-def ko_left(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, lost: np.uint64) -> Int:
+def ko_left(
+    zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, lost: np.uint64
+) -> Int:
     """Return the ban after `side` played at `p` and took `lost`; `own` and `other` are after it."""
     if lost == ZERO or lost & (lost - ONE) != ZERO or zone[p] & own != ZERO:
         return NO_BAN
@@ -104,7 +106,8 @@ def ko_left(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, lo
         return NO_BAN
     if zone[p] & zone[POINTS] & ~(own | other) != lost:
         return NO_BAN
-    return lowest(lost)
+    taken_back: np.int64 = lowest(lost)
+    return taken_back
 
 
 @inlined

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai_go.tsumego.kernels import inlined, part
+from miai_go.tsumego.kernels import inlined, kernel, part
 from miai_go.tsumego.kernels.stones import U64, ZERO, Int, Words
 
 ENTRY_WORDS = 5
@@ -67,8 +67,8 @@ def find(
     """
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
-    found = np.int64(-1)
-    surest = np.int64(0)
+    found: Int = np.int64(-1)
+    surest: Int = np.int64(0)
     for i in range(BUCKET):
         at = first + i * ENTRY_WORDS
         if table[at + D] == defender and table[at + A] == attacker:
@@ -141,9 +141,7 @@ def keep(
             chosen, cheapest = at, cost
     table[chosen + D] = defender
     table[chosen + A] = attacker
-    table[chosen + INFO] = (
-        turn | (U64(kind) << _8) | (U64(move) << _16) | (U64(least) << _24)
-    )
+    table[chosen + INFO] = turn | (U64(kind) << _8) | (U64(move) << _16) | (U64(least) << _24)
     table[chosen + NUMBERS] = (U64(pn) << _32) | U64(dn)
     table[chosen + WORK] = work
 
@@ -160,3 +158,25 @@ def disproof_number(numbers: np.uint64) -> Int:
     """Return the disproof number of an entry."""
     dn: np.int64 = np.int64(numbers & _LOW)
     return dn
+
+
+@kernel
+def move_all(old: Words, new: Words) -> None:
+    """Put all entries of a table into another, an empty one that is larger."""
+    for at in range(0, len(old), ENTRY_WORDS):
+        info = old[at + INFO]
+        kind = kind_of(info)
+        if kind != 0:
+            numbers = old[at + NUMBERS]
+            keep(
+                new,
+                old[at + A],
+                old[at + D],
+                info & _KEY,
+                kind,
+                move_of(info),
+                proof_number(numbers),
+                disproof_number(numbers),
+                old[at + WORK],
+                least_of(info),
+            )

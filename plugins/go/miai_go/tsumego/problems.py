@@ -1,0 +1,29 @@
+"""A problem of life and death: a board, a target, and who should succeed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """A board and the block whose life is asked about.
+
+    Attributes:
+      size: points on a side.
+      stones: int8 of shape (size * size,), row by row from A1: 0 empty, 1 black, 2 white.
+      target: a stone of the target, as a point of the board.
+      to_play: who should succeed by moving first, 1 black, 2 white; None where nobody is named.
+      solutions: the correct first moves as far as they are told, points of the board.
+      name: where it is from.
+    """
+
+    size: int
+    stones: NDArray[np.int8]
+    target: int
+    to_play: int | None = None
+    solutions: tuple[int, ...] = ()
+    name: str = ""

@@ -1,0 +1,65 @@
+"""Small random fights behind a wall."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from miai_go.tsumego.errors import ProblemError
+from miai_go.tsumego.zones import Zone, find_zone
+
+SIZE = 9
+
+
+def tiny_zone(rng: np.random.Generator, *, most_points: int, most_empty: int) -> Zone:
+    """Draw a zone: a box in the corner, at the edge or in the middle, filled at random."""
+    while True:
+        zone = _drawn(rng)
+        if zone is not None and len(zone.points) <= most_points and 2 <= zone.empty <= most_empty:
+            return zone
+
+
+def _drawn(rng: np.random.Generator) -> Zone | None:
+    height, width = int(rng.integers(1, 4)), int(rng.integers(2, 6))
+    row = int(rng.choice([0, 0, 2]))
+    column = int(rng.choice([0, 3]))
+    board = np.zeros((SIZE, SIZE), np.int8)
+    board[max(row - 1, 0) : row + height + 1, max(column - 1, 0) : column + width + 1] = 1
+    drawn = rng.random((height, width))
+    box = np.where(drawn < 0.45, 2, np.where(drawn < 0.62, 1, 0))
+    board[row : row + height, column : column + width] = box
+    targets = np.argwhere(board == 2)
+    if not len(targets):
+        return None
+    r, c = targets[rng.integers(len(targets))]
+    flat = board.reshape(-1)
+    if not _standing(board):
+        return None
+    try:
+        return find_zone(flat, int(r) * SIZE + int(c))
+    except ProblemError:
+        return None
+
+
+def _standing(board: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> bool:
+    """Say whether every block has a liberty."""
+    free = board == 0
+    while True:
+        spread = free.copy()
+        for axis in (0, 1):
+            for step in (-1, 1):
+                moved = np.roll(free, step, axis)
+                edge = 0 if step == 1 else -1
+                same = np.roll(board, step, axis) == board
+                if axis == 0:
+                    moved[edge], same[edge] = False, False
+                else:
+                    moved[:, edge], same[:, edge] = False, False
+                empty = np.roll(board == 0, step, axis) & (moved | True)
+                if axis == 0:
+                    empty[edge] = False
+                else:
+                    empty[:, edge] = False
+                spread |= empty | (moved & same)
+        if (spread == free).all():
+            return bool(free.all())
+        free = spread
