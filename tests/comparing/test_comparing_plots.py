@@ -6,11 +6,16 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from tests.comparing.comparisons import ARMS, KRK4, compare, config_text, environment
+
+from miai_tournaments.comparing.plots.axes import count_axis, ratio_axis
+from miai_tournaments.comparing.plots.cells import shown
+from miai_tournaments.comparing.plots.style import panels
 
 NAMES = {"speedup-by-depth", "speedup-by-size", "error-by-k", "pareto", "ablation"}
 APPROXIMATE = {
@@ -53,6 +58,49 @@ def test_they_are_the_same_bytes_each_time(folder: Path) -> None:
     done = compare(folder / "x.toml", "--out", folder / "out", plots=True)
     assert "error-by-k.svg" in done.stderr
     assert {path.name: path.read_bytes() for path in plots.iterdir()} == before
+
+
+def test_groups_of_five_roots_have_bars_in_the_plot_against_size(tmp_path: Path) -> None:
+    cells = KRK4.replace("roots = 4", "roots = 20")  # four groups of five
+    (tmp_path / "x.toml").write_text(config_text(cells=cells))
+    compare(tmp_path / "x.toml", "--out", tmp_path / "out", plots=True)
+    assert (tmp_path / "out" / "plots" / "speedup-by-size.svg").exists()
+
+
+@pytest.mark.parametrize("name", ["x", "y"])
+@pytest.mark.parametrize("ends", [(0.9, 1.1), (0.004, 1.2), (0.02, 30), (1e-7, 1e6)])
+def test_labels_of_ratios_keep_clear_of_each_other(name: str, ends: tuple[float, float]) -> None:
+    figure, axes = panels(3, "three side by side")
+    axes[1].plot(ends, ends)
+    axes[1].loglog()
+    axis = axes[1].xaxis if name == "x" else axes[1].yaxis
+    ratio_axis(axis)
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
+    edges = [(getattr(box, f"{name}0"), getattr(box, f"{name}1")) for box in boxes]
+    assert len(edges) > 1
+    assert all(end < begin for (_, end), (begin, _) in pairwise(edges)), edges
+    assert any(label.get_text() == "1\N{MULTIPLICATION SIGN}" for label in axis.get_ticklabels())
+
+
+@pytest.mark.parametrize("ends", [(3, 5), (1, 11), (2, 3), (110, 180), (20, 400)])
+def test_counts_have_whole_numbers_on_their_axis(ends: tuple[int, int]) -> None:
+    _, axes = panels(3, "three side by side")
+    axes[0].plot(ends, ends)
+    axes[0].loglog()
+    count_axis(axes[0].xaxis)
+    ticks = axes[0].get_xticks().tolist()
+    assert len(ticks) > 1
+    assert all(tick == round(tick) for tick in ticks)
+    assert [label.get_text() for label in axes[0].get_xticklabels()] == [f"{t:.0f}" for t in ticks]
+
+
+def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
+    cells = {(game, depth, "hard", False): (game, depth) for game in "ab" for depth in (1, 3, 2)}
+    assert shown(cells, most=6) == (list(cells.values()), "")
+    found, note = shown(cells, most=5)
+    assert found == [("a", 3), ("b", 3)]
+    assert "2 of 6 cells" in note
 
 
 def test_a_plot_without_anything_to_show_is_left_out(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class GoMctsParameters(Parameters):
         True, help="Answer a pass by a pass when the board, counted now, is won"
     )
     stop_early: bool = parameter(
-        True, help="Of a budget in seconds, save what could no longer change the move"
+        True, help="Where seconds alone limit, save what could no longer change the move"
     )
 
     @model_validator(mode="after")

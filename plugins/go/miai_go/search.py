@@ -94,7 +94,7 @@ class GoMcts:
         if not limits:
             return tree.run(simulations)
         seconds = min(limits)
-        early = self.parameters.stop_early
+        early = self.parameters.stop_early and simulations is None
         stop = SearchClock(seconds, started=perf_counter(), visits=tree.visits) if early else None
         return tree.run(simulations, seconds=seconds, stop=stop)
 

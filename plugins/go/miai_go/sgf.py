@@ -27,7 +27,7 @@ from miai_go.sgf_check import SgfError, charset_of, check, read_bytes_of
 from miai_go.sgf_lines import Follower, SgfLine
 from miai_go.state import GoState
 
-__all__ = ["SgfError", "SgfGame", "SgfLine", "read_bytes", "read_file"]
+__all__ = ["SgfError", "SgfGame", "SgfLine", "read_bytes", "read_each", "read_file"]
 
 MAX_LINES: Final = 10_000
 """Most variations of one game that are followed to their end."""
@@ -57,6 +57,20 @@ def read_bytes(data: bytes, *, source: str = "SGF") -> list[SgfGame]:
     Raises:
       SgfError: the data exceeds a limit of `miai_go.sgf_check` or is malformed.
     """
+    games = []
+    for game in read_each(data, source=source):
+        if isinstance(game, SgfError):
+            raise game
+        games.append(game)
+    return games
+
+
+def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfError]:
+    """Yield the games of SGF data, or instead of a game why it cannot be read.
+
+    Raises:
+      SgfError: the data as a whole exceeds a limit of `miai_go.sgf_check` or is malformed.
+    """
     check(data, source=source)
     try:
         trees = sgf_grammar.parse_sgf_collection(data)
@@ -64,13 +78,14 @@ def read_bytes(data: bytes, *, source: str = "SGF") -> list[SgfGame]:
         raise SgfError(f"is no SGF: {error}", source=source) from error
     many = len(trees) > 1
     charsets: dict[bytes | None, str] = {}
-    games = []
     for number, tree in enumerate(trees, 1):
         named = tree.sequence[0].get("CA", [None])[0]
-        if named not in charsets:
-            charsets[named] = charset_of(data, named, source=source)
-        games.append(_game(tree, charsets[named], source, f"game {number}" if many else ""))
-    return games
+        try:
+            if named not in charsets:
+                charsets[named] = charset_of(data, named, source=source)
+            yield _game(tree, charsets[named], source, f"game {number}" if many else "")
+        except SgfError as error:
+            yield error
 
 
 def _game(tree: Any, charset: str, source: str, place: str) -> SgfGame:
@@ -117,6 +132,11 @@ class SgfGame:
         self.black = self._text("PB")
         self.white = self._text("PW")
         self.result = self._text("RE")
+
+    @property
+    def root(self) -> Any:
+        """The first node, sgfmill's `Tree_node`: its properties and its children."""
+        return self._parsed.get_root()
 
     def main_line(self) -> SgfLine:
         """Return the first variation throughout, as far as it goes.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from miai.belief_search.compiled.tables import Tables
 from miai.belief_search.kernels.layout import (
@@ -34,6 +38,8 @@ MOST_DEPTH = 255
 _FIRST_SLOTS = 1024
 _MOST_REFUTED = 128
 _LEVELS_A_DEPTH = 12
+_SMALL = 1 << 16
+"""Bytes that are cleared in no time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +113,32 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
     chained = chunks if rule.rule >= CHAINS else 1
     return Memory(
         traits=traits,
-        slots=np.zeros(slots, np.int64),
+        slots=_untouched((slots,), np.int64),
         heads=np.zeros((0, 1, 2), np.int64),
         counts=np.zeros(chained, np.int64),
         nexts=np.zeros(chained, np.int64),
-        keys=np.zeros(1 if rule.rule == CHAINS else entries, np.int64),
-        masks=np.zeros((entries if rule.verified else 0, tables.words), np.uint64),
-        values=np.zeros((entries, 2)),
-        sketches=np.zeros((sketched, rule.k), np.uint64),
-        lengths=np.zeros(sketched, np.int64),
-        totals=np.zeros(sketched, np.int64),
+        keys=_untouched((1 if rule.rule == CHAINS else entries,), np.int64),
+        masks=_untouched((entries if rule.verified else 0, tables.words), np.uint64),
+        values=_untouched((entries, 2), np.float64),
+        sketches=_untouched((sketched, rule.k), np.uint64),
+        lengths=_untouched((sketched,), np.int64),
+        totals=_untouched((sketched,), np.int64),
         limits=np.array([rule.threshold]),
         passed=np.zeros((0, 1, tables.words), np.uint64),
         passed_at=np.zeros((0, 1)),
     )
+
+
+def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return an array of zeros whose memory is taken page by page, when it is first written to.
+
+    So are numpy's large arrays as a rule. But the C library gives memory that a process has freed
+    to later ones, and then clears all of it, milliseconds for a search that takes one.
+    """
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    if size < _SMALL:
+        return np.zeros(shape, kind)
+    return np.frombuffer(mmap.mmap(-1, size), kind).reshape(shape)
 
 
 def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:

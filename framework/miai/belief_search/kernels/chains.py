@@ -22,11 +22,11 @@ from miai.belief_search.kernels.masks import (
     ONE,
     ZERO,
     is_within,
-    lowest,
     put,
 )
 from miai.belief_search.kernels.sketches import put_hash, resemblance, within
 from miai.kernels import inlined, part
+from miai.kernels.bits import lowest
 
 
 @part

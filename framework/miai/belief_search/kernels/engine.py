@@ -33,7 +33,6 @@ from miai.belief_search.kernels.masks import (
     clear,
     is_empty,
     is_within,
-    lowest,
     put,
     put_state,
     size,
@@ -41,6 +40,7 @@ from miai.belief_search.kernels.masks import (
 from miai.belief_search.kernels.memory import DEPTHS, probe, record
 from miai.belief_search.kernels.outcomes import leaf, split
 from miai.kernels import inlined
+from miai.kernels.bits import lowest
 
 _INFINITE = np.inf
 
@@ -170,7 +170,8 @@ def _untested(memory: Memory, work: Work, public: Int, depth: Int, low: float, l
     for i in range(work.beliefs.shape[1]):
         word = work.beliefs[level, i] & ~memory.passed[public, depth, i]
         if word != ZERO:
-            return i * 64 + lowest(word)
+            place: np.int64 = i * 64 + lowest(word)
+            return place
     return np.int64(-1)
 
 

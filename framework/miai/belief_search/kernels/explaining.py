@@ -21,12 +21,12 @@ from miai.belief_search.kernels.masks import (
     is_empty,
     is_within,
     leave,
-    lowest,
     meets,
     put,
     put_state,
 )
 from miai.kernels import inlined, part
+from miai.kernels.bits import lowest
 
 
 @inlined

@@ -6,40 +6,9 @@ import numpy as np
 
 from miai.belief_search.kernels.layout import Int, Words
 from miai.kernels import inlined
+from miai.kernels.bits import popcount
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_FIVES, _THREES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_FIFTEENS, _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-_SHIFT_1, _SHIFT_2, _SHIFT_4, _SHIFT_56 = (np.uint64(n) for n in (1, 2, 4, 56))
-_SHIFT_58 = np.uint64(58)
-
-
-def _places() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    table = np.zeros(64, np.int64)
-    for place in range(64):
-        table[(int(_DE_BRUIJN) << place & 0xFFFFFFFFFFFFFFFF) >> 58] = place
-    return table
-
-
-_PLACES = _places()
-
-
-@inlined
-def lowest(word: np.uint64) -> Int:
-    """Return the place of the lowest bit of a word that has one."""
-    low = word & (ZERO - word)
-    place: np.int64 = _PLACES[np.int64((low * _DE_BRUIJN) >> _SHIFT_58)]
-    return place
-
-
-@inlined
-def bits_of(word: np.uint64) -> Int:
-    """Return the number of bits that are set."""
-    word = word - ((word >> _SHIFT_1) & _FIVES)
-    word = (word & _THREES) + ((word >> _SHIFT_2) & _THREES)
-    word = (word + (word >> _SHIFT_4)) & _FIFTEENS
-    return np.int64((word * _BYTES) >> _SHIFT_56)
 
 
 @inlined
@@ -47,7 +16,7 @@ def size(mask: Words) -> Int:
     """Return the number of states."""
     count = np.int64(0)
     for i in range(len(mask)):
-        count += bits_of(mask[i])
+        count += popcount(mask[i])
     return count
 
 

@@ -17,13 +17,12 @@ from miai.belief_search.kernels.layout import (
 from miai.belief_search.kernels.masks import (
     ONE,
     ZERO,
-    bits_of,
-    lowest,
     meets,
     put,
     put_state,
 )
 from miai.kernels import inlined
+from miai.kernels.bits import lowest, popcount
 
 _INFINITE = np.inf
 
@@ -88,7 +87,7 @@ def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) ->
     if row < 0:
         for i in range(words):
             parts[at, i] = belief[i] & game.sources[group, i]
-            states += bits_of(parts[at, i])
+            states += popcount(parts[at, i])
         return states
     for i in range(words):
         parts[at, i] = ZERO
@@ -100,7 +99,7 @@ def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) ->
             for j in range(words):
                 parts[at, j] |= game.pool[made, j]
     for i in range(words):
-        states += bits_of(parts[at, i])
+        states += popcount(parts[at, i])
     return states
 
 

@@ -97,7 +97,7 @@ class TreeParameters(NetworkParameters):
         True, help="Answer a pass by a pass when that wins by the game's own count"
     )
     stop_early: bool = parameter(
-        True, help="Of a budget in seconds, save what could no longer change the move (PUCT)"
+        True, help="Where seconds alone limit, save what could no longer change the move (PUCT)"
     )
 
     @model_validator(mode="after")

@@ -152,7 +152,8 @@ class ForestSearch:
         assert valuer is not None
         self._grow_to(forest, position, valuer)
         limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
-        watched = partial(forest.visits, 0) if early and not self._settings.gumbel else None
+        timed = not (self.parameters.simulations or self._settings.gumbel)
+        watched = partial(forest.visits, 0) if early and timed else None
         stop = SearchClock(min(limits), started=started, visits=watched) if limits else None
         budget = self._budget(limited=stop is not None)
         simulations = int(forest.search(_ONE, budget, valuer, stop=stop)[0])

@@ -10,12 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.typing.templates import Signature
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from miai.kernels.bits import leading_zeros, lowest
 from miai_rbc.kernels import inlined
 
 U64 = np.uint64
@@ -30,45 +27,6 @@ _SOUTH, _WEST, _SOUTH_WEST, _SOUTH_EAST = (np.int64(direction) for direction in 
 
 _ONE = np.uint64(1)
 _63 = np.uint64(63)
-
-
-def _unary(name: str, *flags: bool) -> Any:
-    """Return an intrinsic of one uint64, an instruction of the processor, as an int64."""
-
-    def typed(context: Any, value: Any) -> tuple[Signature, Any]:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            constants = [ir.Constant(ir.IntType(1), flag) for flag in flags]
-            return getattr(builder, name)(arguments[0], *constants)
-
-        return types.int64(types.uint64), generate
-
-    return intrinsic(typed)
-
-
-lowest = _unary("cttz", True)
-"""Number of the lowest set bit of a set that is not empty."""
-_leading = _unary("ctlz", True)
-popcount = _unary("ctpop")
-"""Number of set bits."""
-
-
-def _prefetch(context: Any, array: Any, index: Any) -> tuple[Signature, Any]:
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.gep(value.data, [arguments[1]])
-        pointer, i32 = address.type, ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32])
-        name = "llvm.prefetch.p0"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        builder.call(function, [address, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
-
-
-prefetch: Any = intrinsic(_prefetch)
-"""Ask for the cache line of ``array[index]``, of a one-dimensional array."""
 
 
 def _rays() -> Words:
@@ -115,7 +73,7 @@ def bit(square: Int) -> np.uint64:
 @inlined
 def highest(squares: np.uint64) -> Int:
     """Return the number of the highest set bit of a set that is not empty."""
-    number: Int = 63 - _leading(squares)
+    number: Int = 63 - leading_zeros(squares)
     return number
 
 

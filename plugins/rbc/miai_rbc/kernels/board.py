@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined, part
-from miai_rbc.kernels.bits import PAWN, U64, Int, Words, bit, lowest
+from miai_rbc.kernels.bits import PAWN, U64, Int, Words, bit
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS, WHITE, STATE = range(8)
 WORDS = 8

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined
-from miai_rbc.kernels.bits import U64, Int, Words, bit, lowest
+from miai_rbc.kernels.bits import U64, Int, Words, bit
 from miai_rbc.kernels.board import (
     EP_KEYS,
     EP_SHIFT,

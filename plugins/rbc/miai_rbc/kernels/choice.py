@@ -5,18 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import allocating, inlined, kernel
-from miai_rbc.kernels.bits import (
-    KING,
-    KNIGHT,
-    PAWN,
-    Int,
-    Words,
-    bishop_attacks,
-    bit,
-    lowest,
-    rook_attacks,
-)
+from miai_rbc.kernels.bits import KING, KNIGHT, PAWN, Int, Words, bishop_attacks, bit, rook_attacks
 from miai_rbc.kernels.board import (
     BISHOPS,
     KINGS,

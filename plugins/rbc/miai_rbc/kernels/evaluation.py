@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels import spelt_out
+from miai.kernels.bits import lowest, popcount
 from miai_rbc.kernels import inlined, part
 from miai_rbc.kernels.bits import (
     KING,
@@ -21,8 +22,6 @@ from miai_rbc.kernels.bits import (
     Int,
     Words,
     bishop_attacks,
-    lowest,
-    popcount,
     rook_attacks,
 )
 from miai_rbc.kernels.board import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined
 from miai_rbc.kernels.bits import (
     KING,
@@ -15,7 +16,6 @@ from miai_rbc.kernels.bits import (
     Words,
     bishop_attacks,
     bit,
-    lowest,
     rook_attacks,
 )
 from miai_rbc.kernels.board import (

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels import spelt_out
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined, part
-from miai_rbc.kernels.bits import Int, Words, bit, lowest
+from miai_rbc.kernels.bits import Int, Words, bit
 from miai_rbc.kernels.board import PAWNS, QUEENS, WHITE, occupied, turn_of
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves
 from miai_rbc.kernels.tree import MAX_PLY, NO_CAPTURE, attackers, describe

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import prefetch
 from miai_rbc.kernels import inlined, kernel
-from miai_rbc.kernels.bits import U64, Int, Words, prefetch
+from miai_rbc.kernels.bits import U64, Int, Words
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.changes import write_changed
 

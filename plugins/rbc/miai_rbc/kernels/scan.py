@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import lowest, popcount
 from miai_rbc.kernels import allocating, inlined, kernel
-from miai_rbc.kernels.bits import U64, Words, lowest, popcount
+from miai_rbc.kernels.bits import U64, Words
 from miai_rbc.kernels.board import WHITE
 
 WINDOWS = 36

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from miai.kernels import spelt_out
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined, part
 from miai_rbc.kernels.bits import (
     KING,
@@ -20,7 +21,6 @@ from miai_rbc.kernels.bits import (
     Words,
     bishop_attacks,
     bit,
-    lowest,
     rook_attacks,
 )
 from miai_rbc.kernels.board import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from miai_tournaments.comparing.load import Comparison
-from miai_tournaments.comparing.plots import errors, speedups
+from miai_tournaments.comparing.plots import errors, pareto, speedups
 from miai_tournaments.comparing.plots.style import looks, save, styled
 from miai_tournaments.comparing.summary import Row, Searches
 
@@ -40,8 +40,8 @@ def draw_all(
         "speedup-by-size": lambda: speedups.against_size(
             comparison.blocks, found, look, baseline=base
         ),
-        "error-by-k": lambda: errors.against_k(rows, comparison.arms, look),
-        "pareto": lambda: errors.pareto(rows, look, baseline=base),
+        "error-by-k": lambda: errors.against_k(rows, comparison.arms),
+        "pareto": lambda: pareto.pareto(rows, look, baseline=base),
         "ablation": lambda: speedups.ablation(rows, baseline=base),
     }
     drawn: list[str] = []

@@ -1,23 +1,18 @@
-"""Error against k with the line of the theory, and nodes against error."""
+"""Errors against k, the hashes of a sketch, with the line of the theory."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from dataclasses import dataclass
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from miai_tournaments.comparing.blocks import Arm
 from miai_tournaments.comparing.intervals import wilson
-from miai_tournaments.comparing.plots.style import (
-    INK,
-    MOST_PANELS,
-    MUTED,
-    Look,
-    legend_below,
-    panels,
-    ratio_axis,
-)
+from miai_tournaments.comparing.plots.axes import set_title
+from miai_tournaments.comparing.plots.cells import by_cell, shown
+from miai_tournaments.comparing.plots.style import MOST_PANELS, Look, legend_below, looks, panels
 from miai_tournaments.comparing.summary import Row
 from miai_tournaments.comparing.tables import cell_title
 
@@ -29,6 +24,30 @@ Counts = tuple[int, int, int]
 """A sketch's k, the wrong values, and the roots that were judged."""
 
 _LEAST_F, _MOST_F = 1e-5, 0.999
+_NOTE = (
+    "Bars: Wilson, 95 %. Dotted: (1 - f)^k of the theory, f being the share that fits the wrong "
+    "values of the panel best."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Arms that differ in k alone.
+
+    Attributes:
+      label: what they are called.
+      arms: their names, the least k first.
+      theory: whether the theory says how their errors fall with k.
+    """
+
+    label: str
+    arms: tuple[str, ...]
+    theory: bool
+
+    def of(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows of these arms, or none unless all of them are there."""
+        own = [row for row in rows if row.arm in self.arms]
+        return own if len(own) == len(self.arms) else []
 
 
 def fitted_share(counts: Sequence[Counts]) -> float | None:
@@ -55,75 +74,120 @@ def fitted_share(counts: Sequence[Counts]) -> float | None:
     return math.exp((low + high) / 2)
 
 
-def against_k(
-    rows: Sequence[Row], arms: Mapping[str, Arm], looks: Mapping[str, Look]
-) -> Figure | None:
+def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
     """Return shares of wrong values and moves against k; None where arms do not differ in k.
+
+    Arms that differ in k alone make a line, in the cells that all of them have searched. Lines
+    that were never wrong are named and not drawn, if another one was.
 
     The dotted line is (1 - f)^k, the greatest probability of the theory that one comparison of
     sketches takes a set for a subset of which the share f is missing. What is compared in a search
     is not known from outside, so f is fitted: the share for which the line explains the wrong
     values best. A search makes many comparisons, of which few decide; the line shows how errors
-    should fall with k, and is no bound of theirs.
+    should fall with k, and is no bound of theirs. Arms with a threshold have none: what it lets
+    through is wrong however many hashes there are.
     """
-    series: dict[str, list[str]] = {}
-    for arm in arms.values():
-        if arm.k is not None:
-            series.setdefault(arm.without_k(), []).append(arm.name)
-    chosen = [names for names in series.values() if len({arms[n].k for n in names}) > 1]
-    cells: dict[str, list[Row]] = {}
-    for row in rows:
-        if any(row.arm in names for names in chosen) and row.judged:
-            cells.setdefault(cell_title(row), []).append(row)
+    series, judged = series_of(arms), [row for row in rows if row.judged]
+    drawn, never = _wrong_and_never(series, _rows_of(series, judged))
+    cells = by_cell(_rows_of(drawn, judged))
     if not cells:
         return None
+    together = list(chain.from_iterable(cells.values()))
+    chosen, left_out = shown(cells, most=MOST_PANELS - 1)
     if len(cells) > 1:
-        cells = {"all cells together": [row for group in cells.values() for row in group], **cells}
-    shown = list(cells.items())[:MOST_PANELS]
-    figure, axes = panels(len(shown), "Errors against the hashes of a sketch")
-    for axis, (title, group) in zip(axes, shown, strict=True):
-        for names in chosen:
-            _k_series(axis, [row for row in group if row.arm in names], names, looks)
-        _k_axis(axis, sorted({row.k for row in group if row.k is not None}))
-        axis.set_title(title)
-    note = (
-        "Bars: Wilson, 95 %. Dotted: (1 - f)^k of the theory, f being the share that fits the "
-        "wrong values of the panel best."
-    )
-    legend_below(figure, axes, note=note)
+        chosen = [together, *chosen]
+    figure, axes = panels(len(chosen), "Errors against the hashes of a sketch")
+    look = looks([one.label for one in drawn])
+    for axis, group in zip(axes, chosen, strict=True):
+        _panel(axis, group, drawn, look)
+        set_title(axis, "all cells together" if group is together else cell_title(group[0]))
+    told = f" Never wrong, and not drawn: {', '.join(one.label for one in never)}." if never else ""
+    legend_below(figure, axes, note=_NOTE + told + left_out)
     return figure
 
 
-def _k_series(
-    axis: Axes, rows: Sequence[Row], names: Sequence[str], looks: Mapping[str, Look]
+def _rows_of(series: Sequence[Series], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of each series in the cells that all of its arms have searched."""
+    cells = by_cell(rows).values()
+    return [row for group in cells for one in series for row in one.of(group)]
+
+
+def series_of(arms: Mapping[str, Arm]) -> list[Series]:
+    """Return the arms that differ in k alone, those of one kind together."""
+    alike: dict[str, list[Arm]] = {}
+    for arm in arms.values():
+        if arm.k is not None:
+            alike.setdefault(arm.without_k(), []).append(arm)
+    series: list[Series] = []
+    for group in alike.values():
+        if len({arm.k for arm in group}) > 1:
+            names = tuple(arm.name for arm in sorted(group, key=lambda arm: arm.k or 0))
+            theory = "threshold" not in group[0].parameters.get("bounds_parameters", {})
+            label = _common_beginning(names)
+            taken = {one.label for one in series}
+            series.append(Series(label if label not in ("", *taken) else names[0], names, theory))
+    return series
+
+
+def _wrong_and_never(
+    series: Sequence[Series], rows: Sequence[Row]
+) -> tuple[list[Series], list[Series]]:
+    """Part the series that have rows into those to be drawn and those that were never wrong.
+
+    If none was wrong, all are drawn.
+    """
+    present = {row.arm for row in rows}
+    wrong = {row.arm for row in rows if row.wrong_values or row.wrong_moves}
+    there = [one for one in series if present.intersection(one.arms)]
+    drawn = [one for one in there if wrong.intersection(one.arms)] or there
+    return drawn, [one for one in there if one not in drawn]
+
+
+def _panel(
+    axis: Axes, rows: Sequence[Row], series: Sequence[Series], look: Mapping[str, Look]
 ) -> None:
-    counts = _pooled(rows)
-    if not counts:
-        return
-    look = looks[names[0]]
-    label = _common_beginning(names) or names[0]
-    for moves, name in ((False, f"{label}: wrong values"), (True, f"{label}: wrong moves")):
-        ks = [k for k, *_ in counts]
-        shares = [wilson(c[2] if moves else c[1], c[3]) for c in counts]
-        values = [0.0 if s is None else 100 * s.value for s in shares]
-        ends = [(0.0, 0.0) if s is None else (s.low or 0.0, s.high or 0.0) for s in shares]
-        axis.errorbar(
-            [k * (1.06 if moves else 1 / 1.06) for k in ks],
-            values,
-            yerr=[
-                [max(0.0, v - 100 * low) for v, (low, _) in zip(values, ends, strict=True)],
-                [max(0.0, 100 * high - v) for v, (_, high) in zip(values, ends, strict=True)],
-            ],
-            color=look.colour,
-            marker=look.marker,
-            markerfacecolor="white" if moves else look.colour,
-            linestyle=(0, (5, 2)) if moves else "-",
-            alpha=0.75 if moves else 1.0,
-            elinewidth=0.9,
-            capsize=2,
-            label=name,
-        )
-    _theory(axis, [(k, values, judged) for k, values, _, judged in counts], look)
+    lines = 2 * len(series)
+    spread = min(0.4, 0.1 * lines)  # octaves of k, or their bars would hide each other
+    for i, one in enumerate(series):
+        counts = _pooled([row for row in rows if row.arm in one.arms])
+        if not counts:
+            continue
+        for moves in (False, True):
+            aside = 2 ** (spread * ((2 * i + moves) / (lines - 1) - 0.5))
+            _k_line(axis, counts, one.label, look[one.label], moves=moves, aside=aside)
+        if one.theory:
+            _theory(axis, [(k, wrong, judged) for k, wrong, _, judged in counts], look[one.label])
+    _k_axis(axis, sorted({row.k for row in rows if row.k is not None}))
+
+
+def _k_line(
+    axis: Axes,
+    counts: Sequence[tuple[int, int, int, int]],
+    label: str,
+    look: Look,
+    *,
+    moves: bool,
+    aside: float,
+) -> None:
+    shares = [wilson(c[2] if moves else c[1], c[3]) for c in counts]
+    values = [0.0 if s is None else 100 * s.value for s in shares]
+    ends = [(0.0, 0.0) if s is None else (s.low or 0.0, s.high or 0.0) for s in shares]
+    axis.errorbar(
+        [k * aside for k, *_ in counts],
+        values,
+        yerr=[
+            [max(0.0, v - 100 * low) for v, (low, _) in zip(values, ends, strict=True)],
+            [max(0.0, 100 * high - v) for v, (_, high) in zip(values, ends, strict=True)],
+        ],
+        color=look.colour,
+        marker=look.marker,
+        markerfacecolor="white" if moves else look.colour,
+        linestyle=(0, (5, 2)) if moves else "-",
+        alpha=0.75 if moves else 1.0,
+        elinewidth=0.9,
+        capsize=2,
+        label=f"{label}: wrong moves" if moves else f"{label}: wrong values",
+    )
 
 
 def _theory(axis: Axes, counts: Sequence[Counts], look: Look) -> None:
@@ -177,67 +241,3 @@ def _k_axis(axis: Axes, ks: Sequence[int]) -> None:
     axis.set_ylim(bottom=-1.5)
     axis.set_xlabel("k, hashes of a sketch")
     axis.set_ylabel("wrong of the roots")
-
-
-def pareto(rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str) -> Figure | None:
-    """Return nodes against wrong values: each arm a point, the best of each price joined."""
-    cells: dict[tuple[str, int, str, bool], list[Row]] = {}
-    for row in rows:
-        if row.judged and row.speedup_nodes is not None:
-            cells.setdefault(row.cell, []).append(row)
-    shown = list(cells.values())[:MOST_PANELS]
-    if not shown:
-        return None
-    figure, axes = panels(len(shown), f"What errors buy: nodes, those of '{baseline}' being 1")
-    for axis, group in zip(axes, shown, strict=True):
-        points = []
-        for row in group:
-            if row.speedup_nodes is None or (rate := row.wrong_value_rate) is None:
-                continue
-            x, y, look = 1 / row.speedup_nodes.value, 100 * rate.value, looks[row.arm]
-            low, high = 100 * (rate.low or 0.0), 100 * (rate.high or 0.0)
-            if row.wrong_values:
-                axis.plot([x, x], [low, high], color=look.colour, linewidth=0.8, alpha=0.6)
-            axis.plot(
-                [x],
-                [y],
-                marker=look.marker,
-                color=look.colour,
-                markersize=7,
-                linestyle="none",
-                label=row.arm,
-                markeredgecolor="white",
-                markeredgewidth=0.6,
-                clip_on=False,
-                zorder=3,
-            )
-            points.append((x, y))
-        front = _front(points)
-        axis.step(*zip(*front, strict=True), where="post", color=MUTED, linewidth=1.1, zorder=1)
-        _pareto_axis(axis, group)
-    note = "Lower and further left is better. Bars: Wilson, 95 %, where some are wrong."
-    legend_below(figure, axes, note=note)
-    return figure
-
-
-def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points that no other beats in both, by their nodes."""
-    front: list[tuple[float, float]] = []
-    for x, y in sorted(points):
-        if not front or y < front[-1][1]:
-            front.append((x, y))
-    return front
-
-
-def _pareto_axis(axis: Axes, rows: Sequence[Row]) -> None:
-    from matplotlib.ticker import FuncFormatter
-
-    axis.set_title(cell_title(rows[0]))
-    axis.set_xscale("log")
-    ratio_axis(axis.xaxis, least=0.5, most=1.5)
-    axis.axvline(1, color=INK, linewidth=0.8, alpha=0.5)
-    top = max(10.0, axis.get_ylim()[1])
-    axis.set_ylim(-0.03 * top, top)
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
-    axis.set_xlabel("nodes")
-    axis.set_ylabel("wrong values")

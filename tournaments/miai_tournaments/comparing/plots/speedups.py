@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from miai_tournaments.comparing.blocks import Block
 from miai_tournaments.comparing.intervals import Interval
+from miai_tournaments.comparing.plots.axes import count_axis, ratio_axis, set_title
+from miai_tournaments.comparing.plots.cells import by_cell, deepest, shown
 from miai_tournaments.comparing.plots.style import (
+    COLUMNS,
     INK,
     MOST_PANELS,
     MUTED,
@@ -16,8 +19,8 @@ from miai_tournaments.comparing.plots.style import (
     WRONG,
     Look,
     legend_below,
+    panel_lines,
     panels,
-    ratio_axis,
 )
 from miai_tournaments.comparing.summary import Row, Searches, pairs_of, speedup
 from miai_tournaments.comparing.tables import cell_title
@@ -42,13 +45,13 @@ def against_depth(
     for row in rows:
         groups.setdefault((row.game, row.kind, row.warm), []).append(row)
     deep = {k: g for k, g in groups.items() if len({row.depth for row in g}) > 1}
-    shown = list(deep.items())[:MOST_PANELS]
-    if not shown:
+    chosen = list(deep.items())[:MOST_PANELS]
+    if not chosen:
         return None
-    figure, axes = panels(len(shown), f"Nodes spared against depth, '{baseline}' being 1")
-    for axis, ((game, kind, warm), group) in zip(axes, shown, strict=True):
+    figure, axes = panels(len(chosen), f"Nodes spared against depth, '{baseline}' being 1")
+    for axis, ((game, kind, warm), group) in zip(axes, chosen, strict=True):
         _depth_panel(axis, group, looks, baseline)
-        axis.set_title(f"{game}, {kind} roots" + ", warm" * warm)
+        set_title(axis, f"{game}, {kind} roots" + ", warm" * warm)
     legend_below(figure, axes, note="Bars: 95 % of a bootstrap over roots.")
     return figure
 
@@ -80,65 +83,81 @@ def against_size(
     Of each game and class the greatest depth is shown. Roots are sorted by size and parted into
     at most four groups of equal number; dots are single roots.
     """
-    deepest = {(b.game, b.kind, b.warm): b for b in sorted(blocks, key=lambda b: b.depth)}
-    shown = []
-    for block in blocks:
-        pairs = {arm: pairs_of(block, arm, baseline, searches) for arm in block.arms}
-        sizes = {own.size for found in pairs.values() for _, own in found}
-        if block is deepest[block.game, block.kind, block.warm] and len(sizes) > 1:
-            shown.append((block, pairs))
-    shown = shown[:MOST_PANELS]
-    if not shown:
+    cells = deepest({block.cell: block for block in blocks})
+    found = [
+        (b, {arm: pairs_of(b, arm, baseline, searches) for arm in b.arms}) for b in cells.values()
+    ]
+    chosen = [(block, pairs) for block, pairs in found if _sizes(pairs) > 1][:MOST_PANELS]
+    if not chosen:
         return None
-    figure, axes = panels(len(shown), f"Nodes spared against set size, '{baseline}' being 1")
-    for axis, (block, pairs) in zip(axes, shown, strict=True):
-        axis.set_title(block.title)
+    figure, axes = panels(len(chosen), f"Nodes spared against set size, '{baseline}' being 1")
+    for axis, (block, pairs) in zip(axes, chosen, strict=True):
+        set_title(axis, block.title)
         axis.axhline(1, color=MUTED, linewidth=1.2)
         for name in (name for name in looks if pairs.get(name) and name != baseline):
-            ordered = sorted(pairs[name], key=lambda pair: pair[1].size)
-            dots = [(own.size, base.nodes / max(1, own.nodes)) for base, own in ordered]
-            colour = looks[name].colour
-            axis.scatter([x for x, _ in dots], [y for _, y in dots], s=5, color=colour, alpha=0.25)
-            groups = _parted(ordered)
-            middles = [sum(own.size for _, own in group) / len(group) for group in groups]
-            found = [speedup(group, "nodes", name=(*block.names, name)) for group in groups]
-            points = [(x, s) for x, s in zip(middles, found, strict=True) if s is not None]
-            _line(axis, points, looks[name], name)
+            _size_line(axis, block, pairs[name], looks[name], name)
         axis.set_xscale("log")
         axis.set_yscale("log")
+        count_axis(axis.xaxis)
         ratio_axis(axis.yaxis)
-        _size_axis(axis)
         axis.set_xlabel("states of the root")
         axis.set_ylabel("speed-up in nodes")
-    legend_below(
-        figure,
-        axes,
-        note="Dots: single roots. Lines: groups of roots; bars: 95 % of a bootstrap, from five on.",
+    note = (
+        "Dots: single roots. Lines: groups of roots. Bars: 95 % of a bootstrap, of groups of five "
+        "roots or more."
     )
+    legend_below(figure, axes, note=note)
     return figure
+
+
+def _sizes(pairs: Mapping[str, Sequence[Pair]]) -> int:
+    """Return how many sizes the roots have."""
+    return len({own.size for found in pairs.values() for _, own in found})
+
+
+def _size_line(axis: Axes, block: Block, pairs: Sequence[Pair], look: Look, name: str) -> None:
+    """Draw a dot for each root, and a line through groups of roots."""
+    ordered = sorted(pairs, key=lambda pair: pair[1].size)
+    dots = [(own.size, base.nodes / max(1, own.nodes)) for base, own in ordered]
+    axis.scatter([x for x, _ in dots], [y for _, y in dots], s=5, color=look.colour, alpha=0.25)
+    groups = _parted(ordered)
+    middles = [sum(own.size for _, own in group) / len(group) for group in groups]
+    found = [speedup(group, "nodes", name=(*block.names, name)) for group in groups]
+    points = [(x, s) for x, s in zip(middles, found, strict=True) if s is not None]
+    _line(axis, points, look, name)
 
 
 def ablation(rows: Sequence[Row], *, baseline: str) -> Figure | None:
     """Return bars: for each cell and arm the speed-up in nodes, and in wall time as a mark."""
-    cells: dict[tuple[str, int, str, bool], list[Row]] = {}
-    for row in rows:
-        cells.setdefault(row.cell, []).append(row)
-    shown = list(cells.values())[:MOST_PANELS]
-    if not shown:
+    chosen, left_out = shown(by_cell(rows))
+    if not chosen:
         return None
-    most = max(len(group) for group in shown)
-    figure, axes = panels(
-        len(shown), f"Speed-up of each arm, '{baseline}' being 1", height=0.28 * most + 1.0
+    lines = _lines(chosen)
+    figure, axes = panel_lines(
+        [len(line) for line in lines],
+        f"Speed-up of each arm, '{baseline}' being 1",
+        heights=[0.26 * len(line[0]) + 1.0 for line in lines],
     )
-    for number, (axis, group) in enumerate(zip(axes, shown, strict=True)):
+    firsts = {id(line[0]) for line in lines}
+    for axis, group in zip(axes, chosen, strict=True):
         _bars(axis, group)
-        axis.set_title(cell_title(group[0]))
-        axis.set_yticks(range(len(group)), [row.arm for row in group])
+        set_title(axis, cell_title(group[0]))
+        names = [row.arm for row in group] if id(group) in firsts else [""] * len(group)
+        axis.set_yticks(range(len(group)), names)
         axis.tick_params(axis="y", length=0)
-        if number % 3 and [r.arm for r in group] == [r.arm for r in shown[number - 1]]:
-            axis.set_yticklabels([])
-    legend_below(figure, axes, note="Whiskers: 95 % of a bootstrap over roots.")
+    legend_below(figure, axes, note=f"Whiskers: 95 % of a bootstrap over roots.{left_out}")
     return figure
+
+
+def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
+    """Part the panels into lines, those of a line having the same arms."""
+    lines: list[list[list[Row]]] = []
+    for group in groups:
+        arms = [row.arm for row in group]
+        if not lines or len(lines[-1]) == COLUMNS or arms != [r.arm for r in lines[-1][0]]:
+            lines.append([])
+        lines[-1].append(group)
+    return lines
 
 
 def _bars(axis: Axes, rows: Sequence[Row]) -> None:
@@ -174,14 +193,14 @@ def _bars(axis: Axes, rows: Sequence[Row]) -> None:
                 label="wall time",
             )
         if wrong:
-            end = max(high, 1.0 if wall is None else wall.value, 1.0)
-            told = f"  {row.wrong_values}/{row.judged} wrong"
-            axis.text(end, place, told, va="center", fontsize=7.5, color="#9A4300")
+            told = f"{row.wrong_values}/{row.judged} wrong"
+            beside = axis.get_yaxis_transform()
+            axis.text(
+                1.01, place, told, va="center", fontsize=7.5, color="#9A4300", transform=beside
+            )
     axis.axvline(1, color=INK, linewidth=1.0)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.grid(visible=False, axis="y")
-    low, high = axis.get_xlim()
-    axis.set_xlim(low, high * (1.9 if any(row.wrong_values for row in rows) else 1.1))
     ratio_axis(axis.xaxis)
     axis.tick_params(axis="x", labelsize=8)
 
@@ -217,11 +236,3 @@ def _parted(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
     count = max(1, min(_BINS, len(pairs) // _LEAST_IN_BIN))
     edges = [round(i * len(pairs) / count) for i in range(count + 1)]
     return [pairs[a:b] for a, b in pairwise(edges)]
-
-
-def _size_axis(axis: Axes) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
-
-    axis.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 3.0, 5.0)))
-    axis.xaxis.set_major_formatter(ScalarFormatter())
-    axis.xaxis.set_minor_formatter(NullFormatter())

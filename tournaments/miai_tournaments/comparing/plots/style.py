@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import StoreError
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 MOST_PANELS = 24
 """Panels of one figure; what there is beyond them is in the files."""
 
+COLUMNS = 3
+"""Panels side by side."""
+
 RIGHT = "#0072B2"
 WRONG = "#D55E00"
 MUTED = "#8A8A8A"
@@ -25,6 +29,12 @@ INK = "#222222"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#000000")
 _MARKERS = "osD^vPX<>*hp"
 _LINES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
+_TITLE_LETTER, _NOTE_LETTER, _LETTER = 0.13, 0.068, 0.075
+"""Widths of letters, on average: of a figure's title, a note, a legend's entry; inches."""
+
+_HANDLE = 0.7
+"""The room of a line or bar in a legend and of what parts it from the next, inches."""
+
 _RC: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#BBBBBB",
@@ -84,25 +94,39 @@ def styled() -> Iterator[None]:
 
 
 def panels(
-    count: int, title: str, *, width: float = 3.7, height: float = 3.0, share: bool = False
+    count: int, title: str, *, width: float = 3.7, height: float = 3.1
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels, three in a row at most.
+    """Return a figure with so many panels, `COLUMNS` in a line.
 
     Args:
       width, height: of a panel, inches.
-      share: whether the panels of a row share their vertical axis.
+    """
+    lines = [min(COLUMNS, count - first) for first in range(0, count, COLUMNS)]
+    return panel_lines(lines, title, heights=[height] * len(lines), width=width)
+
+
+def panel_lines(
+    counts: Sequence[int], title: str, *, heights: Sequence[float], width: float = 3.7
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with lines of panels, of so many each, and the panels line by line.
+
+    Args:
+      heights: of the lines, inches.
+      width: of a panel, inches.
     """
     from matplotlib.figure import Figure
 
-    columns = min(3, count)
-    rows = -(-count // columns)
-    figure = Figure(figsize=(max(width * columns, 6.4), height * rows + 0.9), layout="constrained")
-    figure.suptitle(title, x=0.01, ha="left")
-    grid = figure.subplots(rows, columns, squeeze=False, sharey="row" if share else False)
-    axes = list(grid.flat)
-    for unused in axes[count:]:
-        unused.remove()
-    return figure, axes[:count]
+    columns = max(counts)
+    size = (max(width * columns, 6.4), sum(heights) + 0.9)
+    figure = Figure(figsize=size, layout="constrained")
+    figure.suptitle(fill(title, int(size[0] / _TITLE_LETTER)), x=0.01, ha="left")
+    grid = figure.subplots(len(counts), columns, squeeze=False, height_ratios=list(heights))
+    axes = []
+    for line, count in zip(grid, counts, strict=True):
+        axes += list(line[:count])
+        for unused in line[count:]:
+            unused.remove()
+    return figure, axes
 
 
 def legend_below(figure: Figure, axes: Sequence[Axes], *, note: str) -> None:
@@ -111,26 +135,18 @@ def legend_below(figure: Figure, axes: Sequence[Axes], *, note: str) -> None:
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
+    width = figure.get_figwidth() - 0.2
+    longest = max(map(len, handles), default=0)
+    lines = -(-len(handles) // max(1, int(width / (_LETTER * longest + _HANDLE))))
     figure.legend(
         list(handles.values()),
         list(handles),
         loc="outside lower left",
-        ncols=max(1, int(figure.get_figwidth() // 2.1)),
-        title=note,
+        ncols=-(-len(handles) // max(1, lines)),
+        title=fill(note, int(width / _NOTE_LETTER)),
         title_fontsize=8,
         alignment="left",
     )
-
-
-def ratio_axis(axis: Any, *, least: float = 0.5, most: float = 2.0) -> None:
-    """Make an axis of ratios: logarithmic, with plain numbers and at least the given range."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}\N{MULTIPLICATION SIGN}"))
-    axis.set_minor_formatter(NullFormatter())
-    low, high = axis.get_view_interval()
-    axis.set_view_interval(min(low, least), max(high, most), ignore=True)
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import popcount
 from miai_rbc.belief_minimax.kernels import allocating, kernel
-from miai_rbc.kernels.bits import U64, Words, bit, popcount
+from miai_rbc.kernels.bits import U64, Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, WORDS, play, turn_of
 from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
 
