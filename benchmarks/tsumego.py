@@ -1,0 +1,213 @@
+"""Life and death: how fast zones are solved, and what GNU Go's reader says of the same positions.
+
+    python benchmarks/tsumego.py --parts zones --sizes 8 10 12 14 --zones 30
+    python benchmarks/tsumego.py --parts families gnugo --json
+
+`zones`: random fights behind a wall with so many empty points, both first movers, the attacker as
+ko master: the share that is solved within 1, 5 and 15 s a problem. `families`: the positions with
+known answers. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones of 6 to 10 empty points;
+where it claims more than is proved, the refutation of its move is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from miai.errors import MiaiError
+from miai_go.board import point_name
+from miai_go.gtp.client import GtpClient
+from miai_go.gtp.conversation import Conversation
+from miai_go.gtp.engine import EngineProcess
+from miai_go.tsumego.generating.answers import UnprovedError, fate_of
+from miai_go.tsumego.generating.families import members
+from miai_go.tsumego.generating.walled import draw_fight, zone_within
+from miai_go.tsumego.problem_sgf import write_problems
+from miai_go.tsumego.problems import Problem
+from miai_go.tsumego.prover import Prover, Verdict
+from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
+
+WITHIN = (1.0, 5.0, 15.0)
+
+
+def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
+    """Draw a random zone with so many empty points."""
+    while True:
+        fight = draw_fight(rng, empty)
+        problem = None if fight is None else fight.problem()
+        zone = None if problem is None else zone_within(problem, empty)
+        if problem is not None and zone is not None:
+            return problem, zone
+
+
+def zones(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Solve random zones of each size."""
+    rows = []
+    for empty in given.sizes:
+        rng = np.random.default_rng([given.seed, empty])
+        spent, nodes, entered, safe = [], [], [], []
+        for _ in range(given.zones):
+            _problem, zone = draw(rng, empty)
+            prover = Prover(zone)
+            found = [
+                prover.ask(prover.begin(side), seconds=given.seconds)
+                for side in (ATTACKER, DEFENDER)
+            ]
+            solved = all(finding.verdict != Verdict.UNSOLVED for finding in found)
+            spent.append(sum(finding.seconds for finding in found) if solved else np.inf)
+            nodes.append(sum(finding.nodes for finding in found))
+            entered.append(sum(finding.entered for finding in found))
+            safe.append(sum(finding.verdict == Verdict.PREVENTED for finding in found))
+        clock = np.array(spent)
+        within = {f"{limit:g}": round(float(np.mean(clock <= limit)), 3) for limit in WITHIN}
+        total = float(clock[np.isfinite(clock)].sum())
+        known = np.isfinite(clock)
+        rows.append(
+            {
+                "empty": empty,
+                "zones": given.zones,
+                "solved_within_seconds": within,
+                "median_seconds": _finite(float(np.median(clock))),
+                "median_nodes": int(np.median(nodes)),
+                "nodes_per_second": round(float(np.array(nodes)[known].sum()) / max(total, 1e-9)),
+                "entered_per_second": round(
+                    float(np.array(entered)[known].sum()) / max(total, 1e-9)
+                ),
+                "critical": int(np.sum(np.array(safe)[known] == 1)),
+            }
+        )
+        print(rows[-1], file=sys.stderr)
+    return rows
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 4) if np.isfinite(value) else None
+
+
+def families() -> dict[str, Any]:
+    """Prove all positions with known answers."""
+    started, wrong, count = perf_counter(), [], 0
+    for member in members():
+        problem = member.diagram.place(19)
+        count += 1
+        try:
+            if fate_of(find_zone(problem.stones, problem.target)) != member.fate:
+                wrong.append(member.name)
+        except UnprovedError:
+            wrong.append(f"{member.name}: unsolved")
+    return {"positions": count, "wrong": wrong, "seconds": round(perf_counter() - started, 2)}
+
+
+def gnugo(given: argparse.Namespace) -> dict[str, Any]:
+    """Ask GNU Go's reader about zones that were proved."""
+    rng = np.random.default_rng([given.seed, 77])
+    agreed, missed, claimed, asked = 0, {"kills": 0, "lives": 0}, [], 0
+    with TemporaryDirectory() as folder, closing(_gnugo()) as engine:
+        for number in range(given.gnugo_zones):
+            problem, zone = draw(rng, 6 + number % 5)
+            for side in (ATTACKER, DEFENDER):
+                asked += 1
+                told = _ask(engine, Path(folder), problem, zone, side)
+                prover = Prover(zone)
+                reached = prover.ask(prover.begin(side)).verdict == Verdict.REACHED
+                says_captured = told[0] != 0 if side == ATTACKER else told[0] == 0
+                if says_captured == reached:
+                    agreed += 1
+                elif (side == ATTACKER) == says_captured:
+                    claimed.append(_refutation(zone, side, told, prover))
+                else:
+                    missed["kills" if side == ATTACKER else "lives"] += 1
+    return {
+        "positions": asked,
+        "agreed": round(agreed / asked, 4),
+        "missed": missed,
+        "claimed_more": len(claimed),
+        "refuted": [line for line in claimed if line],
+        "unexplained": sum(not line for line in claimed),
+    }
+
+
+def _gnugo() -> GtpClient:
+    engine = EngineProcess(["gnugo", "--mode", "gtp", "--chinese-rules", "--seed", "1"])
+    client = GtpClient(engine, Conversation(), who="gnugo")
+    client.handshake(seconds=20)
+    return client
+
+
+def _ask(
+    engine: GtpClient, folder: Path, problem: Problem, zone: Zone, side: int
+) -> tuple[int, str]:
+    """Return GNU Go's code (0 no, 1 yes, 2 and 3 by ko) and its move."""
+    path = folder / "problem.sgf"
+    path.write_bytes(write_problems([problem]))
+    engine.ask(f"loadsgf {path}", seconds=20)
+    name = point_name(problem.target, problem.size)
+    command = "owl_attack" if side == ATTACKER else "owl_defend"
+    words = engine.ask(f"{command} {name}", seconds=60).split()
+    return int(words[0]), words[1] if len(words) > 1 else "PASS"
+
+
+def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) -> str:
+    """Return why a claim of GNU Go's is wrong: its move and the answer; empty if unknown."""
+    names = {point_name(p, zone.size): p for p in (*zone.points, zone.size**2)}
+    point = names.get(told[1])
+    if point is None:
+        return ""
+    place = dict(prover.moves(prover.begin(side))).get(zone.number(point))
+    if place is None:
+        return ""
+    finding = prover.ask(place)
+    fails = finding.verdict == (Verdict.PREVENTED if side == ATTACKER else Verdict.REACHED)
+    if not fails:
+        return ""
+    answer = (
+        "by itself" if finding.move is None else point_name(zone.point(finding.move), zone.size)
+    )
+    side_name = "attack" if side == ATTACKER else "defence"
+    return f"code {told[0]}, {side_name} at {told[1]} fails against {answer}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = ("zones", "families", "gnugo")
+    parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[8, 10, 12, 14, 16, 20])
+    parser.add_argument("--zones", type=int, default=30, help="of each size")
+    parser.add_argument("--seconds", type=float, default=7.5, help="for each first mover")
+    parser.add_argument("--gnugo-zones", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    figures: dict[str, Any] = {}
+    try:
+        if "zones" in given.parts:
+            figures["zones"] = zones(given)
+        if "families" in given.parts:
+            figures["families"] = families()
+        if "gnugo" in given.parts:
+            figures["gnugo"] = gnugo(given)
+    except MiaiError as error:
+        sys.exit(f"tsumego.py: {error}")
+    figures |= {
+        "load_after": round(os.getloadavg()[0], 2),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    print(json.dumps(figures) if given.json else json.dumps(figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()
