@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.tsumego.brute_force import ATTACKER, DEFENDER, NOBODY, Fight, forced, reachable
+from tests.tsumego.brute_force import (
+    ATTACKER,
+    DEFENDER,
+    NOBODY,
+    Fight,
+    State,
+    forced,
+    reachable,
+)
+from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.tsumego.prover import Master, Prover, Verdict
+from miai_go.tsumego.prover import Goal, Master, Place, Prover, Verdict
 from miai_go.tsumego.zones import Zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
@@ -17,26 +26,59 @@ def fight_of(zone: Zone, master: int) -> Fight:
     return Fight(zone.size, frozenset(zone.points), zone.target, master)
 
 
-def check(zone: Zone, *, most: int) -> int:
-    """Compare all verdicts of a zone with exhaustion; return how many were compared."""
+def roots(zone: Zone) -> list[State]:
     attackers = frozenset(np.flatnonzero(zone.stones == zone.attacker).tolist())
     defenders = frozenset(np.flatnonzero(zone.stones == zone.defender).tolist())
+    return [(attackers, defenders, side, -1) for side in (ATTACKER, DEFENDER)]
+
+
+def check(zone: Zone, *, most: int) -> int:
+    """Compare all verdicts of a zone with exhaustion; return how many were compared."""
     compared = 0
     for number, master in MASTERS.items():
         fight = fight_of(zone, number)
-        for side in (ATTACKER, DEFENDER):
-            root = (attackers, defenders, side, -1)
+        for root in roots(zone):
             graph = reachable(fight, root, most)
             if graph is None:
                 continue
             taken = {state for state in graph if zone.target not in state[1]}
             won = forced(graph, taken, ATTACKER)
             prover = Prover(zone, master=master, table_bytes=1 << 16)
-            finding = prover.ask(prover.begin(side))
+            finding = prover.ask(prover.begin(root[2]))
             assert finding.verdict != Verdict.UNSOLVED
-            assert (finding.verdict == Verdict.REACHED) == (root in won), (zone, master, side)
+            assert (finding.verdict == Verdict.REACHED) == (root in won), (zone, master, root[2])
             compared += 1
     return compared
+
+
+def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) -> int:
+    """Compare with exhaustion whether two eyes can be forced: at the root and at other places."""
+    compared = 0
+    for number, master in MASTERS.items():
+        fight = fight_of(zone, number)
+        alone = LoneAttacker(fight)
+        for root in roots(zone):
+            graph = reachable(fight, root, most)
+            if graph is None:
+                continue
+            alive = {state for state in graph if alone.cannot_take(state[0], state[1])}
+            won = forced(graph, alive, DEFENDER)
+            prover = Prover(zone, goal=Goal.LIFE, master=master, table_bytes=1 << 16)
+            standing = [state for state in graph if zone.target in state[1]]
+            drawn = rng.choice(len(standing), min(places, len(standing)), replace=False)
+            for state in [root, *(standing[i] for i in drawn)]:
+                finding = prover.ask(place_of(zone, state))
+                assert finding.verdict != Verdict.UNSOLVED
+                assert (finding.verdict == Verdict.REACHED) == (state in won), (zone, master, state)
+                compared += 1
+    return compared
+
+
+def place_of(zone: Zone, state: State) -> Place:
+    attackers = sum(1 << i for i, p in enumerate(zone.points) if p in state[0])
+    defenders = sum(1 << i for i, p in enumerate(zone.points) if p in state[1])
+    ban = -1 if state[3] < 0 else zone.points.index(state[3])
+    return Place(attackers, defenders, state[2], ban)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -45,3 +87,11 @@ def test_verdicts_are_those_of_exhaustion(seed: int) -> None:
     rng = np.random.default_rng(seed)
     zone = tiny_zone(rng, most_points=9, most_empty=5)
     check(zone, most=20_000)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_who_can_force_two_eyes_is_what_exhaustion_says(seed: int) -> None:
+    print(f"seed {seed}")
+    rng = np.random.default_rng(1_000 + seed)
+    zone = tiny_zone(rng, most_points=9, most_empty=4)
+    assert check_life(zone, most=5_000, places=4, rng=rng) > 0

@@ -156,7 +156,9 @@ def _add_learning(registry: Registry) -> None:
     from miai_go.data import components as data
     from miai_go.encoders import components as encoders
     from miai_go.networks import components as networks
+    from miai_go.tsumego.networks import components as tsumego
 
     data.register(registry)
     encoders.register(registry)
     networks.register(registry)
+    tsumego.register(registry)

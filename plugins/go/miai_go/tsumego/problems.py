@@ -19,6 +19,10 @@ class Problem:
       to_play: who should succeed by moving first, 1 black, 2 white; None where nobody is named.
       solutions: the correct first moves as far as they are told, points of the board.
       name: where it is from.
+      first: who moves first where the answer is told, 1 black, 2 white.
+      safe: whether the target is safe then, as it is told.
+      best: a move that solves it, as it is told, a point of the board.
+      empty: how many points of its zone are empty, as it is told.
     """
 
     size: int
@@ -27,3 +31,7 @@ class Problem:
     to_play: int | None = None
     solutions: tuple[int, ...] = ()
     name: str = ""
+    first: int | None = None
+    safe: bool | None = None
+    best: int | None = None
+    empty: int | None = None

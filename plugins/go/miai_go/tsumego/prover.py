@@ -134,6 +134,8 @@ class Prover:
         """
         started = perf_counter()
         work, why = self._work, ""
+        if self.goal == Goal.LIFE and (verdict := self.settled(place)) is not None:
+            return Finding(verdict, None, 0, 0, perf_counter() - started)
         work.set_root(place)
         status = kernels.PAUSED
         while status == kernels.PAUSED and not why:
@@ -164,8 +166,20 @@ class Prover:
         count = kernels.list_children(self.zone.words, *work.arrays())
         return [(work.move(i), work.place_after(place, i)) for i in range(count)]
 
+    def settled(self, place: Place) -> Verdict | None:
+        """Return what a position is where that is seen on the board alone.
+
+        The target is gone, or the attacker is to move and it is in atari, or it lives
+        unconditionally (which is not asked with the defender to move where the goal is capture).
+        """
+        work = self._work
+        work.set_root(place)
+        status = int(kernels.settled(self.zone.words, *work.standing()))
+        verdicts = {kernels.PROVEN: Verdict.REACHED, kernels.DISPROVEN: Verdict.PREVENTED}
+        return verdicts.get(status)
+
     def decided(self, place: Place, move: int) -> Verdict | None:
-        """Return what a move leads to where that is seen without a search.
+        """Return what a move leads to where that is seen or known without a search.
 
         Raises:
           ValueError: it is not one of `moves`.
@@ -209,6 +223,10 @@ class _Work:
         tally, levels, sets = self._tally, self._levels, self._sets
         children, child_sets = self._children, self._child_sets
         return self._task, self.table, tally, levels, sets, children, child_sets, self._room
+
+    def standing(self) -> tuple[Any, ...]:
+        """Return those that say how a position stands."""
+        return self._task, self._levels, self._sets, self._room
 
     def set_root(self, place: Place) -> None:
         self._tally[:] = 0
@@ -284,4 +302,5 @@ def load_prover() -> None:
         kernels.search(words, *work.arrays())
         work.set_root(Place(0, 1, 0))
         kernels.list_children(words, *work.arrays())
+        kernels.settled(words, *work.standing())
         table_kernels.move_all(work.table, _table(0))

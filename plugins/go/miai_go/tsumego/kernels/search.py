@@ -160,6 +160,18 @@ def list_children(
     return count
 
 
+@kernel
+def settled(zone: Words, task: Ints, levels: Ints, sets: Words, room: Words) -> Int:
+    """Return PROVEN or DISPROVEN for a root that is decided as it stands, 0 for any other.
+
+    The root is in row 0 of `levels` and `sets`.
+    """
+    made_by = 1 - levels[0, SIDE]
+    ban = levels[0, BAN]
+    attacker, defender = sets[0, OF_ATTACKER], sets[0, OF_DEFENDER]
+    return judge(zone, task, made_by, ban, attacker, defender, room)
+
+
 @part
 def reaches(task: Ints, side: Int) -> bool:
     """Say whether a side is the reacher."""
@@ -446,18 +458,21 @@ def judge(
     """Return PROVEN, DISPROVEN or 0 for a position that `side` has just made.
 
     The target is gone, or in atari with the attacker to move and no ban on its last liberty, or it
-    lives unconditionally.
+    lives unconditionally. After a move of the attacker's that last is asked only where life is the
+    goal: it must be seen there, since who lives and has nothing left but eyes may not pass.
     """
     capturing = task[GOAL] == CAPTURE
     if side == ATTACKER:
         if defender & zone[TARGET] == ZERO:
             return PROVEN if capturing else DISPROVEN
-        return 0
-    liberties = target_liberties(zone, attacker, defender)
-    if liberties & (liberties - ONE) == ZERO:
-        if ban == NO_BAN or bit(ban) != liberties:
-            return PROVEN if capturing else DISPROVEN
-        return 0
+        if capturing:
+            return 0
+    else:
+        liberties = target_liberties(zone, attacker, defender)
+        if liberties & (liberties - ONE) == ZERO:
+            if ban == NO_BAN or bit(ban) != liberties:
+                return PROVEN if capturing else DISPROVEN
+            return 0
     if lives(zone, attacker, defender, room):
         return DISPROVEN if capturing else PROVEN
     return 0

@@ -1,0 +1,236 @@
+"""``miai go solve``: problems of life and death, proved."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.tsumego.describing import Summary
+    from miai_go.tsumego.errors import ProblemError
+    from miai_go.tsumego.problems import Problem
+    from miai_go.tsumego.prover import Master
+    from miai_go.tsumego.solver import Solver
+    from miai_go.tsumego.status import Report
+
+_DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
+_UNITS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SHOW_SECONDS: Final = 0.2
+
+
+class First(StrEnum):
+    """Who moves first."""
+
+    ATTACKER = "attacker"
+    DEFENDER = "defender"
+
+
+class Ko(StrEnum):
+    """Who may retake every ko at once."""
+
+    ATTACKER = "attacker"
+    DEFENDER = "defender"
+    NOBODY = "nobody"
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the command to a group."""
+    group.command("solve")(solve)
+
+
+def solve(
+    paths: Annotated[
+        list[Path], typer.Argument(help="SGF files of one problem or more, folders, archives.")
+    ],
+    first: Annotated[
+        First | None,
+        typer.Option("--first", help="For whom moves are looked for; without it, for both."),
+    ] = None,
+    ko: Annotated[Ko, typer.Option("--ko", help="Who may retake every ko at once.")] = Ko.ATTACKER,
+    limit: Annotated[
+        str, typer.Option("--limit", help="Time for a problem: 500ms, 10s, 2m.")
+    ] = "10s",
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, help="Positions made for a problem at most.")
+    ] = None,
+    memory: Annotated[
+        int, typer.Option("--memory", min=1, max=1 << 16, help="Memory for what is known, MiB.")
+    ] = 256,
+    tree: Annotated[
+        Path | None, typer.Option("--tree", help="Write the proof of one problem here, as SGF.")
+    ] = None,
+    tree_nodes: Annotated[
+        int, typer.Option("--tree-nodes", min=1, max=100_000, help="Nodes of a proof at most.")
+    ] = 2_000,
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="Problems at most; the others are left.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Solve problems of life and death: is the marked block safe, and which moves decide it?
+
+    A problem is an SGF position with a mark (MA) on the block that is asked about. Several get a
+    line each and a summary; those that cannot be read are told, and the others go on.
+    """
+    from miai_go.tsumego.errors import ProblemError
+
+    task = _Task(first, ko, seconds_of(limit), nodes, memory << 20)
+    problems = list(islice(_read(paths), most))
+    readable = sum(not isinstance(problem, ProblemError) for problem in problems)
+    if not problems:
+        raise ProblemError(f"{', '.join(map(str, paths))}: there is no SGF in it")
+    if tree is not None and readable != 1:
+        raise ProblemError(
+            f"--tree shows the proof of one problem, not of {readable}; give one file, or --most 1"
+        )
+    last: tuple[Problem, Solver] | None = None
+    show = _Screen(alone=len(problems) == 1, as_json=as_json)
+    try:
+        for number, problem in enumerate(problems, 1):
+            show.progress(number, len(problems))
+            if isinstance(problem, ProblemError):
+                show.refuse(problem)
+                continue
+            try:
+                solver, report = task.solve(problem)
+            except ProblemError as error:
+                show.refuse(ProblemError(f"{problem.name}: {error}"))
+                continue
+            show.take(problem, report)
+            last = (problem, solver)
+    except KeyboardInterrupt:
+        show.end(stopped=True)
+        done = show.summary.count + len(show.summary.unreadable)
+        raise KeyboardInterrupt(f"interrupted after {done} of {len(problems)} problems") from None
+    show.end()
+    if not show.summary.count:
+        raise ProblemError("no problem could be read, for the reasons above")
+    if tree is not None and last is not None:
+        write_tree(tree, *last, first, nodes=tree_nodes)
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration such as 10s, 500ms or 2m. Raises `ProblemError`."""
+    from miai_go.tsumego.errors import ProblemError
+
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if not seconds:
+        raise ProblemError(f"--limit {text[:40]!r} is no time; write 500ms, 10s or 2m")
+    return seconds
+
+
+class _Task:
+    """What is asked of every problem."""
+
+    def __init__(
+        self, first: First | None, ko: Ko, seconds: float, nodes: int | None, table_bytes: int
+    ) -> None:
+        self._first = None if first is None else list(First).index(first)
+        self._ko = ko
+        self._seconds, self._nodes, self._bytes = seconds, nodes, table_bytes
+
+    def solve(self, problem: Problem) -> tuple[Solver, Report]:
+        from miai_go.tsumego.solver import Solver
+
+        solver = Solver(problem, ko_masters=self._masters(), table_bytes=self._bytes)
+        return solver, solver.solve(first=self._first, seconds=self._seconds, nodes=self._nodes)
+
+    def _masters(self) -> list[Master]:
+        from miai_go.tsumego.solver import KO_MASTERS
+
+        return sorted(KO_MASTERS, key=lambda master: master.name.lower() != self._ko.value)
+
+
+class _Screen:
+    """Prints problems as they are solved, and the summary; with --json all of it at the end."""
+
+    def __init__(self, *, alone: bool, as_json: bool) -> None:
+        from miai_go.tsumego.describing import Summary
+
+        self.summary: Summary = Summary()
+        self._alone = alone
+        self._json = as_json
+        self._rows: list[dict[str, Any]] = []
+        self._live = sys.stderr.isatty() and not alone
+        self._shown = 0.0
+
+    def progress(self, number: int, count: int) -> None:
+        """Tell on the terminal which problem it is at."""
+        now = time.monotonic()
+        if self._live and now - self._shown > _SHOW_SECONDS:
+            self._shown = now
+            print(f"\r{number} of {count} ...\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def take(self, problem: Problem, report: Report) -> None:
+        """Print a problem that was solved, or was not within the limits."""
+        from miai_go.tsumego import describing
+
+        self.summary.add(problem, report)
+        if self._json:
+            self._rows.append(describing.plain(problem, report))
+            return
+        self._clear()
+        one = describing.describe if self._alone else describing.describe_in_a_line
+        print(one(problem, report), flush=True)
+
+    def refuse(self, error: ProblemError) -> None:
+        """Note a problem that cannot be read."""
+        self.summary.unreadable.append(str(error))
+
+    def end(self, *, stopped: bool = False) -> None:
+        """Print the summary."""
+        self._clear()
+        if self._json:
+            told = {"summary": self.summary.as_dict(), "interrupted": stopped}
+            rows = {"problems": self._rows, "unreadable": self.summary.unreadable}
+            print(json.dumps({**rows, **told}, indent=2))
+        elif not self._alone or self.summary.unreadable:
+            print("\n".join(self.summary.lines()))
+        sys.stdout.flush()
+
+    def _clear(self) -> None:
+        if self._live and self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._shown = 0.0
+
+
+def _read(paths: list[Path]) -> Iterator[Problem | ProblemError]:
+    from miai_go.tsumego.problem_sgf import problems_of
+
+    for path in paths:
+        yield from problems_of(path)
+
+
+def write_tree(
+    path: Path,
+    problem: Problem,
+    solver: Solver,
+    first: First | None = None,
+    *,
+    nodes: int = 2_000,
+    seconds: float | None = 30.0,
+) -> None:
+    """Write the proofs of a problem, for one first mover or for both.
+
+    Raises:
+      ProblemError: it is not solved within the time.
+      WeightsError: the file cannot be written.
+    """
+    from miai_go.networks.tensors import write_atomically
+    from miai_go.tsumego.proof_sgf import write_proofs
+    from miai_go.tsumego.proof_tree import proof_tree
+
+    sides = (0, 1) if first is None else (list(First).index(first),)
+    prover = solver.prover()
+    proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in sides]
+    write_atomically(path, [write_proofs(problem, proofs)])

@@ -1,0 +1,388 @@
+"""``miai go tsumego data|train|eval|quantize|predict``: from problems to networks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.tsumego.assessing import Baselines
+    from miai_go.tsumego.data.making import Made
+    from miai_go.tsumego.evaluating import Measures, Row
+    from miai_go.tsumego.predicting import Fate
+    from miai_go.tsumego.problems import Problem
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Set = Annotated[Path, typer.Argument(metavar="SET", help="What `data make` made.")]
+_SHOW_SECONDS: Final = 1.0
+_MOST_WORKERS: Final = 64
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    data = typer.Typer(help="Positions with proved answers.", no_args_is_help=True)
+    data.command("make")(make)
+    data.command("show")(show)
+    group.add_typer(data, name="data")
+    group.command("train")(train)
+    group.command("eval")(evaluate)
+    group.command("quantize")(quantise)
+    group.command("predict")(predict)
+
+
+def make(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the set.")],
+    positions: Annotated[int, typer.Option("--positions", min=1, help="At least so many.")] = (
+        500_000
+    ),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all draws.")] = 0,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Processes.")
+    ] = 2,
+    problems: Annotated[
+        str,
+        typer.Option("--problems", help="What it begins with: random, shipped, or SGF problems."),
+    ] = "random",
+    least_empty: Annotated[
+        int, typer.Option("--least-empty", min=4, max=20, help="Empty points of a zone, from.")
+    ] = 6,
+    most_empty: Annotated[
+        int, typer.Option("--most-empty", min=4, max=20, help="Empty points of a zone, to.")
+    ] = 14,
+    boards: Annotated[int, typer.Option("--boards", min=1, help="Of a problem, at most.")] = 20,
+) -> None:
+    """Make positions with proved answers; the same command goes on where it was stopped.
+
+    From each critical problem those moves are played that change whether the target is alive,
+    critical or dead, level by level; each board is asked for both first movers. What is made does
+    not depend on the number of workers.
+    """
+    from miai_go.tsumego.data.jobs import MakingSettings
+    from miai_go.tsumego.data.making import make_set
+
+    given = _problems(problems)
+    settings = MakingSettings(
+        problems=_named(problems, given),
+        seed=seed,
+        least_empty=least_empty,
+        most_empty=most_empty,
+        boards=boards,
+    )
+    line = _Line(positions)
+    made = make_set(
+        out,
+        settings=settings,
+        positions=positions,
+        workers=workers,
+        problems=given,
+        progress=line.show,
+    )
+    line.end()
+    print(
+        f"{out}: {made.positions} positions of {made.problems} problems "
+        f"({made.sources} looked at; {made.copies} copies left out)"
+    )
+    if made.positions < positions:
+        print(f"the problems gave no more; {positions} were asked for")
+
+
+def show(
+    folder: _Set,
+    folds: Annotated[int, typer.Option("--folds", min=2, max=1000)] = 5,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of split and sample.")] = 0,
+    sample: Annotated[
+        int, typer.Option("--sample", min=0, max=100_000, help="Positions whose neighbours count.")
+    ] = 300,
+    as_json: _Json = False,
+) -> None:
+    """Show what a set has, and how near held-out positions are to the rest, for both splits."""
+    import numpy as np
+
+    from miai_go.tsumego.data.dataset import Positions
+    from miai_go.tsumego.data.leaks import find_neighbours
+    from miai_go.tsumego.data.splits import SPLITS, folds_of
+
+    positions = Positions.open(folder)
+    side, safe = positions.columns["side"], positions.safe()
+    told: dict[str, Any] = {
+        "positions": len(positions),
+        "problems": positions.problems,
+        "safe_attacker_first": float(safe[side == 0].mean()),
+        "safe_defender_first": float(safe[side == 1].mean()),
+        "digest": positions.digest,
+    }
+    nearest: dict[str, list[tuple[str, int]]] = {}
+    for by in SPLITS if sample else ():
+        split = folds_of(positions, folds=folds, seed=seed, by=by)
+        train, test = np.flatnonzero(split != 0), np.flatnonzero(split == 0)
+        near = find_neighbours(positions, train, test, sample=sample, seed=seed)
+        nearest[by] = near.table()
+    if as_json:
+        print(json.dumps({**told, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
+        return
+    for name, value in told.items():
+        print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
+    for kind, table in nearest.items():
+        print(f"\nnearest training position, split by {kind}: points that differ, positions")
+        print("  ".join(f"{distance}: {count}" for distance, count in table))
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: runs/NAME.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Override the file; repeatable."),
+    ] = None,
+) -> None:
+    """Train a network. Stop with Ctrl-C; the same command goes on where it was."""
+    _needs_torch("training")
+    from miai_go.tsumego.learning import load_tsumego_plan, train_net
+
+    plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
+    print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)
+    learnt = train_net(plan)
+    print(f"held out: {learnt.measures.line()}\nweights: {learnt.weights}")
+
+
+def evaluate(
+    weights: Annotated[list[Path], typer.Argument(help="Weights, of one fold or of several.")],
+    data: Annotated[Path, typer.Option("--data", metavar="SET", help="What `data make` made.")],
+    views: Annotated[
+        int, typer.Option("--views", min=1, max=8, help="Sides seen and averaged.")
+    ] = 1,
+    positions: Annotated[
+        int, typer.Option("--positions", min=0, help="Of a fold, at most; 0 for all.")
+    ] = 0,
+    sample: Annotated[
+        int, typer.Option("--sample", min=1, max=100_000, help="Of the nearest neighbours.")
+    ] = 300,
+    as_json: _Json = False,
+) -> None:
+    """Measure networks on the positions that were held out when each was trained.
+
+    Weights of all folds of a split together are measured on the whole set.
+    """
+    _needs_torch("eval")
+    from miai_go.tsumego.assessing import find_baselines, measure_file, pooled
+    from miai_go.tsumego.data.dataset import Positions
+    from miai_go.tsumego.networks.files import read_net_header
+
+    opened = Positions.open(data)
+    measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
+    together = pooled(measured)
+    baselines = find_baselines(opened, read_net_header(weights[0]), sample=sample)
+    if as_json:
+        print(json.dumps(_evaluation(together, measured, baselines), indent=2))
+        return
+    for path, measures in zip(weights, measured, strict=True):
+        print(f"{path.name}: {measures.line()}")
+    if len(weights) > 1:
+        print(f"together: {together.line()}")
+    print(f"calibration error {together.calibration_error():.4f}")
+    print(f"majority for either first mover: {baselines.majority:.1%}")
+    print(f"nearest training position: {baselines.neighbour:.1%}; points that differ, positions:")
+    print("  ".join(f"{distance}: {count}" for distance, count in baselines.neighbours.table()))
+    for title, rows in (
+        ("by first mover", together.by_side()),
+        ("by empty points of the zone", together.by_size()),
+        ("calibration", together.calibration()),
+    ):
+        _print_table(title, rows)
+
+
+def quantise(
+    weights: Annotated[Path, typer.Argument(help="Weights that training made.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Quantised weights, .safetensors.")
+    ] = None,
+    bits: Annotated[int, typer.Option("--bits", min=2, max=8, help="Of a weight in --out.")] = 5,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="SET", help="Measure 8 to 2 bits on it.")
+    ] = None,
+    positions: Annotated[
+        int, typer.Option("--positions", min=0, help="At most, of those held out; 0 for all.")
+    ] = 20_000,
+    as_json: _Json = False,
+) -> None:
+    """Write a network with few bits a weight, and measure what they cost."""
+    _needs_torch("quantize")
+    from miai_go.errors import WeightsError
+    from miai_go.tsumego.assessing import quantised_table
+    from miai_go.tsumego.data.dataset import Positions
+    from miai_go.tsumego.networks.files import load_net, quantised_net
+    from miai_go.tsumego.quantising import BITS
+
+    if out is None and data is None:
+        raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
+    told: dict[str, Any] = {}
+    if data is not None:
+        table = quantised_table(weights, Positions.open(data), bits=BITS, limit=positions or None)
+        told["table"] = [asdict(row) for row in table]
+        if not as_json:
+            rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
+            _print_table("bits a weight", rows)
+    if out is not None:
+        quantised_net(load_net(weights), bits, out)
+        told |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
+        if not as_json:
+            print(f"{out}: {bits} bits a weight, {out.stat().st_size} bytes")
+    if as_json:
+        print(json.dumps(told, indent=2))
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="A position or a game.")],
+    weights: Annotated[
+        str, typer.Option("--weights", help="A file, or the name of shipped weights.")
+    ] = "tsumego",
+    moves: Annotated[int, typer.Option("--moves", min=0, help="Played of the main line.")] = 0,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture.")] = None,
+    color: Annotated[
+        bool | None, typer.Option("--color/--no-color", help="Default: where it is a terminal.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Show for every block its chance to live, for either first mover, and the move that decides.
+
+    Only blocks within a safe wall are asked about; of the others the reason is told.
+    """
+    from miai_go.networks.tensors import write_atomically
+    from miai_go.shipped import find_weights
+    from miai_go.tsumego.drawing import rows_of, svg_of, text_of
+    from miai_go.tsumego.positions import board_of
+    from miai_go.tsumego.predicting import Predictor
+
+    stones = board_of(file, moves=moves)
+    fates = Predictor(find_weights(weights, default="tsumego")).fates(stones)
+    if svg is not None:
+        write_atomically(svg, [svg_of(stones, fates).encode("utf-8")])
+    if as_json:
+        print(json.dumps([_fate(fate, len(stones)) for fate in fates], indent=2))
+        return
+    coloured = sys.stdout.isatty() if color is None else color
+    for first in (0, 1):
+        print(text_of(stones, fates, first=first, color=coloured), end="\n\n")
+    print("\n".join(rows_of(len(stones), fates)))
+
+
+class _Line:
+    """A line of progress on standard error, where that is a terminal; else one every minute."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._began = self._last = time.monotonic()
+        self._first = -1
+        self._live = sys.stderr.isatty()
+
+    def show(self, made: Made) -> None:
+        """Show how far it is."""
+        now = time.monotonic()
+        if self._first < 0:
+            self._first = made.positions
+        if now - self._last < (_SHOW_SECONDS if self._live else 60.0):
+            return
+        self._last = now
+        rate = (made.positions - self._first) / max(now - self._began, 1e-9)
+        left = max(self._wanted - made.positions, 0) / max(rate, 1e-9)
+        print(
+            f"{made.positions}/{self._wanted} positions, {made.problems} problems, {rate:.0f}/s, "
+            f"{left / 60:.0f} min left",
+            file=sys.stderr,
+            end="\r" if self._live else "\n",
+            flush=True,
+        )
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._live:
+            print(file=sys.stderr)
+
+
+def _problems(named: str) -> tuple[Problem, ...]:
+    """Return the problems that a set begins with; none where they are drawn."""
+    from miai_go.errors import DataError
+    from miai_go.tsumego.errors import ProblemError
+    from miai_go.tsumego.generating.collection import shipped_problems
+    from miai_go.tsumego.problem_sgf import problems_of
+
+    if named == "random":
+        return ()
+    if named == "shipped":
+        return tuple(shipped_problems())
+    found = []
+    for problem in problems_of(Path(named)):
+        if isinstance(problem, ProblemError):
+            print(f"left out: {problem}", file=sys.stderr)
+        else:
+            found.append(problem)
+    if not found:
+        raise DataError(f"{named}: holds no problem; name random, shipped, or SGF problems")
+    return tuple(found)
+
+
+def _named(named: str, given: tuple[Problem, ...]) -> str:
+    """Return a name for problems that changes when they do."""
+    if not given:
+        return named
+    total = hashlib.sha256()
+    for problem in given:
+        total.update(f"{problem.size} {problem.target} ".encode() + problem.stones.tobytes())
+    return f"{Path(named).name} {total.hexdigest()[:16]}"
+
+
+def _evaluation(
+    together: Measures, measured: Sequence[Measures], baselines: Baselines
+) -> dict[str, Any]:
+    return {
+        **together.figures(),
+        "calibration_error": together.calibration_error(),
+        "folds": [measures.figures() for measures in measured],
+        "baseline_majority": baselines.majority,
+        "baseline_neighbour": baselines.neighbour,
+        "nearest": dict(baselines.neighbours.table()),
+        "by_first": together.by_side(),
+        "by_empty": together.by_size(),
+        "calibration": together.calibration(),
+    }
+
+
+def _fate(fate: Fate, size: int) -> dict[str, Any]:
+    from miai_go.coordinates import vertex
+
+    moves = [None if move is None else vertex(move, size) for move in fate.moves]
+    return {
+        "block": [vertex(point, size) for point in fate.points],
+        "color": ("black", "white")[fate.color - 1],
+        "attacker_first": None if fate.chances is None else fate.chances[0],
+        "defender_first": None if fate.chances is None else fate.chances[1],
+        "moves": moves if fate.critical else [None, None],
+        "reason": fate.reason,
+    }
+
+
+def _print_table(title: str, rows: Sequence[Row]) -> None:
+    if not rows:
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    print(f"\n{title}")
+    print("  ".join(f"{name:>10}" for name in names))
+    for row in rows:
+        cells = [row.get(name, float("nan")) for name in names]
+        print("  ".join(f"{c:>10}" if isinstance(c, str) else f"{c:10.5g}" for c in cells))
+
+
+def _needs_torch(what: str) -> None:
+    from miai_go.errors import require_torch
+
+    require_torch(what)

@@ -1,0 +1,154 @@
+"""Boards on which every block is coloured by its chance to live: SVG, and text for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.coordinates import COLUMNS, star_points, vertex
+from miai_go.render import STONES
+from miai_go.tsumego.predicting import Fate
+
+_TITLES: Final = ("attacker first", "defender first")
+_CELL: Final = 24
+_MARGIN: Final = 30
+_STONE_FILLS: Final = ("", "#111111", "#fafafa")
+_RESET: Final = "\x1b[0m"
+
+
+def svg_of(stones: NDArray[np.int8], fates: Sequence[Fate]) -> str:
+    """Return two boards side by side, for either first mover, as an SVG document.
+
+    The square behind a stone is red where its block is said to be lost and green where it is said
+    to live; grey where it was not asked. The policy's move is a blue ring where a block's fate
+    depends on who moves first.
+
+    Args:
+      stones: int8 of shape (size, size), row 0 lowest.
+    """
+    size = len(stones)
+    side = 2 * _MARGIN + _CELL * (size - 1)
+    width, height = 2 * side, side + _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11" '
+        'text-anchor="middle">',
+        f'<rect width="{width}" height="{height}" fill="#f4e3bd"/>',
+    ]
+    for first in (0, 1):
+        parts.append(f'<g transform="translate({first * side} {_MARGIN})">')
+        parts.append(f'<text x="{side / 2:g}" y="-8" font-size="14">{_TITLES[first]}</text>')
+        parts += [*_grid(size), *_chances(size, fates, first), *_stones(stones)]
+        parts += [*_moves(size, fates, first), "</g>"]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def text_of(
+    stones: NDArray[np.int8], fates: Sequence[Fate], *, first: int, color: bool = False
+) -> str:
+    """Return a board for one first mover, as text: X Black, O White, * the policy's move.
+
+    Args:
+      first: who moves first, 0 whoever attacks a block, 1 its owner.
+      color: whether stones are coloured by the codes of terminals, from red, lost, to green.
+    """
+    size = len(stones)
+    shades = {
+        point: fate.chances[first]
+        for fate in fates
+        if fate.chances is not None
+        for point in fate.points
+    }
+    moves = {fate.moves[first] for fate in fates if fate.critical}
+    header = "   " + " ".join(COLUMNS[:size])
+    lines = [f"{_TITLES[first]}:", header]
+    for row in reversed(range(size)):
+        cells = []
+        for column in range(size):
+            point = row * size + column
+            cell = "*" if point in moves else STONES[int(stones[row, column])]
+            if color and point in shades:
+                cell = f"\x1b[38;5;{_terminal_color(shades[point])}m{cell}{_RESET}"
+            cells.append(cell)
+        lines.append(f"{row + 1:2} {' '.join(cells)} {row + 1}")
+    return "\n".join([*lines, header])
+
+
+def rows_of(size: int, fates: Sequence[Fate]) -> list[str]:
+    """Return a line for each block: where, whose, its chances, the moves, or why it has none."""
+    out = []
+    for fate in fates:
+        place, stones = vertex(fate.points[0], size), len(fate.points)
+        name = f"{place:>4} {STONES[fate.color]} {stones:>3} stones"
+        if fate.chances is None:
+            out.append(f"{name}  not asked: {fate.reason}")
+            continue
+        told = []
+        for title, chance, move in zip(_TITLES, fate.chances, fate.moves, strict=True):
+            played = f" {vertex(move, size)}" if fate.critical and move is not None else ""
+            told.append(f"{title} {chance:.0%}{played}")
+        out.append(f"{name}  lives with {', '.join(told)}")
+    return out
+
+
+def _terminal_color(chance: float) -> int:
+    """Return a colour of the 256 of terminals, from red to green."""
+    red, green = round(5 * min(1.0, 2 - 2 * chance)), round(5 * min(1.0, 2 * chance))
+    return 16 + 36 * red + 6 * green
+
+
+def _at(size: int, point: int) -> tuple[int, int]:
+    row, column = divmod(point, size)
+    return _MARGIN + _CELL * column, _MARGIN + _CELL * (size - 1 - row)
+
+
+def _grid(size: int) -> list[str]:
+    low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
+    out = []
+    for i in range(size):
+        at = _MARGIN + _CELL * i
+        out.append(f'<path d="M{low} {at}H{high}M{at} {low}V{high}" stroke="#806030" fill="none"/>')
+        out.append(f'<text x="{at}" y="{high + 24}">{COLUMNS[i]}</text>')
+        out.append(f'<text x="{low - 20}" y="{high - _CELL * i + 4}">{i + 1}</text>')
+    for point in star_points(size):
+        x, y = _at(size, point)
+        out.append(f'<circle cx="{x}" cy="{y}" r="2.5" fill="#806030"/>')
+    return out
+
+
+def _chances(size: int, fates: Sequence[Fate], first: int) -> list[str]:
+    out = []
+    for fate in fates:
+        chance = None if fate.chances is None else fate.chances[first]
+        fill = "#999999" if chance is None else f"hsl({round(120 * chance)} 75% 45%)"
+        told = "not asked" if chance is None else f"{chance:.0%}"
+        for point in fate.points:
+            x, y = _at(size, point)
+            corner = f'x="{x - _CELL // 2}" y="{y - _CELL // 2}" width="{_CELL}" height="{_CELL}"'
+            out.append(f'<rect {corner} fill="{fill}" opacity="0.8"><title>{told}</title></rect>')
+    return out
+
+
+def _stones(stones: NDArray[np.int8]) -> list[str]:
+    size = len(stones)
+    out = []
+    for row, column in np.argwhere(stones).tolist():
+        x, y = _at(size, row * size + column)
+        fill = _STONE_FILLS[int(stones[row, column])]
+        out.append(f'<circle cx="{x}" cy="{y}" r="8" fill="{fill}" stroke="#333333"/>')
+    return out
+
+
+def _moves(size: int, fates: Sequence[Fate], first: int) -> list[str]:
+    out = []
+    for fate in fates:
+        move = fate.moves[first]
+        if fate.critical and move is not None:
+            x, y = _at(size, move)
+            out.append(
+                f'<circle cx="{x}" cy="{y}" r="8" fill="none" stroke="#1040d0" stroke-width="3"/>'
+            )
+    return out

@@ -1,0 +1,26 @@
+"""Small networks of life and death, and a small set of positions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from miai_go.tsumego.data.dataset import Positions
+from miai_go.tsumego.data.jobs import MakingSettings
+from miai_go.tsumego.data.making import make_set
+from miai_go.tsumego.networks.building import build_net
+from miai_go.tsumego.networks.files import Net, NetHeader
+
+SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
+
+
+def small_set(folder: Path, *, positions: int = 600, **options: Any) -> Positions:
+    """Make a set, in this process unless told otherwise."""
+    make_set(folder, settings=SETTINGS, positions=positions, **options)
+    return Positions.open(folder)
+
+
+def small_net(name: str = "dense", *, planes: str = "reference", **parameters: Any) -> Net:
+    """Return a network with drawn weights."""
+    header = NetHeader(network=name, network_parameters=parameters, planes=planes, window=11)
+    return Net(build_net(name, header.shape, parameters, seed=3).eval(), header)

@@ -1,0 +1,164 @@
+"""The shipped problems: intact, proved, all different; and the commands that make and list them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from miai_go.commands import tsumego
+from miai_go.tsumego.generating.canonical import canonical_key
+from miai_go.tsumego.generating.collection import (
+    SHIPPED,
+    SHIPPED_DIGEST,
+    family_problems,
+    shipped_problems,
+    shipped_sgf,
+)
+from miai_go.tsumego.generating.walled import SIZES
+from miai_go.tsumego.problem_sgf import problems_of
+from miai_go.tsumego.problems import Problem
+from miai_go.tsumego.prover import Master
+from miai_go.tsumego.solver import solve
+from miai_go.tsumego.status import Status
+from miai_go.tsumego.zones import find_zone
+
+SAMPLE_SEED = 20
+SAMPLE = 100
+
+APP = typer.Typer()
+tsumego.add_commands(APP)
+
+
+def reproved(problem: Problem) -> None:
+    """Compare everything that is told of a problem with a proof of its own."""
+    report = solve(problem, ko_masters=(Master.ATTACKER,), seki=False, seconds=None)
+    assert problem.first is not None, problem.name
+    assert report.first_answer(problem.first).is_safe == problem.safe, problem.name
+    assert report.zone.empty == problem.empty, problem.name
+    if problem.to_play is None:
+        assert report.status == (Status.ALIVE if problem.safe else Status.DEAD), problem.name
+        assert problem.solutions == ()
+        return
+    assert problem.to_play == problem.first
+    assert report.status == Status.CRITICAL, problem.name
+    assert set(problem.solutions) == set(report.first_answer(problem.to_play).moves), problem.name
+    assert problem.best in problem.solutions
+
+
+def test_the_file_is_the_one_that_was_made() -> None:
+    digest, name = SHIPPED_DIGEST.read_text().split()
+    assert name == "tsumego.sgf"
+    assert hashlib.sha256(shipped_sgf()).hexdigest() == digest
+    assert SHIPPED.stat().st_size < 400_000
+
+
+def test_it_says_which_command_made_it() -> None:
+    told = re.search(rb"GC\[(miai go tsumego generate [^\]]*)\]", shipped_sgf())
+    assert told
+    assert b"--families" in told[1]
+    assert b"--seed 1" in told[1]
+
+
+def test_there_are_enough_of_all_kinds() -> None:
+    problems = shipped_problems()
+    assert len(problems) >= 2000
+    empties = Counter(problem.empty for problem in problems)
+    assert set(range(4, 15)) <= set(empties)
+    assert min(empties[empty] for empty in range(4, 10)) >= 100
+    assert {problem.size for problem in problems} == set(SIZES)
+    movers = Counter((p.to_play, p.safe) for p in problems if p.to_play is not None)
+    assert len(movers) == 4
+    assert min(movers.values()) > len(problems) // 10
+    assert len({problem.name for problem in problems}) == len(problems)
+
+
+def test_all_are_different_under_symmetry_colour_and_translation() -> None:
+    problems = shipped_problems()
+    keys = {canonical_key(find_zone(p.stones, p.target)) for p in problems}
+    assert len(keys) == len(problems)
+
+
+def test_a_sample_is_proved_again() -> None:
+    print(f"seed {SAMPLE_SEED}")
+    problems = shipped_problems()
+    chosen = np.random.default_rng(SAMPLE_SEED).choice(len(problems), SAMPLE, replace=False)
+    for index in sorted(chosen.tolist()):
+        reproved(problems[index])
+
+
+def test_it_begins_with_the_families() -> None:
+    shipped = shipped_problems()
+    for (member, problem), kept in zip(family_problems(), shipped, strict=False):
+        assert kept.name == member.name
+        assert np.array_equal(kept.stones, problem.stones)
+        assert (kept.to_play, set(kept.solutions)) == (problem.to_play, set(problem.solutions))
+        assert (kept.first, kept.safe) == (problem.first, problem.safe)
+
+
+# The commands.
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(APP, ["tsumego", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", ["out.sgf", "out.sgf.gz", "folder"])
+def test_generated_problems_are_read_and_solved(tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    told = json.loads(
+        run(
+            "generate", "--out", str(out), "--count", "6", "--seed", "4", "--empty", "5-6", "--json"
+        )
+    )
+    assert told["problems"] == 6
+    assert told["by_empty"] == {"5": 3, "6": 3}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name]
+    if name.endswith(".gz"):
+        (tmp_path / "plain.sgf").write_bytes(gzip.decompress(out.read_bytes()))
+        out = tmp_path / "plain.sgf"
+    if out.is_file():
+        assert hashlib.sha256(out.read_bytes()).hexdigest() == told["sha256"]
+    problems = list(problems_of(out))
+    assert len(problems) == 6
+    for problem in problems:
+        assert isinstance(problem, Problem)
+        reproved(problem)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--out", "x.txt"), "name a file that ends in .sgf"),
+        (("--out", "x.sgf", "--empty", "a-b"), "give two numbers"),
+        (("--out", "x.sgf", "--empty", "9-4"), "no zone has 9 to 4"),
+        (("--out", "x.sgf", "--empty", "1-4"), "least_empty"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(APP, ["tsumego", "generate", *arguments])
+    assert result.exit_code != 0
+    assert why in f"{result.output}{result.exception}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_tells_families_and_shipped_problems() -> None:
+    told = json.loads(run("list", "--json"))
+    rows = {row["family"]: row for row in told["families"]}
+    assert rows["bulky five"]["statuses"] == {"critical": rows["bulky five"]["members"]}
+    assert told["shipped"]["problems"] == len(shipped_problems())
+    assert sum(told["shipped"]["by_kind"].values()) == len(shipped_problems())
+    assert "carpenter's square" in run("list")

@@ -1,0 +1,174 @@
+"""``miai go solve`` as a process: one problem, a collection, a proof, mistakes, Ctrl-C."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.tsumego.drawn import drawn, empty_corner, second_line
+from tests.tsumego.known_seki import BENT_FOUR_IN_THE_CORNER, SEKI
+
+from miai.errors import MiaiError
+from miai_go.commands import solving
+from miai_go.commands.solving import seconds_of
+from miai_go.sgf import read_file
+from miai_go.tsumego.errors import ProblemError
+from miai_go.tsumego.problem_sgf import write_problems
+from miai_go.tsumego.solver import Solver
+
+CORNER_FIVE = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
+
+
+def solve(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "miai", "go", "solve", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    path = tmp_path / "five.sgf"
+    path.write_bytes(write_problems([CORNER_FIVE]))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    problems = [
+        CORNER_FIVE,
+        dataclasses.replace(second_line(7, corner=False), to_play=1, solutions=(4,)),
+        dataclasses.replace(second_line(6, corner=False), to_play=2),
+        drawn(BENT_FOUR_IN_THE_CORNER),
+        drawn(next(iter(SEKI.values()))),
+    ]
+    path = tmp_path / "all"
+    path.mkdir()
+    (path / "a.sgf").write_bytes(write_problems(problems))
+    (path / "b.sgf").write_text("(;SZ[9]AB[aa])(;SZ[30]AB[aa]MA[aa])(;SZ[5]AW[cc]MA[cc])")
+    return path
+
+
+def test_one_problem_is_drawn_with_its_answer_and_its_proof(one: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "proof.sgf"
+    done = solve(one, "--tree", tree, "--limit", "20s")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "White's block at A2 (lower case): critical" in done.stdout
+    assert "Black first: unsafe; B1, E1 take it" in done.stdout
+    assert "White first: safe; B1, E1 save it" in done.stdout
+    assert " 1 . * . . * X" in done.stdout
+    assert "told: B1, E1; these are all that solve it" in done.stdout
+    attack, defence = read_file(tree)
+    assert "proved unsafe" in attack.root.get("C")
+    assert "proved safe" in defence.root.get("C")
+    assert sum(1 for _ in attack.lines()) > 5
+
+
+def test_a_collection_has_a_line_each_and_a_summary(folder: Path) -> None:
+    done = solve(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert "game 1: critical; Black B1 E1; White B1 E1; " in lines[0]
+    assert "game 4: ko-dependent" in lines[3]
+    assert "game 5: alive; seki" in lines[4]
+    assert lines[5].startswith("5 problems, 5 solved; ")
+    assert lines[5].endswith("3 unreadable")
+    assert "alive 1, critical 2, dead 1, ko-dependent 1" in done.stdout
+    assert "who should succeed does: 2 of 3" in done.stdout
+    assert "of those that solve: all 1, some 1" in done.stdout
+    assert "game 1: no target" in done.stdout
+    assert "game 2: SZ[30]" in done.stdout
+    assert "game 3: no block of the attacker" in done.stdout
+
+
+def test_json_has_all_of_it(folder: Path) -> None:
+    done = solve(folder, "--json", "--first", "defender", "--ko", "defender", "--most", "4")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert told["summary"]["problems"] == 4
+    assert told["summary"]["statuses"]["ko-dependent"] == 1
+    five, seven, six, bent = told["problems"]
+    assert five["defender_first"]["moves"] == ["B1", "E1"]
+    assert five["attacker_first"]["moves"] == []
+    assert five["agrees"] == {"to_play": True, "moves": "all", "safe": None}
+    assert seven["target"] == "E2"
+    assert six["status"] == "dead"
+    assert six["agrees"]["to_play"] is False
+    assert bent["defender_first"]["by_ko_master"] == {
+        "defender": True,
+        "attacker": False,
+        "nobody": False,
+    }
+
+
+def test_limits_leave_it_unsolved_and_there_is_no_proof_then(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "large.sgf"
+    path.write_bytes(write_problems([empty_corner()]))
+    solving.solve([path], nodes=5_000)
+    told = capsys.readouterr().out
+    assert "unsolved" in told
+    assert "not all is solved: 5,000 positions were made" in told
+    tree = tmp_path / "proof.sgf"
+    with pytest.raises(ProblemError, match="there is no proof to show"):
+        solving.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
+    assert not tree.exists()
+
+
+def test_what_cannot_be_read_is_told_with_status_2(tmp_path: Path) -> None:
+    path = tmp_path / "bad.sgf"
+    path.write_text("(;SZ[9]AB[aa])")
+    done = solve(path)
+    assert done.returncode == 2
+    assert "no target; mark one stone of it with MA" in done.stdout
+    assert done.stderr == "miai: no problem could be read, for the reasons above\n"
+
+
+def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(MiaiError, match="there is no such file"):
+        solving.solve([tmp_path / "missing.sgf"])
+    with pytest.raises(ProblemError, match="of one problem, not of 6"):
+        solving.solve([folder], tree=tmp_path / "proof.sgf")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ProblemError, match="there is no SGF in it"):
+        solving.solve([tmp_path / "empty"])
+    assert not (tmp_path / "proof.sgf").exists()
+
+
+def test_an_interruption_gives_the_summary_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "both.sgf"
+    path.write_bytes(write_problems([CORNER_FIVE, empty_corner(), CORNER_FIVE]))
+    words = [sys.executable, "-m", "miai", "go", "solve", str(path), "--limit", "100s"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "game 1: critical" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, told = process.stdout.read(), process.stderr.read()
+    assert process.returncode == 130
+    assert rest.startswith("1 problems, 1 solved; ")
+    assert told == "miai: interrupted after 1 of 3 problems\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10s", 10), ("500ms", 0.5), ("2m", 120), ("3", 3), ("0.5h", 1800)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ProblemError, match="is no time"):
+        seconds_of(text)

@@ -1,0 +1,170 @@
+"""Networks of life and death: what they answer, learn, keep, and what they are without torch."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tsumego.small_nets import small_net, small_set
+
+torch = pytest.importorskip("torch")
+
+from miai_go.errors import WeightsError  # noqa: E402
+from miai_go.tsumego.assessing import answering, find_baselines, measure_file  # noqa: E402
+from miai_go.tsumego.data.dataset import Positions  # noqa: E402
+from miai_go.tsumego.evaluating import area  # noqa: E402
+from miai_go.tsumego.learning import load_tsumego_plan, train_net  # noqa: E402
+from miai_go.tsumego.networks.files import arrays_of, load_net, save_net  # noqa: E402
+from miai_go.tsumego.networks.reckoned import DenseArrays  # noqa: E402
+
+CONFIG = """
+[data]
+folder = "{folder}"
+[planes]
+planes = "extended"
+[network]
+name = "dense"
+parameters = {{ width = 64 }}
+[optimiser]
+method = "adamw"
+rate = 0.002
+warm_steps = 5
+batch = 64
+[run]
+steps = 120
+threads = 1
+checkpoint_every = 60
+log_every = 60
+measure_every = 120
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("nets") / "set"
+    small_set(path, positions=1500)
+    return path
+
+
+@pytest.fixture(scope="module")
+def positions(folder: Path) -> Positions:
+    return Positions.open(folder)
+
+
+@pytest.mark.parametrize("planes", ["reference", "extended"])
+@pytest.mark.parametrize("blocks", [0, 1, 2])
+def test_the_reckoned_network_is_the_torch_network(
+    positions: Positions, planes: str, blocks: int
+) -> None:
+    net = small_net(planes=planes, width=48, blocks=blocks)
+    rows = np.random.default_rng(blocks).choice(len(positions), 200, replace=False)
+    views = positions.views(rows, planes=planes, window=11)
+    outputs = answering(net.network)(views.planes)
+    c = positions.columns
+    values, logits = DenseArrays.of(net.header, arrays_of(net.network)).evaluate(
+        positions.layout,
+        c["problem"][rows],
+        c["attackers"][rows],
+        c["defenders"][rows],
+        c["side"][rows],
+    )
+    assert outputs.value is not None
+    assert outputs.policy is not None
+    assert np.abs(values).max() > 0.001
+    np.testing.assert_allclose(values, outputs.value.numpy(), atol=1e-5)
+    places = views.places.astype(np.int64)
+    wanted = np.take_along_axis(outputs.policy.numpy(), np.maximum(places, 0), 1)
+    wanted[places < 0] = -np.inf
+    wanted[:, 63] = outputs.policy.numpy()[:, -1]
+    np.testing.assert_allclose(logits, wanted, atol=1e-4)
+
+
+def test_an_equivariant_network_has_one_value_for_all_sides(positions: Positions) -> None:
+    net = small_net("equivariant", planes="extended", height=1, width=16)
+    rows = np.arange(8)
+    from miai_go.tsumego.planes import encode
+
+    c = positions.columns
+    views = encode(
+        positions.layout,
+        np.full(8, c["problem"][0]),
+        np.full(8, c["attackers"][0]),
+        np.full(8, c["defenders"][0]),
+        np.full(8, c["side"][0]),
+        turns=rows,
+    )
+    outputs = answering(net.network)(views.planes)
+    assert outputs.value is not None
+    assert outputs.policy is not None
+    values = outputs.value.numpy()
+    np.testing.assert_allclose(values, values[0], atol=1e-5)
+    policy = outputs.policy.numpy()
+    for turn in range(8):
+        for point in range(int((c["points"][c["problem"][0]] >= 0).sum())):
+            here, first = views.places[turn, point], views.places[0, point]
+            assert policy[turn, here] == pytest.approx(policy[0, first], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["residual", "group-pooled", "equivariant"])
+def test_weights_are_kept_as_they_are(name: str, tmp_path: Path) -> None:
+    net = small_net(name, planes="extended", height=1, width=8)
+    save_net(tmp_path / "net.safetensors", arrays_of(net.network), net.header)
+    again = load_net(tmp_path / "net.safetensors")
+    for key, array in arrays_of(net.network).items():
+        assert (array == arrays_of(again.network)[key]).all()
+    assert again.header.network == name
+
+
+def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "net.toml"
+    config.write_text(CONFIG.format(folder=folder))
+    whole = train_net(load_tsumego_plan(config, out=tmp_path / "whole"))
+    resumed = tmp_path / "resumed"
+    shutil.copytree(tmp_path / "whole", resumed)
+    shutil.rmtree(resumed / "checkpoints" / "step-000000120")  # as if it was killed before it
+    again = train_net(load_tsumego_plan(config, out=resumed))
+    for name, array in arrays_of(load_net(whole.weights).network).items():
+        assert (array == arrays_of(load_net(again.weights).network)[name]).all(), name
+    assert whole.measures.figures()["auc"] > 0.7
+    positions = Positions.open(folder)
+    measured = measure_file(whole.weights, positions)
+    assert measured.line() == whole.measures.line()
+    again = train_net(load_tsumego_plan(config, out=tmp_path / "whole"))  # nothing is left to do
+    assert again.steps == whole.steps == 120
+    header = load_net(whole.weights).header
+    assert header.held_out is not None
+    assert header.data == positions.digest
+    baselines = find_baselines(positions, header, sample=20)
+    assert 0.4 < baselines.majority < 1
+    assert 0 <= baselines.neighbour <= 1
+
+
+def test_the_area_is_the_share_of_pairs_in_order() -> None:
+    rng = np.random.default_rng(0)
+    chance = np.round(rng.random(60), 1)
+    safe = rng.random(60) < 0.4
+    pairs = [
+        (chance[i] > chance[j]) + (chance[i] == chance[j]) / 2
+        for i in np.flatnonzero(safe)
+        for j in np.flatnonzero(~safe)
+    ]
+    assert area(chance, safe) == pytest.approx(np.mean(pairs))
+
+
+def test_changed_weights_are_refused(tmp_path: Path) -> None:
+    net = small_net(width=8)
+    path = tmp_path / "net.safetensors"
+    save_net(path, arrays_of(net.network), net.header)
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(WeightsError, match="digest"):
+        load_net(path)
+    arrays = arrays_of(net.network)
+    arrays.pop("value.bias")
+    save_net(path, arrays, net.header)
+    for reading in (load_net, DenseArrays.read):
+        with pytest.raises(WeightsError, match="value"):
+            reading(path)

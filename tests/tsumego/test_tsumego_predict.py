@@ -1,0 +1,107 @@
+"""Boards with chances: blocks that are asked about, pictures, and the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import typer
+from tests.tsumego.small_nets import small_net
+from typer.testing import CliRunner
+
+from miai.errors import MiaiError
+from miai_go.commands import tsumego_learning
+
+torch = pytest.importorskip("torch")
+
+from miai_go.tsumego.networks.files import arrays_of, save_net  # noqa: E402
+
+SGF = """(;GM[1]SZ[9]AB[ac][bc][cc][dc][ec][eb][ea]AW[ab][bb][cb][db][da]AW[gg];B[hh])"""
+"""White in the corner with room at A9 to C9; one white stone that nothing surrounds."""
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    group = typer.Typer()
+    tsumego_learning.add_commands(group)
+    return group
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    net = small_net(width=32)
+    path = tmp_path / "net.safetensors"
+    save_net(path, arrays_of(net.network), net.header)
+    return path
+
+
+def run(app: typer.Typer, *arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_predict_tells_of_every_block(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
+    file = tmp_path / "corner.sgf"
+    file.write_text(SGF)
+    rows = json.loads(run(app, "predict", file, "--weights", weights, "--json"))
+    assert len(rows) == 3
+    white = next(row for row in rows if "A8" in row["block"])
+    assert sorted(white["block"]) == ["A8", "B8", "C8", "D8", "D9"]
+    assert 0 < white["attacker_first"] < 1
+    lone = next(row for row in rows if row["block"] == ["G3"])
+    assert lone["attacker_first"] is None
+    assert "wall" in lone["reason"]
+
+
+def test_predict_draws_both_first_movers(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
+    file, picture = tmp_path / "corner.sgf", tmp_path / "corner.svg"
+    file.write_text(SGF)
+    text = run(app, "predict", file, "--weights", weights, "--svg", picture, "--color")
+    assert "attacker first" in text
+    assert "defender first" in text
+    assert "\x1b[38;5;" in text
+    tree = ElementTree.fromstring(picture.read_text())
+    spaces = {"s": "http://www.w3.org/2000/svg"}
+    boards = tree.findall("s:g", spaces)
+    assert len(boards) == 2
+    stones = [c for c in boards[0].findall("s:circle", spaces) if c.get("stroke") == "#333333"]
+    assert len(stones) == 13
+
+
+def test_predict_follows_the_main_line(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
+    file = tmp_path / "corner.sgf"
+    file.write_text(SGF)
+    arguments = ("predict", file, "--weights", weights, "--json", "--moves")
+    assert len(json.loads(run(app, *arguments, 1))) == 4
+    with pytest.raises(MiaiError, match="1 moves"):
+        run(app, *arguments, 2)
+
+
+def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: Path) -> None:
+    made, runs = tmp_path / "set", tmp_path / "run"
+    run(
+        *(app, "data", "make", "--out", made, "--positions", 300, "--workers", 1),
+        *("--least-empty", 5, "--most-empty", 6, "--boards", 5),
+    )
+    told = json.loads(run(app, "data", "show", made, "--sample", 20, "--json"))
+    assert told["positions"] >= 300
+    assert sum(told["nearest"]["problem"].values()) == 20
+    config = Path("configs/tsumego-net.toml")
+    settings = ("run.steps=4", f"data.folder={made}", "network.parameters={width=16}")
+    setting = [word for s in settings for word in ("--set", s)]
+    printed = run(app, "train", config, "--out", runs, *setting)
+    weights = Path(printed.strip().rpartition("weights: ")[2])
+    measured = json.loads(run(app, "eval", weights, "--data", made, "--sample", 10, "--json"))
+    assert measured["positions"] < told["positions"]
+    assert {"accuracy", "balanced", "auc", "baseline_neighbour"} <= set(measured)
+    small = tmp_path / "small.safetensors"
+    table = json.loads(
+        run(app, "quantize", weights, "--out", small, "--data", made, "--json", "--bits", 4)
+    )
+    assert [row["bits"] for row in table["table"]] == [32, 8, 7, 6, 5, 4, 3, 2]
+    file = tmp_path / "corner.sgf"
+    file.write_text(SGF)
+    assert "lives with" in run(app, "predict", file, "--weights", small)

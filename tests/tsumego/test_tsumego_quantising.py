@@ -1,0 +1,90 @@
+"""Weights of few bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tsumego.small_nets import small_net
+
+from miai_go.tsumego.quantising import (
+    BITS,
+    pack,
+    packed_tensors,
+    quantise,
+    unpack,
+    unpacked_tensors,
+)
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_packed_numbers_come_back(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    half = 1 << (bits - 1)
+    numbers = rng.integers(-half, half, 1001)
+    words = pack(numbers, bits)
+    assert words.nbytes <= 1001 * bits / 8 + 8
+    assert (unpack(words, 1001, bits) == numbers).all()
+
+
+def test_more_bits_lose_less() -> None:
+    rows = np.random.default_rng(0).normal(size=(20, 300))
+    losses = []
+    for bits in sorted(BITS):
+        whole, scales = quantise(rows, bits)
+        assert np.abs(whole).max() < 1 << (bits - 1)
+        losses.append(float(((whole * scales[:, None] - rows) ** 2).mean()))
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 1e-3
+
+
+def test_tensors_keep_their_shapes_and_biases() -> None:
+    tensors = {
+        "a.weight": np.random.default_rng(1).normal(size=(4, 3, 2)).astype(np.float32),
+        "a.bias": np.arange(4, dtype=np.float32),
+        "zero.weight": np.zeros((2, 2), np.float32),
+    }
+    back = unpacked_tensors(packed_tensors(tensors, 8), 8, where="here")
+    assert {n: a.shape for n, a in back.items()} == {n: a.shape for n, a in tensors.items()}
+    assert (back["a.bias"] == tensors["a.bias"]).all()
+    np.testing.assert_allclose(back["a.weight"], tensors["a.weight"], atol=0.02)
+    assert (back["zero.weight"] == 0).all()
+
+
+def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from miai_go.tsumego.networks.files import arrays_of, load_net, quantised_net, read_net
+
+    net = small_net()
+    path = tmp_path / "five.safetensors"
+    quantised_net(net, 5, path)
+    assert path.stat().st_size < 400_000
+    header, arrays = read_net(path)
+    assert header.bits == 5
+    again = arrays_of(load_net(path).network)
+    whole = arrays_of(net.network)
+    for name, array in arrays.items():
+        assert (again[name] == array).all()
+        error = ((array - whole[name]) ** 2).mean()
+        assert error < 0.01 * (whole[name] ** 2).mean()
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    from miai_go.errors import WeightsError
+
+    tensors = {"a.weight": np.ones((4, 4), np.float32)}
+    for name, change in (
+        ("a.weight.scales", np.ones(3, np.float32)),
+        ("a.weight.shape", np.array([1 << 40, 4], np.int64)),
+        ("a.weight.shape", np.array([4, -4], np.int64)),
+        ("a.weight.packed", np.ones(1, np.float32)),
+        ("b.scales", np.ones(1, np.float32)),
+    ):
+        stored = packed_tensors(tensors, 5) | {name: change}
+        with pytest.raises(WeightsError):
+            unpacked_tensors(stored, 5, where="here")
+    stored = packed_tensors(tensors, 5)
+    stored.pop("a.weight.scales")
+    with pytest.raises(WeightsError, match="missing"):
+        unpacked_tensors(stored, 5, where="here")

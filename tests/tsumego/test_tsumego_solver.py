@@ -1,0 +1,258 @@
+"""The solver: known groups, seki and ko, moves that solve, and limits."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.tsumego.brute_force import ATTACKER, DEFENDER, NOBODY, Fight, State, forced, reachable
+from tests.tsumego.drawn import drawn, empty_corner, named, second_line
+from tests.tsumego.known_seki import (
+    BENT_FOUR_IN_THE_CORNER,
+    DOUBLE_KO,
+    EYE_AND_KO,
+    FOUR_IN_SIX_AND_A_LIBERTY,
+    RACE,
+    SEKI,
+    TAKEN,
+    TWO_EYES,
+)
+from tests.tsumego.lone_attacker import LoneAttacker
+from tests.tsumego.tiny_zones import tiny_zone
+
+from miai_go.tsumego.errors import ProblemError
+from miai_go.tsumego.prover import Master
+from miai_go.tsumego.solver import Solver, solve
+from miai_go.tsumego.status import Status
+from miai_go.tsumego.zones import Zone
+
+MASTERS = {ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER, NOBODY: Master.NOBODY}
+MOST = 8_000
+
+
+@pytest.mark.parametrize(
+    ("length", "corner", "status"),
+    [
+        (6, False, Status.DEAD),
+        (7, False, Status.CRITICAL),
+        (8, False, Status.ALIVE),
+        (4, True, Status.DEAD),
+        (5, True, Status.CRITICAL),
+        (6, True, Status.ALIVE),
+    ],
+)
+def test_rows_on_the_second_line(length: int, corner: bool, status: Status) -> None:
+    report = solve(second_line(length, corner=corner))
+    assert report.status == status
+    assert all(answer.seki is False for answer in report.answers.values())
+    if status != Status.CRITICAL:
+        winner = DEFENDER if status == Status.ALIVE else ATTACKER
+        assert report.answers[winner].needs_move is False
+        assert report.answers[1 - winner].succeeds is False
+
+
+def test_all_moves_that_solve_a_row_are_told() -> None:
+    corner = second_line(5, corner=True)
+    report = solve(corner)
+    for answer in report.answers.values():
+        assert answer.needs_move
+        assert named(answer.moves, corner) == ["B1", "E1"]
+    # Seven on the side begin at E: both ends kill; the point in the middle only saves.
+    side = second_line(7, corner=False)
+    answers = solve(side).answers
+    assert named(answers[ATTACKER].moves, side) == ["E1", "L1"]
+    assert named(answers[DEFENDER].moves, side) == ["E1", "H1", "L1"]
+
+
+@pytest.mark.parametrize("name", SEKI)
+def test_seki_is_told(name: str) -> None:
+    report = solve(drawn(SEKI[name]))
+    assert report.status == Status.ALIVE
+    assert [answer.seki for answer in report.answers.values()] == [True, True]
+
+
+@pytest.mark.parametrize("name", TWO_EYES)
+def test_two_eyes_are_no_seki(name: str) -> None:
+    report = solve(drawn(TWO_EYES[name]))
+    assert report.status == Status.ALIVE
+    assert [answer.seki for answer in report.answers.values()] == [False, False]
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_looks_like_seki_or_life_is_taken(name: str) -> None:
+    report = solve(drawn(TAKEN[name]))
+    assert report.status == Status.DEAD
+    assert [answer.seki for answer in report.answers.values()] == [False, False]
+
+
+def test_who_moves_first_may_decide_between_seki_and_two_eyes() -> None:
+    report = solve(drawn(FOUR_IN_SIX_AND_A_LIBERTY))
+    assert report.status == Status.ALIVE
+    assert report.answers[ATTACKER].seki is True
+    assert report.answers[DEFENDER].seki is False
+
+
+@pytest.mark.parametrize("text", [BENT_FOUR_IN_THE_CORNER, EYE_AND_KO])
+def test_a_ko_decides(text: str) -> None:
+    report = solve(drawn(text))
+    assert report.status == Status.KO
+    defended = report.answers[DEFENDER]
+    assert defended.safe[Master.ATTACKER] is False
+    assert defended.safe[Master.DEFENDER] is True
+    assert solve(drawn(text), ko_masters=(Master.DEFENDER,)).answers[DEFENDER].is_safe
+
+
+def test_a_double_ko_lives_though_the_attacker_takes_every_ko() -> None:
+    report = solve(drawn(DOUBLE_KO))
+    assert report.status == Status.ALIVE
+    # What never ends is no life by two eyes; whoever may connect has them.
+    assert report.answers[ATTACKER].seki is True
+    assert report.answers[DEFENDER].seki is False
+
+
+def test_a_race_with_a_block_inside_the_zone() -> None:
+    problem = drawn(RACE)
+    report = solve(problem)
+    assert report.status == Status.CRITICAL
+    assert named(report.answers[ATTACKER].moves, problem) == ["F1", "F3"]
+    assert named(report.answers[DEFENDER].moves, problem) == ["D1"]
+
+
+class Exhausted:
+    """What exhaustion says of a zone."""
+
+    def __init__(self, zone: Zone) -> None:
+        self._zone = zone
+        self._stones = tuple(
+            frozenset(np.flatnonzero(zone.stones == color).tolist())
+            for color in (zone.attacker, zone.defender)
+        )
+        self.won = cache(self._won)
+
+    def root(self, side: int) -> State:
+        return (self._stones[0], self._stones[1], side, -1)
+
+    def _won(self, master: int) -> tuple[dict[State, list[State]], set[State], set[State]] | None:
+        """Return all positions, those where the target falls, and those where two eyes are sure."""
+        zone = self._zone
+        fight = Fight(zone.size, frozenset(zone.points), zone.target, master)
+        graph: dict[State, list[State]] = {}
+        for side in (ATTACKER, DEFENDER):
+            part = reachable(fight, self.root(side), MOST)
+            if part is None:
+                return None
+            graph |= part
+        alone = LoneAttacker(fight)
+        taken = {state for state in graph if zone.target not in state[1]}
+        alive = {state for state in graph if alone.cannot_take(state[0], state[1])}
+        return graph, forced(graph, taken, ATTACKER), forced(graph, alive, DEFENDER)
+
+    def status(self) -> Status:
+        safe = {}
+        for master in MASTERS:
+            told = self.won(master)
+            assert told is not None
+            for side in (ATTACKER, DEFENDER):
+                safe[master, side] = self.root(side) not in told[1]
+        if any(safe[ATTACKER, side] != safe[DEFENDER, side] for side in (ATTACKER, DEFENDER)):
+            return Status.KO
+        if safe[ATTACKER, ATTACKER]:
+            return Status.ALIVE
+        return Status.CRITICAL if safe[ATTACKER, DEFENDER] else Status.DEAD
+
+
+def placed(before: State, after: State) -> frozenset[int]:
+    """Return the stone that a move placed, as a set; empty for a pass."""
+    attackers, defenders = after[0] - before[0], after[1] - before[1]
+    return attackers if before[2] == ATTACKER else defenders
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_report_is_what_exhaustion_says(seed: int) -> None:
+    print(f"seed {seed}")
+    zone = tiny_zone(np.random.default_rng(2_000 + seed), most_points=9, most_empty=5)
+    exhausted = Exhausted(zone)
+    told = exhausted.won(ATTACKER)
+    if told is None or any(exhausted.won(master) is None for master in MASTERS):
+        pytest.skip("too many positions for exhaustion")
+    graph, falls, lives = told
+    report = solve(zone)
+    assert report.status == exhausted.status()
+    for side, answer in report.answers.items():
+        root = exhausted.root(side)
+        assert answer.is_safe == (root not in falls)
+        assert answer.seki == (root not in falls and root not in lives)
+        for master, safe in answer.safe.items():
+            by_master = exhausted.won(master.value)
+            assert by_master is not None
+            assert safe == (root not in by_master[1])
+        if not answer.succeeds:
+            assert (answer.moves, answer.needs_move) == ((), None)
+            continue
+        good = [state for state in graph[root] if (state in falls) == (side == ATTACKER)]
+        points = {next(iter(placed(root, after)), None) for after in good}
+        assert answer.needs_move == (None not in points)
+        assert set(answer.moves) == (points if answer.needs_move else set())
+
+
+def test_a_limit_of_nodes_leaves_it_unsolved_and_is_the_same_each_time() -> None:
+    first, second = (solve(empty_corner(), nodes=3_000, seconds=None) for _ in range(2))
+    assert first.status == Status.UNSOLVED
+    assert first.why == "3,000 positions were made"
+    assert 3_000 <= first.nodes < 4_000
+    assert all(answer.is_safe is None and not answer.moves for answer in first.answers.values())
+    assert first.nodes == second.nodes
+
+
+def test_a_limit_of_time_leaves_it_unsolved() -> None:
+    report = solve(empty_corner(), seconds=0.2)
+    assert report.status == Status.UNSOLVED
+    assert report.why == "0.2 s were over"
+    assert report.seconds < 2.0
+
+
+def test_no_limit_is_overdrawn_by_guessing() -> None:
+    problem = second_line(7, corner=False)
+    whole = solve(problem)
+    for nodes in (1, 100, 1_000, 3_000, 10_000):
+        part = solve(problem, nodes=nodes, seconds=None)
+        assert part.status in (whole.status, Status.UNSOLVED)
+        for side, answer in part.answers.items():
+            full = whole.answers[side]
+            assert answer.is_safe in (full.is_safe, None)
+            assert set(answer.moves) <= set(full.moves)
+            assert answer.seki in (full.seki, None)
+
+
+def test_a_solver_goes_on_from_what_it_knows() -> None:
+    solver = Solver(second_line(7, corner=False))
+    assert solver.solve(nodes=200, seconds=None).status == Status.UNSOLVED
+    assert solver.solve().status == Status.CRITICAL
+    assert solver.solve().nodes == 0
+
+
+def test_it_can_be_stopped() -> None:
+    report = solve(empty_corner(), seconds=0.0)
+    assert report.status == Status.UNSOLVED
+    stopped = Solver(empty_corner()).solve(seconds=None, stop=lambda: True)
+    assert stopped.status == Status.UNSOLVED
+    assert stopped.why == "it was stopped"
+
+
+def test_little_memory_costs_no_truth() -> None:
+    for length, status in ((6, Status.DEAD), (7, Status.CRITICAL), (8, Status.ALIVE)):
+        report = solve(second_line(length, corner=False), table_bytes=1 << 14)
+        assert report.status == status
+
+
+def test_moves_and_seki_are_looked_for_with_one_side_first() -> None:
+    report = solve(second_line(5, corner=True), first=DEFENDER)
+    assert report.status == Status.CRITICAL
+    assert report.answers[DEFENDER].moves
+    assert not report.answers[ATTACKER].moves
+
+
+def test_a_board_without_a_zone_is_refused() -> None:
+    with pytest.raises(ProblemError, match="wall"):
+        solve(drawn("T . O\n. . ."))

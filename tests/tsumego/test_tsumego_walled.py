@@ -1,0 +1,203 @@
+"""Random walled fights: what is kept, that a seed decides it, and what counts as the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tsumego.tiny_zones import tiny_zone
+
+from miai_go.symmetry import point_tables
+from miai_go.tsumego.errors import ProblemError
+from miai_go.tsumego.generating.answers import answer, fate_of, solving_moves
+from miai_go.tsumego.generating.canonical import canonical_key
+from miai_go.tsumego.generating.journal import Journal
+from miai_go.tsumego.generating.making import (
+    MOST_OF_A_SHAPE,
+    WalledPlan,
+    draws_of,
+    make_walled,
+    shares,
+)
+from miai_go.tsumego.generating.walled import Found, find_walled
+from miai_go.tsumego.problem_sgf import write_problems
+from miai_go.tsumego.prover import Master, Prover, Verdict
+from miai_go.tsumego.solver import solve
+from miai_go.tsumego.status import Status
+from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
+
+PLAN = WalledPlan(count=6, seed=7, least_empty=5, most_empty=6)
+
+
+def found_of(empty: int, *, seed: int, draws: int) -> list[Found]:
+    drawn = (find_walled(seed, empty, number) for number in range(draws))
+    return [found for found in drawn if found is not None]
+
+
+def made(folder: Path, plan: WalledPlan, *, workers: int = 1) -> bytes:
+    with Journal(folder / "out.sgf", draws_of(plan)) as journal:
+        return write_problems(make_walled(plan, journal, workers=workers))
+
+
+@pytest.mark.parametrize("empty", [4, 7, 9])
+def test_what_is_found_is_critical_and_its_moves_are_all_that_solve(empty: int) -> None:
+    found = found_of(empty, seed=11, draws=60)
+    assert found, "seed 11"
+    for each in found[:3]:
+        problem = each.problem
+        zone = find_zone(problem.stones, problem.target)
+        assert zone.empty == problem.empty == empty
+        report = solve(problem, ko_masters=(Master.ATTACKER,), seki=False, seconds=None)
+        assert report.status == Status.CRITICAL
+        assert problem.to_play == problem.first
+        told = report.first_answer(problem.to_play or 0)
+        assert told.moves == problem.solutions
+        assert 1 <= len(problem.solutions) <= 2
+        assert problem.best in problem.solutions
+        assert problem.safe == (problem.to_play == zone.defender)
+
+
+def test_the_target_is_not_taken_at_once() -> None:
+    for each in found_of(6, seed=5, draws=50):
+        zone = find_zone(each.problem.stones, each.problem.target)
+        prover = Prover(zone)
+        first = ATTACKER if each.problem.to_play == zone.attacker else DEFENDER
+        begin = prover.begin(first)
+        seen = [prover.decided(begin, zone.number(move)) for move in each.problem.solutions]
+        assert None in seen, each.problem.name
+
+
+def test_a_seed_decides_what_is_found() -> None:
+    once, again, other = (
+        [each.key for each in found_of(5, seed=seed, draws=60)] for seed in (1, 1, 2)
+    )
+    assert once == again
+    assert once
+    assert once != other
+
+
+def test_workers_and_interruptions_change_nothing(tmp_path: Path) -> None:
+    alone = made(tmp_path / "alone", PLAN)
+    journal = tmp_path / "alone" / "out.sgf.part"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert len(lines) > 2
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "out.sgf.part").write_bytes(b"".join(lines[:2]) + lines[2][:20])
+    assert made(tmp_path / "cut", PLAN, workers=2) == alone
+    assert (tmp_path / "cut" / "out.sgf.part").read_bytes() == journal.read_bytes()
+
+
+def test_more_problems_go_on_with_what_was_drawn(tmp_path: Path) -> None:
+    fewer = made(tmp_path, PLAN)
+    drawn = (tmp_path / "out.sgf.part").read_bytes()
+    more = made(tmp_path, PLAN.model_copy(update={"count": 8}))
+    assert (tmp_path / "out.sgf.part").read_bytes().startswith(drawn)
+    assert more != fewer
+    assert more.startswith(fewer.split(b"(;")[0] + b"(;" + fewer.split(b"(;")[1])
+
+
+def test_a_journal_of_other_settings_is_refused(tmp_path: Path) -> None:
+    made(tmp_path, PLAN)
+    with pytest.raises(ProblemError, match="other settings"):
+        made(tmp_path, PLAN.model_copy(update={"seed": 8}))
+
+
+def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:
+    made(tmp_path, PLAN)
+    journal = tmp_path / "out.sgf.part"
+    journal.write_bytes(journal.read_bytes() + b"[1, 2, [{}]]\n")
+    with pytest.raises(ProblemError, match="is damaged"):
+        made(tmp_path, PLAN)
+
+
+def test_shares_add_up_and_fall_with_the_size() -> None:
+    parts = shares(WalledPlan(count=1000, least_empty=4, most_empty=14))
+    assert sum(parts.values()) == 1000
+    assert list(parts) == list(range(4, 15))
+    assert parts[14] < parts[12] < parts[9]
+    with pytest.raises(ProblemError, match="no zone has"):
+        shares(WalledPlan(least_empty=9, most_empty=8))
+
+
+def test_outlines_are_not_used_up(tmp_path: Path) -> None:
+    plan = WalledPlan(count=15, seed=3, least_empty=4, most_empty=4)
+    with Journal(tmp_path / "out.sgf", draws_of(plan)) as journal:
+        problems = make_walled(plan, journal)
+        shapes = {each.problem.name: each.shape for row in journal.chunks.values() for each in row}
+    taken = [shapes[problem.name] for problem in problems]
+    assert len(problems) == 15
+    assert max(taken.count(shape) for shape in set(taken)) <= MOST_OF_A_SHAPE
+
+
+# Which positions are the same.
+
+
+def moved(zone: Zone, *, symmetry: int, exchange: bool, up: int = 0, right: int = 0) -> Zone:
+    """Return a zone turned, recoloured, and moved on a larger board."""
+    table = point_tables(zone.size)[symmetry]
+    board = np.zeros(zone.size**2, np.int8)
+    board[table[:-1]] = zone.stones
+    if exchange:
+        board = np.where(board > 0, 3 - board, 0).astype(np.int8)
+    larger = np.zeros((19, 19), np.int8)
+    larger[up : up + zone.size, right : right + zone.size] = board.reshape(zone.size, zone.size)
+    row, column = divmod(int(table[zone.target]), zone.size)
+    return find_zone(larger.reshape(-1), (row + up) * 19 + column + right)
+
+
+def inner_zone(rng: np.random.Generator) -> Zone:
+    """Return a tiny zone that does not touch the edge."""
+    while True:
+        zone = tiny_zone(rng, most_points=12, most_empty=6)
+        rows, columns = zip(*(divmod(p, zone.size) for p in zone.points), strict=True)
+        if min(*rows, *columns) > 0 and max(*rows, *columns) < zone.size - 1:
+            return zone
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_keys_stay_under_symmetry_colour_and_translation(seed: int) -> None:
+    print(f"seed {seed}")
+    zone = inner_zone(np.random.default_rng(seed))
+    key = canonical_key(zone)
+    for symmetry in range(8):
+        for exchange in (False, True):
+            for up, right in ((1, 1), (5, 2), (8, 9)):
+                twin = moved(zone, symmetry=symmetry, exchange=exchange, up=up, right=right)
+                assert canonical_key(twin) == key
+
+
+def test_keys_tell_apart_what_differs() -> None:
+    rng = np.random.default_rng(3)
+    zone = inner_zone(rng)
+    keys = {canonical_key(zone, master=master) for master in Master}
+    keys |= {canonical_key(zone, first=first) for first in (ATTACKER, DEFENDER)}
+    assert len(keys) == len(Master) + 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_positions_with_the_same_key_have_the_same_answer(seed: int) -> None:
+    print(f"seed {seed}")
+    rng = np.random.default_rng(100 + seed)
+    fates: dict[bytes, object] = {}
+    met = 0
+    for _ in range(80):
+        zone = tiny_zone(rng, most_points=4, most_empty=3)
+        fate, key = fate_of(zone), canonical_key(zone)
+        met += key in fates
+        assert fates.setdefault(key, fate) == fate
+    assert met > 10
+
+
+def test_moves_of_one_side_agree_with_the_answer() -> None:
+    for each in found_of(5, seed=2, draws=40):
+        zone = find_zone(each.problem.stones, each.problem.target)
+        solved = answer(zone, nodes=10**6)
+        assert not isinstance(solved, Status)
+        for side, moves in ((ATTACKER, solved.attacks), (DEFENDER, solved.defences)):
+            assert solving_moves(zone, side) == moves
+            prover = Prover(zone)
+            asked = prover.ask(prover.begin(side))
+            wanted = Verdict.REACHED if side == ATTACKER else Verdict.PREVENTED
+            assert asked.verdict == wanted
+            assert moves
