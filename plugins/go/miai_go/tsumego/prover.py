@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miai_go.tsumego.guiding import WEIGHT, guide_of, no_guide
 from miai_go.tsumego.kernels import FAMILY, stones
 from miai_go.tsumego.kernels import search as kernels
 from miai_go.tsumego.kernels import table as table_kernels
 from miai_go.tsumego.zones import Zone
+
+if TYPE_CHECKING:
+    from miai_go.tsumego.networks.reckoned import DenseArrays
 
 NO_BAN: Final = -1
 _LEVELS = 400
@@ -95,6 +99,8 @@ class Prover:
       master: who may retake a ko at once.
       table_bytes: memory for what was found out, taken as it is needed. Beyond that the entries
         that took least work are forgotten, which costs time and no truth.
+      network: says in which order moves are looked at; None for the order of the board.
+      weight: how much it is heeded, see `miai_go.tsumego.guiding`.
     """
 
     def __init__(
@@ -104,6 +110,8 @@ class Prover:
         goal: Goal = Goal.CAPTURE,
         master: Master = Master.ATTACKER,
         table_bytes: int = 1 << 28,
+        network: DenseArrays | None = None,
+        weight: int = WEIGHT,
     ) -> None:
         load_prover()
         self.zone = zone
@@ -111,6 +119,7 @@ class Prover:
         self.master = master
         self._most_bytes = table_bytes
         self._work = _Work(goal, master, levels=_LEVELS, table=_table(_FIRST_BYTES))
+        self._guide = no_guide() if network is None else guide_of(zone, network, weight=weight)
         self._made = 0
 
     def begin(self, side: int) -> Place:
@@ -143,7 +152,7 @@ class Prover:
             left = _CHUNK if nodes is None else min(_CHUNK, nodes - work.made)
             before = work.made
             work.allow(max(left, 1))
-            status = kernels.search(self.zone.words, *work.arrays())
+            status = kernels.search(self.zone.words, *work.arrays(self._guide))
             self._made += work.made - before
             if status == kernels.PAUSED:
                 why = _limit(work.made, nodes, perf_counter() - started, seconds, stop)
@@ -218,11 +227,14 @@ class _Work:
         self._child_sets = np.zeros((levels, kernels.CHILDREN, 2), np.uint64)
         self._room = np.zeros(256, np.uint64)
 
-    def arrays(self) -> tuple[Any, ...]:
-        """Return all of them in the order in which kernels take them."""
+    def arrays(self, *more: Any) -> tuple[Any, ...]:
+        """Return all of them in the order in which kernels take them, and what comes after."""
         tally, levels, sets = self._tally, self._levels, self._sets
         children, child_sets = self._children, self._child_sets
-        return self._task, self.table, tally, levels, sets, children, child_sets, self._room
+        return (
+            *(self._task, self.table, tally, levels, sets),
+            *(children, child_sets, self._room, *more),
+        )
 
     def standing(self) -> tuple[Any, ...]:
         """Return those that say how a position stands."""
@@ -299,7 +311,7 @@ def load_prover() -> None:
         words[[stones.POINTS, stones.TARGET]] = 1, 1
         work = _Work(Goal.CAPTURE, Master.NOBODY, levels=2, table=_table(0))
         work.set_root(Place(0, 1, 0))
-        kernels.search(words, *work.arrays())
+        kernels.search(words, *work.arrays(no_guide()))
         work.set_root(Place(0, 1, 0))
         kernels.list_children(words, *work.arrays())
         kernels.settled(words, *work.standing())

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest, popcount
 from miai_go.tsumego.kernels import kernel, part
+from miai_go.tsumego.kernels.guide import ASKED, WEIGHT, Guide, safety, scaled
 from miai_go.tsumego.kernels.life import lives
 from miai_go.tsumego.kernels.stones import (
     ATTACKER,
@@ -84,13 +85,16 @@ OF_ATTACKER, OF_DEFENDER, WAY = range(3)
 SET_WORDS = 3
 
 # Columns of `children`, (levels, CHILDREN, CHILD_WORDS), and of `child_sets`, (.., .., 2).
-MOVE, PN, DN, LEAST, CHILD_BAN, TOOK = range(6)
-CHILD_WORDS = 6
+MOVE, PN, DN, LEAST, CHILD_BAN, TOOK, NEW = range(7)
+CHILD_WORDS = 7
 CHILDREN = 64
 
 INFINITE = np.int64(1 << 30)
 NOWHERE = np.int64(0xFFFF)
 """What a disproof that holds everywhere rests on: a level below all."""
+
+GUIDED_DN = 4.0
+"""Disproof number of a new position of which a network is not sure at all."""
 
 PAUSED, PROVEN, DISPROVEN, TOO_DEEP = 0, 1, 2, 3
 
@@ -106,6 +110,7 @@ def search(
     children: Ints,
     child_sets: Words,
     room: Words,
+    guide: Guide,
 ) -> int:
     """Search on until the root is proven or disproven, or STOP positions have been made.
 
@@ -118,6 +123,8 @@ def search(
     while True:
         if levels[level, COUNT] < 0:
             expand(zone, task, table, tally, levels, sets, children, child_sets, room, level)
+            if guide.settings[ASKED] != 0:
+                advise(zone, task, guide, levels, children, child_sets, level)
         pn, dn, least, best, second = weigh(task, levels, children, level)
         solved = pn == 0 or dn == 0
         if solved or pn >= levels[level, TP] or dn >= levels[level, TD]:
@@ -395,6 +402,7 @@ def look(
     defender = child_sets[level, child, OF_DEFENDER]
     ban = children[level, child, CHILD_BAN]
     children[level, child, LEAST] = NOWHERE
+    children[level, child, NEW] = 0
     verdict = judge(zone, task, side, ban, attacker, defender, room)
     if verdict != 0:
         children[level, child, PN] = 0 if verdict == PROVEN else INFINITE
@@ -411,11 +419,37 @@ def look(
     if at < 0:
         children[level, child, PN] = outlook(zone, task, attacker, defender)
         children[level, child, DN] = 1
+        children[level, child, NEW] = 1
         return
     children[level, child, PN] = proof_number(table[at + NUMBERS])
     children[level, child, DN] = disproof_number(table[at + NUMBERS])
     if kind_of(table[at + INFO]) == ON_THIS_WAY:
         children[level, child, LEAST] = least_of(table[at + INFO])
+
+
+@part
+def advise(
+    zone: Words,
+    task: Ints,
+    guide: Guide,
+    levels: Ints,
+    children: Ints,
+    child_sets: Words,
+    level: Int,
+) -> None:
+    """Let the network say how hard the new children of a node are to prove and to disprove."""
+    after = 1 - levels[level, SIDE]
+    for i in range(levels[level, COUNT]):
+        if children[level, i, NEW] == 0:
+            continue
+        attacker = child_sets[level, i, OF_ATTACKER]
+        defender = child_sets[level, i, OF_DEFENDER]
+        sure = safety(zone, guide, attacker, defender, after)
+        if task[GOAL] == LIFE:
+            sure = -sure
+        factor = 2.0 ** (guide.settings[WEIGHT] * sure)
+        children[level, i, PN] = scaled(np.float64(children[level, i, PN]), factor)
+        children[level, i, DN] = scaled(GUIDED_DN, 1 / factor)
 
 
 @part

@@ -1,0 +1,225 @@
+"""``miai go tsumego generate`` and ``list``: problems made by rule, and those that are shipped."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.tsumego.generating.making import WalledPlan
+    from miai_go.tsumego.problems import Problem
+
+_SHOW_SECONDS: Final = 0.2
+_QUIET_SECONDS: Final = 30.0
+_MOST_WORKERS: Final = 64
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    group.command("generate")(generate)
+    group.command("list")(list_problems)
+
+
+def generate(
+    out: Annotated[
+        Path, typer.Option("--out", help="A .sgf or .sgf.gz file, or a folder of SGF files.")
+    ],
+    count: Annotated[int, typer.Option("--count", min=1, help="Problems.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Of all draws.")] = 0,
+    empty: Annotated[
+        str, typer.Option("--empty", metavar="N-M", help="Empty points of a zone.")
+    ] = "6-12",
+    families: Annotated[
+        bool,
+        typer.Option("--families", help="Begin with the rule-derived families, of any size."),
+    ] = False,
+    nodes: Annotated[
+        int | None,
+        typer.Option("--nodes", help="Positions a proof may take; larger zones need more."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Processes.")
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make problems of life and death with proved answers, the same for a seed.
+
+    Random walled fights are kept when they are critical and interesting, no two of them the same
+    under translation, symmetry and exchange of colours. The same command goes on where it was
+    stopped.
+    """
+    from miai_go.tsumego.generating.collection import write_collection
+
+    plan, command = _plan(count, seed, empty, nodes, families=families)
+    _check_out(out)
+    began = time.perf_counter()
+    problems, journal = _make(plan, out, workers, families=families)
+    digest = write_collection(out, problems, made_by=command)
+    journal.remove()
+    by_empty, seconds = _by_empty(problems), round(time.perf_counter() - began, 1)
+    if as_json:
+        row = {"problems": len(problems), "by_empty": by_empty, "sha256": digest}
+        print(json.dumps({**row, "seconds": seconds}, indent=2))
+        return
+    sizes = ", ".join(f"{size}: {number}" for size, number in by_empty.items())
+    print(f"{out}: {len(problems)} problems in {seconds} s; by empty points {sizes}")
+    print(f"SHA-256 of the SGF {digest}; next: miai go solve {out}")
+
+
+def list_problems(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the rule-derived families and the shipped problems, by size and status."""
+    from miai_go.tsumego.generating.collection import shipped_problems
+
+    rows = _family_rows()
+    problems = shipped_problems()
+    statuses = Counter(_kind(problem) for problem in problems)
+    if as_json:
+        shipped = {
+            "problems": len(problems),
+            "by_kind": dict(statuses),
+            "by_empty": _by_empty(problems),
+            "by_board": {str(k): v for k, v in sorted(Counter(p.size for p in problems).items())},
+        }
+        print(json.dumps({"families": rows, "shipped": shipped}, indent=2))
+        return
+    for row in rows:
+        told = ", ".join(f"{number} {status}" for status, number in row["statuses"].items())
+        print(f"{row['family']:32} {row['members']:3}  empty {row['empty']:6} {told}")
+    print(f"shipped: {len(problems)} problems")
+    for kind, number in sorted(statuses.items()):
+        print(f"    {number:5}  {kind}")
+    print("    by empty points:")
+    for size, number in _by_empty(problems).items():
+        print(f"    {number:5}  {size}")
+
+
+def _plan(
+    count: int, seed: int, empty: str, nodes: int | None, *, families: bool
+) -> tuple[WalledPlan, str]:
+    """Return what is to be made, and the command that makes the same."""
+    from miai.plugins.parameters import build_parameters
+    from miai_go.tsumego.generating.families import members
+    from miai_go.tsumego.generating.making import WalledPlan, shares
+
+    least, most = _range(empty)
+    given: dict[str, Any] = {"seed": seed, "least_empty": least, "most_empty": most}
+    given["count"] = max(count - sum(1 for _ in members()), 0) if families else count
+    if nodes is not None:
+        given["nodes"] = nodes
+    plan = build_parameters(WalledPlan, given, where="miai go tsumego generate")
+    shares(plan)
+    command = (
+        f"miai go tsumego generate --count {count} --seed {seed} --empty {least}-{most} "
+        f"--nodes {plan.nodes}"
+    )
+    return plan, command + (" --families" if families else "")
+
+
+def _make(
+    plan: WalledPlan, out: Path, workers: int, *, families: bool
+) -> tuple[list[Problem], Any]:
+    from miai_go.tsumego.generating.collection import family_keys, family_problems
+    from miai_go.tsumego.generating.journal import Journal
+    from miai_go.tsumego.generating.making import draws_of, make_walled
+
+    line = _Progress()
+    with Journal(out, draws_of(plan)) as journal:
+        try:
+            begin = [problem for _, problem in family_problems()] if families else []
+            known = family_keys() if families else frozenset()
+            walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"interrupted: what was found is in {journal.path}; the same command goes on"
+            ) from None
+        finally:
+            line.end()
+    return begin + walled, journal
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a file name that would become a folder, and a folder where there is a file."""
+    from miai_go.tsumego.errors import ProblemError
+
+    if out.name.endswith((".sgf", ".sgf.gz")):
+        if out.is_dir():
+            raise ProblemError(f"--out {out}: is a folder; name a file in it")
+    elif out.suffix or out.is_file():
+        raise ProblemError(f"--out {out}: name a file that ends in .sgf or .sgf.gz, or a folder")
+
+
+def _range(text: str) -> tuple[int, int]:
+    from miai_go.tsumego.errors import ProblemError
+
+    least, _, most = text.partition("-")
+    if not least.isdecimal() or not (most or least).isdecimal():
+        raise ProblemError(f"--empty {text}: give two numbers of empty points, such as 6-12")
+    return int(least), int(most or least)
+
+
+def _family_rows() -> list[dict[str, Any]]:
+    from miai_go.tsumego.generating.families import members
+    from miai_go.tsumego.zones import find_zone
+
+    rows: dict[str, dict[str, Any]] = {}
+    for member in members():
+        row = rows.setdefault(
+            member.family, {"family": member.family, "sizes": [], "statuses": Counter()}
+        )
+        problem = member.diagram.place(19)
+        row["sizes"].append(find_zone(problem.stones, problem.target).empty)
+        row["statuses"][member.fate.status.value + (" (ko)" if member.fate.ko else "")] += 1
+        row["source"] = member.source
+    return [
+        {
+            "family": row["family"],
+            "members": len(row["sizes"]),
+            "empty": f"{min(row['sizes'])}-{max(row['sizes'])}",
+            "statuses": dict(row["statuses"]),
+            "source": row["source"],
+        }
+        for row in rows.values()
+    ]
+
+
+def _by_empty(problems: list[Problem]) -> dict[str, int]:
+    counts = Counter(problem.empty for problem in problems if problem.empty is not None)
+    return {str(empty): counts[empty] for empty in sorted(counts)}
+
+
+def _kind(problem: Problem) -> str:
+    if problem.to_play is None:
+        return "alive" if problem.safe else "dead"
+    return f"critical, {'defender' if problem.safe else 'attacker'} to play"
+
+
+class _Progress:
+    """One line that changes in a terminal, else a line every half minute."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._every = _SHOW_SECONDS if self._terminal else _QUIET_SECONDS
+        self._shown = self._began = time.monotonic()
+
+    def show(self, empty: int, found: int, wanted: int) -> None:
+        now = time.monotonic()
+        if now - self._shown < self._every:
+            return
+        self._shown = now
+        text = f"{empty} empty points: {found} of {wanted} problems, {now - self._began:.0f} s"
+        if self._terminal:
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._terminal and self._shown > self._began:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

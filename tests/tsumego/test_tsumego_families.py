@@ -1,0 +1,90 @@
+"""What players know of rows, eye spaces and corner groups, against the prover."""
+
+from __future__ import annotations
+
+import pytest
+
+from miai_go.tsumego.errors import ProblemError
+from miai_go.tsumego.generating.answers import Fate, fate_of
+from miai_go.tsumego.generating.canonical import canonical_key
+from miai_go.tsumego.generating.diagrams import Diagram, Placement
+from miai_go.tsumego.generating.families import Member, eye_space, members, row
+from miai_go.tsumego.generating.tables import GROUPS, SHAPES
+from miai_go.tsumego.status import Status
+from miai_go.tsumego.zones import Zone, find_zone
+
+LARGEST = 19
+MEMBERS = {member.name: member for member in members()}
+CAPTIONS = {
+    # what players say, apart from the tables of the module
+    ("row of 6 on the side, wings 0", Status.DEAD),
+    ("row of 7 on the side, wings 0", Status.CRITICAL),
+    ("row of 8 on the side, wings 0", Status.ALIVE),
+    ("row of 4 in the corner, wings 0", Status.DEAD),
+    ("row of 5 in the corner, wings 0", Status.CRITICAL),
+    ("row of 6 in the corner, wings 0", Status.ALIVE),
+    ("L group, wings 1 and 1", Status.DEAD),
+    ("L+1 group, long leg, wings 1 and 1", Status.CRITICAL),
+    ("L+2 group, wings 1 and 1", Status.ALIVE),
+    ("carpenter's square, wings 1 and 1", Status.CRITICAL),
+    ("rabbity six, centre, turned 0", Status.CRITICAL),
+    ("square four, centre, turned 0", Status.DEAD),
+}
+
+
+def zone_of(diagram: Diagram, *, size: int = LARGEST, defender: int = 1, symmetry: int = 0) -> Zone:
+    problem = diagram.place(size, defender=defender, symmetry=symmetry)
+    return find_zone(problem.stones, problem.target)
+
+
+@pytest.mark.parametrize("family", sorted({member.family for member in MEMBERS.values()}))
+def test_the_prover_finds_what_players_know(family: str) -> None:
+    known = [member for member in MEMBERS.values() if member.family == family]
+    assert known
+    for member in known:
+        assert fate_of(zone_of(member.diagram)) == member.fate, member.name
+
+
+@pytest.mark.parametrize(("name", "status"), sorted(CAPTIONS, key=str))
+def test_proverbs_are_in_the_tables(name: str, status: Status) -> None:
+    assert MEMBERS[name].fate.status == status
+
+
+def test_no_two_members_are_the_same_problem() -> None:
+    keys = {canonical_key(zone_of(member.diagram)) for member in MEMBERS.values()}
+    assert len(keys) == len(MEMBERS) > 250
+
+
+def test_every_family_that_is_named_has_members() -> None:
+    assert {*SHAPES, *GROUPS} <= {member.family for member in MEMBERS.values()}
+
+
+@pytest.mark.parametrize("name", ["row of 7 on the side, wings 1", "L+2 group, wings 1 and 0"])
+def test_colour_board_and_symmetry_change_nothing(name: str) -> None:
+    member = MEMBERS[name]
+    first = zone_of(member.diagram)
+    for symmetry in range(8):
+        for defender in (1, 2):
+            for size in (LARGEST, 21):
+                zone = zone_of(member.diagram, size=size, defender=defender, symmetry=symmetry)
+                assert canonical_key(zone) == canonical_key(first)
+                assert zone.defender == defender
+        turned = zone_of(member.diagram, symmetry=symmetry, defender=2)
+        assert fate_of(turned) == member.fate
+
+
+def test_a_move_more_in_the_row_is_another_problem() -> None:
+    shorter, longer = (row(n, Placement.SIDE).diagram for n in (6, 7))
+    assert canonical_key(zone_of(shorter)) != canonical_key(zone_of(longer))
+
+
+def test_a_drawing_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ProblemError, match="take a larger one"):
+        row(9, Placement.SIDE).diagram.place(9)
+    with pytest.raises(ProblemError, match="no eye space is called 'flower seven'"):
+        eye_space("flower seven", Placement.CENTRE)
+
+
+def test_fates_say_who_is_ko_master() -> None:
+    bent: Member = MEMBERS["bent four in the corner, filled"]
+    assert bent.fate == Fate(Status.DEAD, ko=True)
