@@ -1,4 +1,4 @@
-"""A network that says in which order the prover looks at moves."""
+"""A network that tells the prover how hard new positions are to prove."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from miai_go.tsumego.zones import Zone
 if TYPE_CHECKING:
     from miai_go.tsumego.networks.reckoned import DenseArrays
 
-WEIGHT: Final = 4
-"""By how much a move's number grows for each unit that its logit is below the best one's."""
+WEIGHT: Final = 1
+"""By how many powers of two numbers grow or shrink where the network is sure."""
 
 _SETTINGS: Final = 4
 
@@ -30,7 +30,7 @@ def guide_of(zone: Zone, network: DenseArrays, *, weight: int = WEIGHT) -> Guide
     The window stands where the target stands at first, and stays there.
 
     Args:
-      weight: see `WEIGHT`; 0 gives no advice.
+      weight: see `WEIGHT`; with 0 all new positions begin with the same disproof number.
     """
     from miai_go.tsumego.planes import layout_of_zones
 
