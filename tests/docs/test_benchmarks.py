@@ -25,6 +25,8 @@ SMALL = {
         *("--height", "1", "--width", "8", "--batch", "64", "--precisions", "fp32"),
     ),
     "go_matches.py": ("--help",),  # plays for minutes
+    "go_five.py": ("--help",),  # wants weights for 5x5
+    "tsumego.py": ("--parts", "zones", "--sizes", "5", "--zones", "2"),
     "tournament_overhead.py": (
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),
@@ -41,6 +43,7 @@ SMALL = {
     "rbc_matches.py": ("--help",),  # plays for minutes
 }
 KEYS = {
+    "tsumego.py": {"zones", "date"},
     "belief_search.py": {"rows", "search", "date"},
     "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
