@@ -38,7 +38,7 @@ SMALL = {
         *("--sizes", "1000", "--repeats", "1"),
         *("--count", "200", "--trials", "10", "--thresholds"),
     ),
-    "rbc_minimax.py": ("--roots", "2", "--depth", "2", "--most", "60", "--arms", "table", "all"),
+    "rbc_minimax.py": ("--roots", "1", "--depth", "2", "--most", "60", "--arms", "table", "all"),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
 }

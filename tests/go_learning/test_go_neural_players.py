@@ -331,9 +331,8 @@ def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:
 @pytest.mark.parametrize("search", ["puct", "gumbel"])
 def test_seconds_end_a_search(search: str, folder: Path) -> None:
     game = go(board_size=5)
-    player = search_of(
-        "alphazero", game, folder, search=search, simulations=0, seconds=0.15, planned=20_000
-    )
+    limits = {"simulations": 0, "seconds": 0.15, "planned": 20_000}
+    player = search_of("alphazero", game, folder, search=search, stop_early=False, **limits)
     for seconds, most in ((None, 0.15), (5.0, 0.15), (0.05, 0.05)):
         began = perf_counter()
         found = player.search(game.new_initial_state(), seconds=seconds)

@@ -47,7 +47,10 @@ def match(white: str, black: str, folder: Path, *, seconds: float) -> Path:
 @pytest.mark.parametrize(
     ("white", "black", "names", "seconds"),
     [
-        (f"{OURS}.rbc_strong", f"{THEIRS}.trout_bot", ("RbcStrong", "TroutBot"), 20.0),
+        pytest.param(
+            *(f"{OURS}.rbc_strong", f"{THEIRS}.trout_bot", ("RbcStrong", "TroutBot"), 20.0),
+            marks=pytest.mark.slow,
+        ),
         (f"{THEIRS}.trout_bot", f"{OURS}.rbc_seed", ("TroutBot", "RbcSeed"), 20.0),
         pytest.param(
             *(f"{OURS}.rbc_seed", f"{THEIRS}.attacker_bot", ("RbcSeed", "AttackerBot"), 20.0),
