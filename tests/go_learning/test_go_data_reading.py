@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from miai_go.data.games import StoredGame
 from miai_go.data.importing import ImportReport, import_games
 from miai_go.data.reading import ReadGame, preset_of, rating_of, read_games, result_of
 from miai_go.data.scan import scan
+from miai_go.data.sources import files_of
 from miai_go.sgf import SgfError, read_bytes
 from miai_go.symmetry import SYMMETRIES, point_tables
 
@@ -245,3 +247,16 @@ def test_a_set_up_without_liberties_is_bad(tmp_path: Path) -> None:
     (tmp_path / "a.sgf").write_bytes(b"(;SZ[2]KM[0]RE[0]AB[aa][ab][ba][bb];W[aa])")
     games = list(read_games((tmp_path / "a.sgf").read_bytes(), "a"))
     assert isinstance(games[0], SgfError)
+
+
+def test_one_file_may_be_packed(tmp_path: Path) -> None:
+    whole, damaged, bomb = (tmp_path / name for name in ("a.sgf.gz", "b.sgf.gz", "c.SGF.gz"))
+    whole.write_bytes(gzip.compress(b"(;SZ[9];B[aa])"))
+    damaged.write_bytes(whole.read_bytes()[:-9])
+    bomb.write_bytes(gzip.compress(bytes(5 * 2**20)))
+    assert [file.data for file in files_of(whole)] == [b"(;SZ[9];B[aa])"]
+    (broken,), (large,) = files_of(damaged), files_of(bomb)
+    assert broken.data is None
+    assert "is damaged" in broken.error
+    assert large.data is None
+    assert "split the file" in large.error

@@ -41,7 +41,7 @@ _BROKEN: Final = (
     NotImplementedError,
     RuntimeError,
 )
-SUFFIXES: Final = (".sgf", ".zip", *_OPENERS)
+SUFFIXES: Final = (".sgf", ".sgf.gz", ".zip", *_OPENERS)
 """What the name of a file that is read here ends in."""
 
 
@@ -79,6 +79,8 @@ class SourceFile:
 def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFile]:
     """Yield the SGF files of a folder, all folders below it, an archive, or one SGF file.
 
+    One SGF file may be packed by gzip; in folders such files are passed over.
+
     Folders are read in the order of names. Archives inside of folders or archives are passed over.
 
     Raises:
@@ -94,6 +96,8 @@ def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFi
     opener = next((o for suffix, o in _OPENERS.items() if name.endswith(suffix)), None)
     if name.endswith(".sgf"):
         yield _file(source)
+    elif name.endswith(".sgf.gz"):
+        yield _packed(source)
     elif opener or name.endswith(".zip"):
         members = _of_tar(source, opener, limits or Limits()) if opener else None
         try:
@@ -123,6 +127,18 @@ def _file(path: Path) -> SourceFile:
         return SourceFile(str(path), read_bytes_of(path))
     except SgfError as error:
         return SourceFile(str(path), None, str(error).removeprefix(f"{path}: "))
+
+
+def _packed(path: Path) -> SourceFile:
+    try:
+        with gzip.open(path) as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except _BROKEN as error:
+        return SourceFile(str(path), None, f"is damaged or not packed by gzip: {error}")
+    if len(data) > MAX_FILE_BYTES:
+        mebibytes = MAX_FILE_BYTES // 2**20
+        return SourceFile(str(path), None, f"unpacks to more than {mebibytes} MiB; split the file")
+    return SourceFile(str(path), data)
 
 
 class _Metered:
