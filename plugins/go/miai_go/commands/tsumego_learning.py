@@ -244,8 +244,8 @@ def quantise(
 def predict(
     file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="A position or a game.")],
     weights: Annotated[
-        str, typer.Option("--weights", help="A file, or the name of shipped weights.")
-    ] = "tsumego",
+        Path | None, typer.Option("--weights", help="A file; default: the one that is shipped.")
+    ] = None,
     moves: Annotated[int, typer.Option("--moves", min=0, help="Played of the main line.")] = 0,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture.")] = None,
     color: Annotated[
@@ -258,13 +258,13 @@ def predict(
     Only blocks within a safe wall are asked about; of the others the reason is told.
     """
     from miai_go.networks.tensors import write_atomically
-    from miai_go.shipped import find_weights
+    from miai_go.shipped import TSUMEGO
     from miai_go.tsumego.drawing import rows_of, svg_of, text_of
     from miai_go.tsumego.positions import board_of
     from miai_go.tsumego.predicting import Predictor
 
     stones = board_of(file, moves=moves)
-    fates = Predictor(find_weights(weights, default="tsumego")).fates(stones)
+    fates = Predictor(weights or TSUMEGO).fates(stones)
     if svg is not None:
         write_atomically(svg, [svg_of(stones, fates).encode("utf-8")])
     if as_json:

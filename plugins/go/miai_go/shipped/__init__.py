@@ -11,6 +11,9 @@ from miai_go.errors import WeightsError
 FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".safetensors"
 
+TSUMEGO: Final = FOLDER / "tsumego" / "network.safetensors"
+"""The network of life and death."""
+
 
 def shipped_names() -> list[str]:
     """Return the names of the shipped weights, in alphabetical order."""

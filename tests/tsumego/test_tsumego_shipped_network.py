@@ -1,0 +1,42 @@
+"""The network of life and death that comes with the distribution."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from miai_go.shipped import TSUMEGO
+from miai_go.tsumego.generating.collection import shipped_problems
+from miai_go.tsumego.networks.files import read_net_header
+from miai_go.tsumego.zones import find_zone
+
+torch = pytest.importorskip("torch")
+
+
+def test_it_is_the_file_that_was_made() -> None:
+    told, name = (TSUMEGO.parent / "SHA256SUMS").read_text().split()
+    assert name == TSUMEGO.name
+    assert hashlib.sha256(TSUMEGO.read_bytes()).hexdigest() == told
+    assert TSUMEGO.stat().st_size < 400_000
+    header = read_net_header(TSUMEGO)
+    assert header.bits == 5
+    assert all("/" not in record.command for record in header.history)
+
+
+def test_it_knows_most_of_the_shipped_problems() -> None:
+    from miai_go.tsumego.predicting import Predictor
+
+    torch.set_num_threads(1)
+    predictor = Predictor(TSUMEGO)
+    right = []
+    for problem in shipped_problems()[::10]:
+        if problem.first is None or problem.safe is None:
+            continue
+        zone = find_zone(problem.stones, problem.target)
+        chances, _logits = predictor.evaluate(zone)
+        defends = problem.first == zone.defender
+        right.append((chances[int(defends)] > 0.5) == problem.safe)
+    print(f"{sum(right)} of {len(right)}")
+    assert len(right) > 150
+    assert sum(right) > 0.65 * len(right)  # they were chosen to be hard
