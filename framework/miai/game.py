@@ -234,6 +234,14 @@ class State(ABC):
         """Return the result in the game's own notation (``B+3.5``); empty where it has none."""
         return ""
 
+    def opening_actions(self) -> list[int]:
+        """Return the legal actions that an opening of random moves is drawn from; ascending.
+
+        The default is all of them. A game whose players may pass leaves the pass out where there
+        is another action: a random pass would decide the game before the players are asked.
+        """
+        return self.legal_actions()
+
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Return (action, probability) pairs at a chance node; they sum to one."""
         return []

@@ -108,10 +108,10 @@ def player_plies(game: Game, actions: Iterable[int]) -> int:
 
 
 def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
-    """Return `plies` uniformly random actions of players, with the chance between, from a seed.
+    """Return `plies` random actions of players, with the chance between, from a seed.
 
-    A sequence that ends the game is drawn anew; after 100 of those the last one is cut short by
-    a ply until the game goes on.
+    A player's is drawn uniformly from `State.opening_actions`. A sequence that ends the game is
+    drawn anew; after 100 of those the last one is cut short by a ply until the game goes on.
     """
     rng = random.Random(seed)
     for _ in range(100):
@@ -135,6 +135,6 @@ def _play_randomly(game: Game, plies: int, rng: random.Random) -> State:
             actions, weights = zip(*state.chance_outcomes(), strict=True)
             state.apply_action(rng.choices(actions, weights)[0])
         else:
-            state.apply_action(rng.choice(state.legal_actions()))
+            state.apply_action(rng.choice(state.opening_actions()))
             played += 1
     return state

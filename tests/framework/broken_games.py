@@ -150,6 +150,18 @@ class HasMoreActionsThanItSays(TicTacToeState):
     pass
 
 
+@broken("legal-actions")
+class OpensOnTakenCells(TicTacToeState):
+    def opening_actions(self) -> list[int]:
+        return list(range(9))
+
+
+@broken("legal-actions")
+class OpensNowhere(TicTacToeState):
+    def opening_actions(self) -> list[int]:
+        return []
+
+
 @broken("action-text")
 class NamesColumnsOnly(TicTacToeState):
     def action_to_string(self, action: int) -> str:

@@ -20,7 +20,7 @@ from miai.errors import (
     ParameterError,
 )
 from miai.information import PlayerView
-from miai.openings import MovesReader
+from miai.openings import MovesReader, random_opening
 from miai.render import renderer_for
 from miai.testing import check_game
 from miai_go.coordinates import parse_vertex, star_points, vertex
@@ -193,6 +193,21 @@ def test_moves_files_open_games(tmp_path: Any) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("E5 C3 # tengen\nc3 g7 pass\n")
     assert MovesReader(go(board_size=9)).read(file) == [[40, 20], [20, 60, 81]]
+
+
+@pytest.mark.parametrize("size", [2, 3, 9])
+def test_random_openings_hold_no_pass_while_a_point_is_legal(size: int) -> None:
+    game = go(board_size=size)
+    for seed in range(200):
+        state = game.new_initial_state()
+        for action in random_opening(game, plies=6, seed=seed):
+            assert action != game.pass_action or state.legal_actions()[0] == game.pass_action
+            state.apply_action(action)
+
+
+def test_a_board_without_a_legal_point_opens_with_a_pass() -> None:
+    game = go(board_size=1, rules="chinese")
+    assert random_opening(game, plies=1, seed=0) == [game.pass_action]
 
 
 # -- identity and text ----------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def check_serialise(position: Position) -> None:
 
 
 def check_legal_actions(position: Position) -> None:
-    """Legal actions are ascending integers in range, and `is_legal` agrees with them."""
+    """Legal actions are ascending integers in range; `is_legal` and openings agree with them."""
     state = position.state
     actions = state.legal_actions()
     limit = action_limit(state)
@@ -116,6 +116,9 @@ def check_legal_actions(position: Position) -> None:
         if bool(state.is_legal(action)) != (action in legal):
             message = f"is_legal({action}) is {state.is_legal(action)}, legal_actions() says not so"
             add("legal-actions", message)
+    opening = state.opening_actions()
+    if not legal.issuperset(opening) or bool(opening) != bool(actions):
+        add("legal-actions", f"opening_actions() {shown(opening)} are not some of {shown(actions)}")
 
 
 def check_illegal_refused(position: Position) -> None:

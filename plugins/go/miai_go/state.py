@@ -70,6 +70,11 @@ class GoState(State):
             self._legal = self._find_legal()
         return self._legal.copy()
 
+    def opening_actions(self) -> list[int]:
+        """Return the legal points; where there is none, every legal action."""
+        legal = self.legal_actions()
+        return [action for action in legal if action < self.game.pass_action] or legal
+
     def is_legal(self, action: int) -> bool:
         """Return whether the current player may take `action`, superko included."""
         if type(action) is not int:

@@ -101,7 +101,7 @@ class OpeningsSection(Section):
     """``[openings]``: what is played before the agents are asked; each pair shares one.
 
     Attributes:
-      random_plies: uniformly random moves, drawn from the pair's seed.
+      random_plies: uniformly random moves without passes, drawn from the pair's seed.
       file: a file of openings, relative to the config file. Round after round takes the next one.
       reader: what reads the file, a component of kind ``opening-reader``; by default the one of
         the file's suffix, else ``moves``, a line of moves an opening.
