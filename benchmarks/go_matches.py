@@ -47,8 +47,9 @@ def matches(given: argparse.Namespace) -> dict[str, Match]:
     """Return who plays in each match: we, and they."""
     networks = {"precision": given.precision}
     drawn = {"agent": "policy", "temperature": 0.3, **networks}
-    alphago = {"agent": "alphago", "simulations": given.simulations, **networks}
-    zero = {"agent": "alphazero", "simulations": given.simulations, **networks}
+    searching = {"simulations": given.simulations, **networks, **_given(leaves=given.leaves)}
+    alphago = {"agent": "alphago", **searching, **_given(mix=given.mix)}
+    zero = {"agent": "alphazero", **searching}
     second = networks | SECOND | {"leaves": 16}
     return {
         "gradient": (drawn | _weights(given.we), drawn | _weights(given.they)),
@@ -62,6 +63,10 @@ def matches(given: argparse.Namespace) -> dict[str, Match]:
         "half": (zero | _weights(given.we), zero | _weights(given.they)),
         "nets-alphago": (alphago | {"value": given.we}, alphago | {"value": given.they}),
     }
+
+
+def _given(**options: float | None) -> dict[str, float]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _weights(name: str) -> dict[str, str]:
@@ -134,6 +139,8 @@ def main() -> None:
     parser.add_argument("--matches", nargs="+", default=["alphago-policy"], help="by name")
     parser.add_argument("--games", type=int, default=200, help="of each match, an even number")
     parser.add_argument("--simulations", type=int, default=100, help="a move, where not seconds")
+    parser.add_argument("--leaves", type=int, help="asked at once, where not seconds")
+    parser.add_argument("--mix", type=float, help="the rollout's share, where not seconds")
     parser.add_argument("--we", default="", help="weights, where a match is of two weights")
     parser.add_argument("--they", default="", help="weights, where a match is of two weights")
     parser.add_argument("--precision", default="int8", help="of the networks")
