@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,9 @@ def without_times(table: str) -> list[str]:
 
 def test_every_command_runs(tmp_path: Path) -> None:
     """In their order, in a folder that has the configs, as a user does."""
-    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    quick = tmp_path / "configs" / "compare-quick.toml"
+    quick.write_text(re.sub(r"(?m)^roots = \d+", "roots = 1", quick.read_text(encoding="utf-8")))
     for command in COMMANDS[2:]:
         if "tournament run" in command:
             command += " --set tournament.rounds=1"

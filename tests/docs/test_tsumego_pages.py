@@ -1,0 +1,90 @@
+"""The pages on life and death: each command of theirs runs, in small."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from typer.testing import CliRunner
+
+from miai.cli.app import build_app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+SMALL = {
+    "tsumego data make": ("--positions", "400", "--workers", "1", "--problems", "shipped"),
+    "tsumego train": (
+        *("--set", "network.parameters={width=8,blocks=1}", "--set", "run.steps=4"),
+        *("--set", "optimiser.batch=16", "--set", "optimiser.warm_steps=2"),
+    ),
+    "tsumego generate": ("--count", "3", "--empty", "5-6"),
+}
+"""What is added to a command, by its words, so that it takes seconds; the last option counts."""
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the command lines of a page's blocks, without ``miai``."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:sh|console)?\n(.*?)```", text, re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    found = [shlex.split(line.partition("  #")[0]) for line in lines if line.startswith("miai ")]
+    return [words[1:] for words in found if not any("..." in word for word in words)]
+
+
+def in_small(words: list[str]) -> list[str]:
+    text = " ".join(words[1:])
+    more = [options for start, options in SMALL.items() if text.startswith(start)]
+    quick = [word for word in words if word != "--families"]  # all of them take ten seconds
+    return [*quick, *(more[0] if more else ())]
+
+
+def tell(words: list[str]) -> str:
+    """Return what a command prints."""
+    done = CliRunner().invoke(build_app(), in_small(words))
+    assert done.exception is None, (words, done.output, done.exception)
+    return done.stdout
+
+
+def test_problems_are_listed_made_and_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = {" ".join(words[1:3]): tell(words) for words in commands("tsumego-problems.md")}
+    assert {"tsumego list", "tsumego generate", "solve problems.sgf"} <= set(told)
+    assert "critical" in told["solve problems.sgf"]
+    shutil.copy("problems.sgf", "five.sgf")
+    (asked,) = commands("tsumego.md")
+    again = tell(asked).replace("five.sgf", "problems.sgf")
+    assert without_times(again) == without_times(told["solve problems.sgf"])
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"\d+\.\d\d s", "", text)
+
+
+def test_positions_become_a_network_that_predicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_num_threads(1)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    tell(["go", "tsumego", "generate", "--out", "position.sgf", "--count", "1"])
+    way = commands("tsumego-net.md")
+    assert [words[2] for words in way] == ["data", "data", "train", "eval", "quantize", "predict"]
+    for words in way:
+        made = sorted(Path("runs").glob("*/checkpoints/*/weights.safetensors"))
+        tell([str(made[-1]) if _is_weights(word) else word for word in words])
+    assert Path("small.safetensors").stat().st_size > 0
+    assert Path("position.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def _is_weights(word: str) -> bool:
+    return word == "WEIGHTS" or word.endswith("/weights.safetensors")
