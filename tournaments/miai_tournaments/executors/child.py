@@ -63,6 +63,15 @@ class Worker:
         self._partial = b""
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
 
+    @property
+    def at(self) -> Job | None:
+        """The job that it is at."""
+        return self.jobs[0] if self.jobs else None
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+
     def send(self, job: Job) -> None:
         """Queue a job and send what the pipe takes."""
         if not self.jobs:

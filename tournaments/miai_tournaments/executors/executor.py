@@ -14,7 +14,7 @@ from typing import Protocol, Self
 from miai_tournaments.executors.jobs import Job, Outcome, Setup
 from miai_tournaments.executors.table import Table
 
-NAMES = ("processes", "serial")
+NAMES = ("processes", "serial", "ray")
 
 
 class Executor(Protocol):
@@ -110,16 +110,25 @@ def make_executor(
     workers: int,
     game_deadline: float | None,
     on_output: Callable[[str], None],
+    address: str = "local",
 ) -> Executor:
-    """Return an executor by name, ``serial`` or ``processes``.
+    """Return an executor by name, one of `NAMES`.
 
     Args:
       workers: worker processes.
       game_deadline: seconds after which a worker is taken for hung; None for never.
       on_output: is given each line that a worker writes to standard error.
+      address: of a Ray cluster; ``local`` begins one on this machine.
+
+    Raises:
+      ConfigError: there is no such cluster, or Ray is not installed.
     """
     if name == "serial":
         return SerialExecutor(setup)
+    if name == "ray":
+        from miai_tournaments.executors.ray_executor import RayExecutor
+
+        return RayExecutor(setup, address=address, workers=workers, game_deadline=game_deadline)
     from miai_tournaments.executors.processes import ProcessExecutor
 
     return ProcessExecutor(setup, workers=workers, game_deadline=game_deadline, on_output=on_output)

@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     frames = FrameReader(MAX_FRAME_BYTES)
-    _load_plugins()
+    load_plugins()
     setup = _receive(jobs, frames)
     if setup is None:
         return
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
             _send(outcomes, encode(table.perform(Job.from_plain(job)).to_plain()))
 
 
-def _load_plugins() -> None:
+def load_plugins() -> None:
     """Load the plugins without a word on broken ones, which the runner has told already.
 
     Later warnings, of a plugin that fails when told of a game, are lines without their place.

@@ -1,0 +1,121 @@
+"""The executor ``ray``: the same games on a cluster; what deaths cost; clusters that are not there.
+
+All tests that begin a cluster are in one group, so that one process runs them one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.tournaments.support import actions
+from tests.tournaments.test_executors import SETUP, job, perform
+
+from miai.errors import ConfigError
+from miai_tournaments.executors.executor import SerialExecutor, make_executor
+from miai_tournaments.executors.jobs import Job, Outcome, Setup
+from miai_tournaments.executors.ray_executor import RayExecutor
+
+pytest.importorskip("ray")
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
+
+
+def cluster(setup: Setup = SETUP, *, deadline: float | None = None) -> RayExecutor:
+    return RayExecutor(setup, address="local", workers=2, game_deadline=deadline)
+
+
+def outcomes_of(executor: RayExecutor, count: int) -> list[Outcome]:
+    found: list[Outcome] = []
+    until = time.monotonic() + 120
+    while len(found) < count and time.monotonic() < until:
+        found += executor.wait(5)
+    return found
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    yield
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
+    children_find_mischief: None, handlers: None
+) -> None:
+    jobs = [job(n, "ann", "deep") for n in range(6)] + [replace(job(6), opening=(4, 0))]
+    with SerialExecutor(SETUP) as serial:
+        expected = {name: actions(o.record) for name, o in perform(serial, jobs).items()}
+    with cluster() as executor:
+        started = perform(
+            executor, [Job(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
+        )
+        assert started["ann"] == Outcome(job_id="ann")
+        assert started["lost"].fault == "unavailable"
+        assert "the engine 'mischief' is missing" in started["lost"].reason
+        found = perform(executor, jobs)
+        assert {name: actions(o.record) for name, o in found.items()} == expected
+        perform(executor, [job(n) for n in range(20, 60)])
+        assert executor.capacity > 2, "games are short: jobs are sent ahead from now on"
+        more = [job(n) for n in range(100, 100 + executor.capacity)]
+        for each in more:
+            executor.submit(each)
+        before = executor.places
+        agents = [c for _, pid in before for c in psutil.Process(pid).children(recursive=True)]
+        assert agents, "agents live in processes of their own"
+        os.kill(before[0][1], signal.SIGKILL)
+        outcomes = outcomes_of(executor, len(more))
+        assert sorted(o.job_id for o in outcomes) == sorted(j.job_id for j in more)
+        lost = [o for o in outcomes if o.fault]
+        assert len(lost) <= 1
+        assert all(o.fault == "worker" and str(before[0][1]) in o.reason for o in lost)
+        again = perform(executor, [job(n) for n in range(200, 204)])
+        assert all(o.result for o in again.values()), "another worker has taken its place"
+    gone, alive = psutil.wait_procs(agents, timeout=10)
+    assert not alive
+    assert len(gone) == len(agents)
+
+
+@pytest.mark.slow
+def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
+    game = {"file": str(flag), "way": "hang", "once": True}
+    setup = replace(SETUP, game="fragile", game_parameters=game)
+    with RayExecutor(setup, address="local", workers=1, game_deadline=8.0) as executor:
+        outcomes = perform(executor, [job(1), job(2)])
+    assert outcomes["g1"].fault == "worker"
+    assert "more than 8 s" in outcomes["g1"].reason
+    assert outcomes["g2"].result is not None
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("somewhere", "is no address of a Ray cluster"),
+        ("localhost:port", "is no address of a Ray cluster"),
+        ("localhost:99999", "is no address of a Ray cluster"),
+        ("ray://:10001", "is no address of a Ray cluster"),
+        ("127.0.0.1:{free}", "no Ray cluster answers"),
+        ("ray://127.0.0.1:{free}", "no Ray cluster answers"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_refused_at_once(address: str, said: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+    began = time.monotonic()
+    with pytest.raises(ConfigError, match=f"run.address: .*{said}") as caught:
+        make_executor(
+            "ray",
+            SETUP,
+            workers=1,
+            game_deadline=None,
+            on_output=print,
+            address=address.format(free=free),
+        )
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - began < 30

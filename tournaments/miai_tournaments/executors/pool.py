@@ -1,0 +1,144 @@
+"""What executors with workers have in common: who gets a job, who is hung, what a death costs."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+from miai_tournaments.executors.jobs import Job, Outcome, Setup
+from miai_tournaments.executors.pacing import Pace
+
+
+class Worker(Protocol):
+    """One worker, seen from the runner."""
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """What it was sent and has not answered, in the order in which it performs them."""
+
+    @property
+    def at(self) -> Job | None:
+        """The job that it has begun."""
+
+    @property
+    def begun(self) -> float:
+        """When it began with that, on the monotonic clock."""
+
+    def send(self, job: Job) -> None:
+        """Queue a job."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+
+W = TypeVar("W", bound=Worker)
+
+
+class Pool(ABC, Generic[W]):
+    """An executor with workers, which are started when there is work for them; see `Executor`.
+
+    A worker that dies, or is at one game for longer than `game_deadline` seconds and is killed,
+    costs the job that it was at; the jobs that waited behind it go to another.
+    """
+
+    def __init__(self, setup: Setup, *, workers: int, game_deadline: float | None) -> None:
+        self._setup = setup
+        self._most = workers
+        self._game_deadline = game_deadline
+        self._workers: list[W] = []
+        self._waiting: deque[Job] = deque()
+        self._pace = Pace()
+
+    # -- what kinds of workers differ in ------------------------------------------------------
+
+    @abstractmethod
+    def _spawn(self) -> W:
+        """Return a new worker."""
+
+    @abstractmethod
+    def _take(self, seconds: float | None) -> list[Outcome]:
+        """Take in what has happened; wait up to `seconds` for something to happen."""
+
+    @abstractmethod
+    def _bury(self, worker: W, what: str) -> str:
+        """Return what is told of a worker's end; `what` is known of it."""
+
+    def _sent(self, worker: W) -> None:
+        """Take note that a worker was sent something."""
+
+    # -- the executor -------------------------------------------------------------------------
+
+    @property
+    def capacity(self) -> int:
+        """Jobs that it takes now: more the shorter they are."""
+        return self._most * self._pace.depth
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the jobs that have begun."""
+        return [worker.at.job_id for worker in self._workers if worker.at is not None]
+
+    def submit(self, job: Job) -> None:
+        """Take a job and send it to the worker that has least to do."""
+        self._waiting.append(job)
+        self._dispatch()
+
+    def wait(self, timeout: float | None = None) -> list[Outcome]:
+        """Return the outcomes that are there, waiting up to `timeout` seconds for the first."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            outcomes = self._take(self._pause(until)) + self._take_hung()
+            self._dispatch()
+            if outcomes or not self._busy() or (until is not None and time.monotonic() >= until):
+                return outcomes
+
+    def cancel(self) -> list[str]:
+        """Forget the jobs that were not sent to a worker yet, and return their ids."""
+        forgotten = [job.job_id for job in self._waiting]
+        self._waiting.clear()
+        return forgotten
+
+    # -- shared work --------------------------------------------------------------------------
+
+    def _busy(self) -> list[W]:
+        return [worker for worker in self._workers if worker.jobs]
+
+    def _dispatch(self) -> None:
+        while self._waiting:
+            least = min(self._workers, key=lambda worker: len(worker.jobs), default=None)
+            if (least is None or least.jobs) and len(self._workers) < self._most:
+                least = self._spawn()
+                self._workers.append(least)
+            if least is None or len(least.jobs) >= self._pace.depth:
+                return
+            least.send(self._waiting.popleft())
+            self._sent(least)
+
+    def _pause(self, until: float | None) -> float | None:
+        """Return seconds to sleep: until `until` or the first deadline of a worker."""
+        ends = [] if until is None else [until]
+        if self._game_deadline is not None:
+            ends += [w.begun + self._game_deadline for w in self._workers if w.at is not None]
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
+
+    def _take_hung(self) -> list[Outcome]:
+        limit, now = self._game_deadline, time.monotonic()
+        if limit is None:
+            return []
+        hung = [w for w in self._workers if w.at is not None and now - w.begun >= limit]
+        outcomes = []
+        for worker in hung:
+            worker.kill()
+            outcomes += self._lose(worker, f"was at one game for more than {limit:g} s")
+        return outcomes
+
+    def _lose(self, worker: W, what: str) -> list[Outcome]:
+        """Bury a worker; return the outcome of the job it was at, keep those behind it."""
+        reason = self._bury(worker, what)
+        self._workers.remove(worker)
+        at = worker.at
+        self._waiting.extendleft(reversed([job for job in worker.jobs if job is not at]))
+        return [] if at is None else [Outcome(job_id=at.job_id, fault="worker", reason=reason)]
