@@ -24,7 +24,7 @@ def load(folder: Path, text: str, *settings: str) -> Tournament:
 def test_a_config_is_read_with_its_defaults(tmp_path: Path) -> None:
     t = load(tmp_path, config_text(*RANDOMS, player("deep", "mcts", simulations=50)))
     assert t.config.tournament.rounds == 2
-    assert t.config.game_count() == 2 * 4 * 3
+    assert t.format.most_games() == 2 * 4 * 3
     assert [p.name for p in t.players] == ["ann", "bob", "cid", "deep"]
     deep = t.players[3]
     assert deep.given == {"simulations": 50}

@@ -53,7 +53,16 @@ def _columns() -> Iterator[tuple[str, str, str]]:
     yield "run", "key", "key = 'seed'"
     for column in PlayerRow.__dataclass_fields__:
         yield "players", column, "rowid = 2"
-    for column in ("game_id", "pair_id", "round", "players", "seed", "opening", "status"):
+    for column in (
+        "game_id",
+        "pair_id",
+        "round",
+        "players",
+        "seed",
+        "opening",
+        "status",
+        "settings",
+    ):
         yield "games", column, "rowid = 3"
     for column in (*GameResult.__dataclass_fields__, "void_count", "void_reason"):
         yield "games", column, "rowid = 3"

@@ -18,7 +18,9 @@ NAMES = sorted(
 
 
 def test_there_are_configs() -> None:
-    assert {"quickstart.toml", "phantom.toml", "gnugo.toml"} <= set(NAMES)
+    assert {"quickstart.toml", "phantom.toml", "gnugo.toml", "swiss.toml", "sweep.toml"} <= set(
+        NAMES
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,6 +39,23 @@ def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
         assert {row.termination for row in rows} == {"terminal"}
         assert '"observations":{' in store.record(rows[0].game_id)
     assert len(games_of(out)) == 18
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("match-sprt", "SPRT of mcts-16 against mcts-4: "),
+        pytest.param("swiss", "after 4 rounds: ", marks=pytest.mark.slow),
+        pytest.param("sweep", "best variant: mcts.", marks=pytest.mark.slow),
+    ],
+)
+def test_a_format_s_config_is_played_to_its_end(name: str, text: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = tournament("run", CONFIGS / f"{name}.toml", "--out", out, "--workers", 1)
+    assert f"\n{text}" in done.stdout
+    with Store.read(out) as store:
+        assert store.info().facts["text"] in done.stdout
+        assert store.unfinished() == []
 
 
 @pytest.mark.engine("gnugo")

@@ -1,4 +1,4 @@
-"""The plugin's entry point: it adds the commands ``miai tournament`` and ``miai compare``."""
+"""The plugin's entry point: the formats, and the commands ``miai tournament``, ``miai compare``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,29 @@ from miai.plugins.hooks import hookimpl
 
 if TYPE_CHECKING:
     import typer
+
+    from miai.plugins.registry import Registry
+
+_FORMATS = (
+    ("round-robin", "round_robin", "RoundRobin", "In each round everybody meets everybody"),
+    ("gauntlet", "gauntlet", "Gauntlet", "One player or a few meet all others"),
+    ("match", "match", "Match", "Two players, a number of pairs or until an SPRT decides"),
+    ("swiss", "swiss", "Swiss", "In each round players of about equal points meet"),
+    ("knockout", "knockout", "Knockout", "Who loses a match is out; seeded by the config's order"),
+    ("ladder", "ladder", "Ladder", "Who beats the player one rung above changes places"),
+    ("pairings", "pairings", "Pairings", "Listed pairings, with weights, colours and settings"),
+    ("sweep", "sweep", "Sweep", "Parameters of one agent: a grid, a sample, successive halving"),
+)
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add the formats."""
+    for name, module, attribute, summary in _FORMATS:
+        path = f"miai_tournaments.formats.{module}:{attribute}"
+        registry.add(
+            "tournament-format", name, path, parameters=f"{path}Parameters", summary=summary
+        )
 
 
 @hookimpl

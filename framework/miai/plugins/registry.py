@@ -42,6 +42,8 @@ KINDS: Mapping[str, str] = {
     "miai.belief_search.BeliefSearcher",
     "bounds": "Bounds on the values of beliefs; factory(universe, parameters) -> "
     "miai.belief_search.bounds.Bounds",
+    "tournament-format": "Who meets whom in a tournament; factory(entrants, parameters) -> "
+    "miai_tournaments.formats.format.Format",
     "retention": "Which remembered beliefs are kept; factory(parameters) -> "
     "miai.belief_search.retention.Retention",
 }

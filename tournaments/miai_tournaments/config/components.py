@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from miai.errors import ConfigError, ParameterError, UnknownComponentError
+from miai.errors import ConfigError
 from miai.game import Game
 from miai.openings import OpeningReader
 from miai.plugins.loader import registry
-from miai.plugins.parameters import Parameters, named_components
+from miai_tournaments.config.entrants import parameters_of, players_of
 from miai_tournaments.config.openings import (
     Openings,
     file_openings,
@@ -44,12 +44,12 @@ def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, 
     if component is None:
         return None, None
     with problems.at("game"):
-        filled = component.fill(_parameters_of(table, {"name"}), where="game")
+        filled = component.fill(parameters_of(table, frozenset({"name"})), where="game")
         game = component.load_factory()(filled)
     if game is not None and game.num_players() != 2:
         problems.add(
             "game.name",
-            f"{name} is played by {game.num_players()}; a round-robin of pairs needs a game for 2",
+            f"{name} is played by {game.num_players()}; a tournament of pairs needs a game for 2",
         )
     return name, game
 
@@ -67,44 +67,8 @@ def check_players(raw: Mapping[str, Any], game: str | None, problems: Problems) 
                 if game is None:
                     _refuse_unknown("agent", table["agent"])
                 else:
-                    rows.append(_player(table, game, where=f"players[{number}]"))
+                    rows += players_of(table, game, where=f"players[{number}]")
     return rows
-
-
-def _player(table: Mapping[str, Any], game: str, *, where: str) -> PlayerRow:
-    agent = table["agent"]
-    if agent == "human":
-        raise ConfigError("a person plays with `miai play`, not in a tournament")
-    component = registry().get("agent", agent, game=game)
-    filled = component.fill(_parameters_of(table, {"name", "agent"}), where=where)
-    _check_named(filled, game, where=where)
-    return PlayerRow(
-        name=str(table.get("name")),
-        agent=agent,
-        given=filled.model_dump(mode="json", exclude_unset=True),
-        parameters=filled.model_dump(mode="json"),
-    )
-
-
-def _check_named(filled: Parameters, game: str, *, where: str) -> None:
-    """Check the components that an agent's parameters name, and what they are told.
-
-    Raises:
-      ParameterError: there is no such component, or its parameters are wrong.
-    """
-    for field, kind, name, values in named_components(filled):
-        try:
-            component = registry().get(kind, name, game=game)
-        except UnknownComponentError as error:
-            raise ParameterError(f"{where}.{field}: {error}") from error
-        component.fill(values, where=f"{where}.{field}_parameters")
-
-
-def _parameters_of(table: Mapping[str, Any], own: set[str]) -> dict[str, Any]:
-    """Return the parameters in a table: its keys but `own`, and those under ``parameters``."""
-    rest = {key: value for key, value in table.items() if key not in own | {"parameters"}}
-    inner = table.get("parameters", {})
-    return {**rest, **inner} if isinstance(inner, dict) else rest
 
 
 def check_sections(

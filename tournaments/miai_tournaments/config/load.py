@@ -17,10 +17,12 @@ from miai.config_files import read_toml
 from miai.game import Game
 from miai.plugins.parameters import explain
 from miai_tournaments.config.components import check_game, check_players, check_sections
+from miai_tournaments.config.formats import check_format
 from miai_tournaments.config.openings import Openings
 from miai_tournaments.config.overrides import apply_overrides
 from miai_tournaments.config.problems import Problems
-from miai_tournaments.config.schema import MAX_GAMES, TournamentConfig
+from miai_tournaments.config.schema import TournamentConfig
+from miai_tournaments.formats.format import Format
 from miai_tournaments.store.store import FILE_NAME, PlayerRow
 
 _EXAMPLE = "configs/quickstart.toml"
@@ -33,7 +35,9 @@ class Tournament:
     Attributes:
       config: the config.
       game: the game, built.
-      players: the players, their parameters filled.
+      players: the players, their parameters filled, teams and variants included.
+      entries: for each player the number of the table that it comes from.
+      format: who meets whom.
       openings: what is played before the agents are asked.
       text: the file as it was written.
       source: the file as it was named, for messages.
@@ -42,9 +46,16 @@ class Tournament:
     config: TournamentConfig
     game: Game
     players: tuple[PlayerRow, ...]
+    entries: tuple[int, ...]
+    format: Format
     openings: Openings
     text: str
     source: str
+
+    def place(self, name: str) -> str:
+        """Return where a player stands in the config, for messages."""
+        numbers = (n for n, row in zip(self.entries, self.players, strict=True) if row.name == name)
+        return f"players[{next(numbers)}] ({name})"
 
     def game_given(self) -> dict[str, Any]:
         """Return the parameters of the game that the config gives."""
@@ -93,16 +104,20 @@ def check_tournament(
     name, game = check_game(raw, problems)
     players = check_players(raw, name, problems)
     openings = check_sections(raw, name, game, folder, problems)
+    checked = None
     if config is not None:
-        _check_names(config, problems)
+        checked = check_format(raw, config, players, openings, problems)
     problems.raise_if_any()
     assert config is not None
     assert game is not None
     assert openings is not None
+    assert checked is not None
     return Tournament(
         config=config,
         game=game,
-        players=tuple(players),
+        players=checked.players,
+        entries=checked.entries,
+        format=checked.format,
         openings=openings,
         text=text,
         source=source,
@@ -133,20 +148,3 @@ def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | 
 def _of_entries(details: Iterable[Mapping[str, Any]], path: tuple[Any, ...]) -> bool:
     """Return whether something is wrong below a path."""
     return any(len(d["loc"]) > len(path) and d["loc"][: len(path)] == path for d in details)
-
-
-def _check_names(config: TournamentConfig, problems: Problems) -> None:
-    seen: dict[str, int] = {}
-    for number, player in enumerate(config.players):
-        # Names become parts of file names, and not every file system tells capitals apart.
-        first = seen.setdefault(player.name.casefold(), number)
-        if first != number:
-            problems.add(
-                f"players[{number}].name",
-                f"'{player.name}' is the name of players[{first}] too; names must differ by more "
-                "than capitals",
-            )
-    if config.game_count() > MAX_GAMES:
-        problems.add(
-            "tournament.rounds", f"make {config.game_count()} games; at most {MAX_GAMES} are played"
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -16,6 +16,14 @@ from miai.process.limits import ProcessLimits
 
 NAME = NAME_PATTERN
 """Names are letters, digits and ``_ . + -``, no dot first: they become parts of file names."""
+
+MAX_NAME = 40
+"""Most characters of a player's name."""
+
+MAX_PLAYERS = 1000
+"""Most players of one tournament."""
+
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 MAX_GAMES = 1_000_000
 """Most games of one tournament."""
@@ -36,7 +44,7 @@ class TournamentSection(Section):
       name: of the tournament, and of its folder below ``runs/``.
       seed: what every seed of the run derives from.
       rounds: pairs of games that each two players play: with R rounds everybody plays everybody
-        2 R times, R times with each colour.
+        2 R times, R times with each colour. Other formats may have numbers of their own.
       move_limit: plies after which a game is stopped; by default the game's own greatest length.
     """
 
@@ -71,11 +79,29 @@ class GameSection(Component):
     """``[game]``: the name of a game and its parameters."""
 
 
-class PlayerSection(Component):
-    """``[[players]]``: a player's name, its agent, and the agent's parameters."""
+class FormatSection(Component):
+    """``[format]``: the name of a format, a round-robin by default, and its parameters."""
 
-    name: str = Field(pattern=NAME, max_length=40)
+
+class PlayerSection(Component):
+    """``[[players]]``: a player's name, its agent, and the agent's parameters.
+
+    Attributes:
+      team: what it belongs to, for the report.
+      seeds: makes a player of each, named ``name-s1`` and so on, with the agent's parameter
+        ``seed`` where it has one.
+    """
+
+    name: str = Field(pattern=NAME, max_length=MAX_NAME)
     agent: str
+    team: str | None = Field(default=None, pattern=NAME, max_length=MAX_NAME)
+    seeds: tuple[Seed, ...] = Field(default=(), max_length=1000)
+
+    @model_validator(mode="after")
+    def _seeds_differ(self) -> PlayerSection:
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("seeds: one is given twice")
+        return self
 
 
 class TimeSection(Section):
@@ -183,14 +209,10 @@ class TournamentConfig(Section):
     """The whole file."""
 
     tournament: TournamentSection
+    format: FormatSection = FormatSection(name="round-robin")
     game: GameSection
     time: TimeSection = TimeSection()
     openings: OpeningsSection = OpeningsSection()
     limits: LimitsSection = LimitsSection()
     run: RunSection = RunSection()
-    players: tuple[PlayerSection, ...] = Field(min_length=2, max_length=1000)
-
-    def game_count(self) -> int:
-        """Return the number of games of the whole tournament."""
-        n = len(self.players)
-        return self.tournament.rounds * n * (n - 1)
+    players: tuple[PlayerSection, ...] = Field(min_length=1, max_length=MAX_PLAYERS)

@@ -60,6 +60,7 @@ class Job:
       seed: of the game.
       seeds: of the players.
       opening: actions that the referee plays first.
+      settings: parameters of the game that are other than the setup's.
       tags: what the organiser adds to the record.
     """
 
@@ -69,6 +70,7 @@ class Job:
     seed: int = 0
     seeds: tuple[int, ...] = ()
     opening: tuple[int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:

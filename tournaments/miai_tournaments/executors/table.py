@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from miai.api import load_game
 from miai.clock import TimeControl
 from miai.errors import AgentError, AgentUnavailableError
+from miai.game import Game
 from miai.match import play_game
 from miai.process import AgentProcess, ProcessLimits
 from miai.record import GameRecord, Termination
@@ -24,6 +27,9 @@ CRASH_PAUSE = 0.5
 processes, at shutdown say, ends the agents a moment before or after the runner: in that moment an
 agent's death must not become a result."""
 
+
+_MOST_GAMES = 16
+"""Games of different settings that a worker keeps."""
 
 UNNAMED = ".running-"
 """What the log folder of a running game is called, followed by the referee's process id."""
@@ -40,10 +46,10 @@ class Table:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self._game = load_game(setup.game, **setup.game_parameters)
+        self._games = OrderedDict({_key({}): load_game(setup.game, **setup.game_parameters)})
         self._control = TimeControl(**setup.time_control)
         self._limits = ProcessLimits(**setup.limits)
-        self._seats: OrderedDict[str, AgentProcess] = OrderedDict()
+        self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
 
     def perform(self, job: Job) -> Outcome:
@@ -92,7 +98,7 @@ class Table:
         """Have agents begin a game that is not played: an engine that dies at once shows it."""
         for name in job.players:
             try:
-                self._seat(name).new_game(job.seed, player=0, log=None)
+                self._seat(name, job.settings).new_game(job.seed, player=0, log=None)
             except AgentError as error:
                 raise AgentUnavailableError(str(error)) from None
         return Outcome(job_id=job.job_id)
@@ -100,8 +106,8 @@ class Table:
     def _play(self, job: Job) -> Outcome:
         try:
             record = play_game(
-                self._game,
-                [self._seat(name) for name in job.players],
+                self._game(job.settings),
+                [self._seat(name, job.settings) for name in job.players],
                 seed=job.seed,
                 seeds=job.seeds,
                 time_control=self._control,
@@ -135,24 +141,43 @@ class Table:
                 self._logs.rename(target)
                 return
 
-    def _seat(self, name: str) -> AgentProcess:
-        seat = self._seats.get(name)
+    def _parameters(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self.setup.game_parameters, **settings}
+
+    def _game(self, settings: Mapping[str, Any]) -> Game:
+        """Return the game with other parameters than the setup's; a few of them are kept."""
+        key = _key(settings)
+        if key not in self._games:
+            self._games[key] = load_game(self.setup.game, **self._parameters(settings))
+        self._games.move_to_end(key)
+        while len(self._games) > _MOST_GAMES:
+            self._games.popitem(last=False)
+        return self._games[key]
+
+    def _seat(self, name: str, settings: Mapping[str, Any]) -> AgentProcess:
+        """Return a player's process; an agent knows its game from the start, settings included."""
+        key = name, _key(settings)
+        seat = self._seats.get(key)
         if seat is None:
             agent, parameters = self.setup.agents[name]
             seat = AgentProcess(
                 self.setup.game,
-                self.setup.game_parameters,
+                self._parameters(settings),
                 agent,
                 parameters,
                 name=name,
                 limits=self._limits,
                 start_timeout=self.setup.start_timeout,
             )
-            self._seats[name] = seat
-        self._seats.move_to_end(name)
+            self._seats[key] = seat
+        self._seats.move_to_end(key)
         while len(self._seats) > self.setup.warm_agents:
             self._seats.popitem(last=False)[1].close()
         return seat
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    return json.dumps(settings, sort_keys=True)
 
 
 def summary(record: GameRecord) -> GameResult:

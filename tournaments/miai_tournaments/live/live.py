@@ -66,6 +66,10 @@ class LiveReporter:
         self._live.start()
         self._show()
 
+    def scheduled(self, total: int) -> None:
+        """Note what to count up to."""
+        self._total = total
+
     def finished(self, game: ScheduledGame, result: GameResult) -> None:
         """Count a game; a forfeit is told above the view."""
         scheduled = {name: getattr(game, name) for name in ScheduledGame.__dataclass_fields__}

@@ -18,6 +18,9 @@ class Reporter(Protocol):
     def begin(self, *, done: Sequence[GameRow], total: int) -> None:
         """Be told of the games that are done before the first one is played."""
 
+    def scheduled(self, total: int) -> None:
+        """Be told that the format has added games or dropped some, and how many there are now."""
+
     def finished(self, game: ScheduledGame, result: GameResult) -> None:
         """Be told of a result that was committed."""
 
@@ -73,6 +76,10 @@ class PlainReporter:
     def begin(self, *, done: Sequence[GameRow], total: int) -> None:
         """Note where the count begins."""
         self._done, self._total = len(done), total
+
+    def scheduled(self, total: int) -> None:
+        """Note what to count up to."""
+        self._total = total
 
     def finished(self, game: ScheduledGame, result: GameResult) -> None:
         """Print who beat whom."""

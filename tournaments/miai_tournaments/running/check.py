@@ -10,6 +10,7 @@ from miai.match import play_game
 from miai.process import AgentProcess
 from miai.record import Termination
 from miai_tournaments.config.load import Tournament
+from miai_tournaments.formats.build import how_many
 from miai_tournaments.store.store import PlayerRow
 
 PLIES = 4
@@ -25,18 +26,18 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
       ConfigError: something is wrong; every player's problem is told.
     """
     problems = []
-    for number, player in enumerate(tournament.players):
+    for player in tournament.players:
         began = time.monotonic()
         problem = _problem(tournament, player)
         if problem is None:
             show(f"{player.name}: plays ({time.monotonic() - began:.1f} s)")
         else:
             said = problem.removeprefix(f"agent '{player.name}': ")
-            problems.append(f"{tournament.source}: players[{number}] ({player.name}): {said}")
+            problems.append(f"{tournament.source}: {tournament.place(player.name)}: {said}")
     if problems:
         raise ConfigError("\n".join(problems))
-    games = tournament.config.game_count()
-    show(f"{tournament.source}: {len(tournament.players)} players, {games} games, all is well")
+    games = how_many(tournament.format)
+    show(f"{tournament.source}: {len(tournament.players)} players, {games}, all is well")
 
 
 def _problem(tournament: Tournament, player: PlayerRow) -> str | None:

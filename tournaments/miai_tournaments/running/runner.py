@@ -1,13 +1,14 @@
 """The runner: hands the games that are not done to an executor and commits what comes back.
 
-It is the only one that writes to the store while games are played. It ends when all games are
-done, when it is told to stop, or when games are void twice in a row.
+It is the only one that writes to the store while games are played. After each commit it hears from
+the director whether games are added, or not needed any more. It ends when all games that are
+needed are done, when it is told to stop, or when games are void twice in a row.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,11 +16,12 @@ from miai.errors import AgentUnavailableError
 from miai_tournaments.executors.executor import Executor
 from miai_tournaments.executors.jobs import Job, Outcome
 from miai_tournaments.live.progress import Reporter
+from miai_tournaments.running.director import Director
 from miai_tournaments.running.schedule import player_seed
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.running.verdict import Verdict, judge, void_reason
 from miai_tournaments.store.export import RecordFiles
-from miai_tournaments.store.store import GameResult, GameRow, Store
+from miai_tournaments.store.store import GameResult, GameRow, ScheduledGame, Store
 
 POLL_SECONDS = 0.25
 """How often the runner looks whether it was told to stop."""
@@ -73,6 +75,12 @@ def start_players(
         raise AgentUnavailableError("\n".join(sorted(problems)))
 
 
+def pending(game: ScheduledGame) -> GameRow:
+    """Return the row of a game that was just scheduled."""
+    values = {name: getattr(game, name) for name in ScheduledGame.__dataclass_fields__}
+    return GameRow(status="pending", **values)
+
+
 class Runner:
     """Plays the unfinished games of a store.
 
@@ -80,6 +88,7 @@ class Runner:
       stop_asked: returns why the run is to end, or None; asked a few times a second. Running
         games are finished.
       files: where records are written besides.
+      director: adds games as others are done; None where all are known.
     """
 
     def __init__(
@@ -90,12 +99,14 @@ class Runner:
         reporter: Reporter,
         stop_asked: Callable[[], str | None],
         files: RecordFiles,
+        director: Director | None = None,
     ) -> None:
         self._store = store
         self._executor = executor
         self._reporter = reporter
         self._stop_asked = stop_asked
         self._files = files
+        self._director = director
         self._tournament = store.info().name
         self._queue: deque[GameRow] = deque(store.unfinished())
         self._handed: dict[str, GameRow] = {}
@@ -110,7 +121,7 @@ class Runner:
           StoreError: the store cannot be written.
         """
         try:
-            while self._handed or (self._queue and self._ending is None):
+            while self._needed() or (self._queue and self._ending is None):
                 self._look_for_stop()
                 self._hand_out()
                 self._take(self._executor.wait(POLL_SECONDS))
@@ -118,6 +129,11 @@ class Runner:
         finally:
             self._store.release()
         return self._ending or Ending("complete")
+
+    def _needed(self) -> bool:
+        """Return whether a game is being played whose result counts."""
+        surplus = self._director.surplus if self._director else frozenset()
+        return any(game_id not in surplus for game_id in self._handed)
 
     def _look_for_stop(self) -> None:
         reason = None if self._ending else self._stop_asked()
@@ -151,6 +167,7 @@ class Runner:
             seed=row.seed,
             seeds=tuple(player_seed(row, name) for name in row.players),
             opening=row.opening,
+            settings=row.settings,
             tags={
                 "tournament": self._tournament,
                 "game_id": row.game_id,
@@ -185,8 +202,35 @@ class Runner:
         for row, result, record in finished:
             self._files.write(row.game_id, record)
             self._reporter.finished(row, result)
+        if self._director is not None and not self._director.finished:
+            for row, result, _ in finished:
+                self._director.note(row.game_id, result.returns)
+            self._advance(self._director)
+
+    def _advance(self, director: Director) -> None:
+        """Do what the format decides, now that more games are done."""
+        facts = director.facts
+        games = director.advance(room=self._executor.capacity)
+        surplus = director.surplus
+        if not games and director.facts == facts and not director.finished:
+            return
+        self._store.schedule(games, surplus=surplus, facts=director.facts)
+        self._queue.extend(pending(game) for game in games)
+        if surplus:
+            self._drop(surplus)
+        if games or surplus:
+            self._reporter.scheduled(sum(self._store.counts().values()))
+        if director.finished and (text := director.facts.get("text")):
+            self._reporter.note(str(text))
+
+    def _drop(self, surplus: Collection[str]) -> None:
+        """Begin none of the surplus games; those that are being played are not waited for."""
+        self._queue.extend(self._handed.pop(game_id) for game_id in self._executor.cancel())
+        self._queue = deque(row for row in self._queue if row.game_id not in surplus)
 
     def _void(self, row: GameRow, reason: str) -> None:
+        if self._director is not None and row.game_id in self._director.surplus:
+            return
         self._store.void(row.game_id, reason)
         self._reporter.voided(row, reason)
         self._voids[row.game_id] = self._voids.get(row.game_id, 0) + 1

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game, GameInfo
-from miai.plugins.parameters import explain
 from miai.record import RecordFormat
-from miai_tournaments.config.compare import refuse_other_config, resolve
+from miai_tournaments.config.compare import refuse_other_config
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.executors.executor import Executor, make_executor
 from miai_tournaments.executors.jobs import Setup
 from miai_tournaments.executors.table import UNNAMED
+from miai_tournaments.formats.build import how_many
 from miai_tournaments.live.progress import Reporter, one_line
 from miai_tournaments.report.cells import counted
+from miai_tournaments.running.director import Director
+from miai_tournaments.running.plan import (
+    Plan,
+    extend,
+    run_info,
+    stored_config,
+    stored_format,
+    stored_openings,
+)
 from miai_tournaments.running.runner import Ending, Runner, start_players
-from miai_tournaments.running.schedule import round_robin
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.export import RecordFiles, record_format
 from miai_tournaments.store.folder import LOGS, RunLock, locked, refuse_foreign
-from miai_tournaments.store.store import FILE_NAME, PlayerRow, RunInfo, ScheduledGame, Store
+from miai_tournaments.store.store import FILE_NAME, PlayerRow, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,13 @@ def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
         a player cannot be started.
     """
     refuse_foreign(folder)
-    sitting = _Sitting(tournament.config, tournament.game, tournament.players, folder, options)
+    plan = Plan(
+        format=tournament.format,
+        players=tournament.players,
+        seed=tournament.config.tournament.seed,
+        openings=tournament.openings,
+    )
+    sitting = _Sitting(tournament.config, tournament.game, plan, folder, options)
     if (folder / FILE_NAME).exists():
         return sitting.play_on(tournament)
     return sitting.play_anew(tournament)
@@ -74,9 +86,15 @@ def resume(folder: Path, options: Options) -> Ending:
     """
     with Store.read(folder) as store:
         info, players = store.info(), store.players()
-    config = _stored_config(info, folder)
+    config = stored_config(info, folder)
     game = load_game(config.game.name, **config.game.parameters)
-    return _Sitting(config, game, players, folder, options).play_on(None)
+    plan = Plan(
+        format=stored_format(config, players, folder),
+        players=players,
+        seed=config.tournament.seed,
+        openings=stored_openings(info, game, folder),
+    )
+    return _Sitting(config, game, plan, folder, options).play_on(None)
 
 
 def _format(name: str, info: GameInfo) -> RecordFormat:
@@ -94,13 +112,14 @@ class _Sitting:
         self,
         config: TournamentConfig,
         game: Game,
-        players: Sequence[PlayerRow],
+        plan: Plan,
         folder: Path,
         options: Options,
     ) -> None:
         section = config.run
         formats = section.records if options.records is None else options.records
-        self.config, self.game, self.players, self.folder = config, game, players, folder
+        self.config, self.game, self.plan, self.folder = config, game, plan, folder
+        self.players = plan.players
         self.files = RecordFiles(folder, [_format(name, game.info) for name in formats])
         self.make_reporter, self.say = options.make_reporter, options.say
         self.executor_name = options.executor or section.executor
@@ -112,10 +131,19 @@ class _Sitting:
     def play_anew(self, tournament: Tournament) -> Ending:
         """Begin a run in a folder that holds none."""
         with self._stoppable() as stack:
-            executor = self._start(stack, self.config.game_count(), tournament.source)
+            places = {row.name: tournament.place(row.name) for row in self.players}
+            most = self.plan.format.most_games()
+            executor = self._start(stack, most, tournament.source, places)
             self.lock = stack.enter_context(locked(self.folder))
-            store = stack.enter_context(_create(tournament, self.folder))
-            return self._play(store, executor)
+            director = self.plan.director()
+            games = director.advance(room=executor.capacity)
+            info = replace(
+                run_info(tournament),
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                facts=director.facts,
+            )
+            store = Store.create(self.folder, info, self.players, games)
+            return self._play(stack.enter_context(store), executor, director)
         return self._stopped()
 
     def play_on(self, tournament: Tournament | None) -> Ending:
@@ -126,21 +154,40 @@ class _Sitting:
             self.lock = stack.enter_context(locked(self.folder))
             store = stack.enter_context(Store.open(self.folder))
             _refuse_other_version(store, self.game)
-            games = []
             if tournament is not None:
                 refuse_other_config(store, tournament)
-                games = _added(store, tournament)
+            director, games = self.plan.continued(store, extended=tournament is not None)
             left = len(store.unfinished()) + len(games)
             if left == 0:
+                self._settle(store, director)
                 self.files.complete(store)
                 return Ending("complete")
-            source = str(self.folder) if tournament is None else tournament.source
-            executor = self._start(stack, left, source)
-            if tournament is not None and games:
-                info = replace(_info(tournament), created=store.info().created)
-                store.extend(info, tournament.players, games)
-            return self._play(store, executor)
+            source, places = str(self.folder), self._numbered()
+            if tournament is not None:
+                source = tournament.source
+                places = {row.name: tournament.place(row.name) for row in self.players}
+            most = left if director is None else self.plan.format.most_games()
+            executor = self._start(stack, most, source, places)
+            if tournament is not None:
+                extend(store, tournament, games)
+            elif games:
+                store.schedule(games)
+            self._settle(store, director)
+            return self._play(store, executor, director)
         return self._stopped()
+
+    def _settle(self, store: Store, director: Director | None) -> None:
+        """Write what the format has decided and a runner that was killed did not write."""
+        if director is None:
+            return
+        told = {row.game_id for row in store.surplus()}
+        surplus = (director.surplus & store.identities()) - told
+        if surplus or store.info().facts != director.facts:
+            store.schedule(surplus=surplus, facts=director.facts)
+
+    def _numbered(self) -> dict[str, str]:
+        """Return where players stand when nothing but the store tells of them."""
+        return {row.name: f"players[{n}] ({row.name})" for n, row in enumerate(self.players)}
 
     @contextmanager
     def _stoppable(self) -> Iterator[ExitStack]:
@@ -151,8 +198,15 @@ class _Sitting:
     def _stopped(self) -> Ending:
         return Ending("stopped", self.signals.asked() or "stopped")
 
-    def _start(self, stack: ExitStack, games: int, source: str) -> Executor:
-        """Return an executor that has started every player once; `source` named the players."""
+    def _start(
+        self, stack: ExitStack, games: int, source: str, places: Mapping[str, str]
+    ) -> Executor:
+        """Return an executor that has started every player once.
+
+        Args:
+          games: at most so many are played.
+          source, places: what named the players, and where in it each of them is.
+        """
         executor = stack.enter_context(
             make_executor(
                 self.executor_name,
@@ -162,19 +216,20 @@ class _Sitting:
                 on_output=self._show_output,
             )
         )
-        names = [player.name for player in self.players]
-        places = {name: f"{source}: players[{n}] ({name})" for n, name in enumerate(names)}
-        self.say(f"starting {counted(len(names), 'player')} ...")
-        start_players(executor, places, stop_asked=self.signals.asked)
+        told = {name: f"{source}: {place}" for name, place in places.items()}
+        self.say(f"starting {counted(len(told), 'player')} ...")
+        start_players(executor, told, stop_asked=self.signals.asked)
         return executor
 
-    def _play(self, store: Store, executor: Executor) -> Ending:
+    def _play(self, store: Store, executor: Executor, director: Director | None) -> Ending:
         store.release()
         for left in (self.folder / LOGS).glob(f"{UNNAMED}*"):  # of workers that were killed
             shutil.rmtree(left, ignore_errors=True)
         self.files.complete(store)
         done, counts = store.results(), store.counts()
         games = counted(sum(counts.values()), "game")
+        if director is not None and not director.finished:
+            games = how_many(self.plan.format)
         self.say(f"{self._title()}; {games}, kept in {self.folder}")
         reporter = self.reporter = self.make_reporter(self._title())
         try:
@@ -185,6 +240,7 @@ class _Sitting:
                 reporter=reporter,
                 stop_asked=self._stop_asked,
                 files=self.files,
+                director=director,
             )
             ending = runner.run()
             self.signals.finish()
@@ -198,7 +254,7 @@ class _Sitting:
         workers = f"{count} worker{'s' * (count != 1)}" if count else "serial"
         return (
             f"{self.config.tournament.name}: {self.game.info.name}, {len(self.players)} players, "
-            f"{counted(self.config.tournament.rounds, 'round')}, {workers}"
+            f"{self.plan.format.title()}, {workers}"
         )
 
     def _stop_asked(self) -> str | None:
@@ -230,57 +286,6 @@ def make_setup(
         start_timeout=config.limits.start_timeout,
         warm_agents=config.run.warm_agents,
         logs=str((folder / LOGS).absolute()),
-    )
-
-
-def _stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
-    try:
-        return TournamentConfig.model_validate(info.resolved.get("config"))
-    except ValidationError as error:
-        wrong = explain(error.errors()[0], TournamentConfig, "config")
-        raise StoreError(
-            f"{folder / FILE_NAME}: its config is not understood by this version of miai; use the "
-            f"version that began the run ({wrong})"
-        ) from error
-
-
-def _create(tournament: Tournament, folder: Path) -> Store:
-    info = replace(_info(tournament), created=datetime.now(UTC).isoformat(timespec="seconds"))
-    return Store.create(folder, info, tournament.players, _schedule(tournament))
-
-
-def _schedule(tournament: Tournament) -> Iterator[ScheduledGame]:
-    section = tournament.config.tournament
-    return round_robin(
-        tournament.players,
-        rounds=section.rounds,
-        seed=section.seed,
-        openings=tournament.openings,
-    )
-
-
-def _added(store: Store, tournament: Tournament) -> list[ScheduledGame]:
-    """Return the games of the tournament that the store does not have."""
-    known = {row.game_id for row in store.games()}
-    if len(known) == tournament.config.game_count():
-        return []
-    return [game for game in _schedule(tournament) if game.game_id not in known]
-
-
-def _info(tournament: Tournament) -> RunInfo:
-    config, section = tournament.config, tournament.config.tournament
-    return RunInfo(
-        name=section.name,
-        seed=section.seed,
-        rounds=section.rounds,
-        game=tournament.game.info.name,
-        game_version=tournament.game.info.version,
-        game_parameters=tournament.game_parameters(),
-        time_control=asdict(config.time.control()),
-        move_limit=section.move_limit,
-        resolved={"config": config.model_dump(mode="json"), "results": resolve(tournament)},
-        config_text=tournament.text,
-        config_path=tournament.source,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -14,8 +14,6 @@ from urllib.parse import quote
 from miai.errors import StoreError
 from miai.paths import absence
 from miai_tournaments.store.kinds import TOURNAMENT, RunKind
-
-SCHEMA_VERSION: Final = 1
 
 READ: Final = "read"
 WRITE: Final = "write"
@@ -44,7 +42,7 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
         try:
             connection.executescript(
                 f"PRAGMA application_id = {kind.application_id};"
-                f"PRAGMA user_version = {SCHEMA_VERSION}; {schema}"
+                f"PRAGMA user_version = {kind.schema}; {schema}"
             )
             yield connection
             connection.execute("PRAGMA journal_mode = WAL")
@@ -120,7 +118,7 @@ def _why_missing(path: Path, kind: RunKind) -> str:
 
 
 def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
-    """Raise `StoreError` unless the file's first bytes are those of a store of this schema."""
+    """Raise `StoreError` unless a file begins as a store does, of a schema that is known."""
     try:
         if not path.is_file():
             raise StoreError(_why_missing(path, kind))
@@ -136,12 +134,39 @@ def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
             f"{path}: is a database of another program; it was left untouched, choose another "
             "folder"
         )
-    if version != SCHEMA_VERSION:
-        age = "a newer" if version > SCHEMA_VERSION else "an older"
+    if not 1 <= version <= kind.schema:
+        age = "a newer" if version > kind.schema else "an older"
         raise StoreError(
-            f"{path}: has schema {version} of {age} miai, this one reads schema {SCHEMA_VERSION}; "
+            f"{path}: has schema {version} of {age} miai, this one reads schema {kind.schema}; "
             "use the version of miai that began the run"
         )
+
+
+def schema_of(connection: sqlite3.Connection) -> int:
+    """Return the version of a store's tables."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> None:
+    """Bring a store to the newest schema, in one transaction.
+
+    Args:
+      steps: the statements that lead from each version to the next, from version 1 on.
+
+    Raises:
+      StoreError: it cannot be written.
+    """
+    try:
+        if schema_of(connection) > len(steps):
+            return
+        with transaction(connection):
+            for statements in steps[schema_of(connection) - 1 :]:
+                for statement in statements:
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {len(steps) + 1}")
+    except sqlite3.Error as error:
+        raise explained(path, error) from error
 
 
 @contextmanager

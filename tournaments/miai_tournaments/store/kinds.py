@@ -13,6 +13,8 @@ class RunKind:
     Attributes:
       noun: what it is called.
       file_name: of its store.
+      schema: version of the store's tables; older ones from 1 on are read, and upgraded when they
+        are written to.
       application_id: four letters in the header of the store, so that one kind is never taken for
         another, whatever the file is called.
       begin: the command that begins one, which the folder follows.
@@ -22,6 +24,7 @@ class RunKind:
 
     noun: str
     file_name: str
+    schema: int
     application_id: int
     begin: str
     busy: str
@@ -31,6 +34,7 @@ class RunKind:
 TOURNAMENT: Final = RunKind(
     noun="tournament",
     file_name="tournament.sqlite",
+    schema=2,
     application_id=0x6D696169,  # miai
     begin="miai tournament run CONFIG --out",
     busy="watch it with `miai tournament status {folder}`, end it with `miai tournament stop "
@@ -41,6 +45,7 @@ TOURNAMENT: Final = RunKind(
 COMPARISON: Final = RunKind(
     noun="comparison",
     file_name="comparison.sqlite",
+    schema=1,
     application_id=0x6D696163,  # miac
     begin="miai compare CONFIG --out",
     busy="let it end, or stop it with Ctrl-C where it runs",

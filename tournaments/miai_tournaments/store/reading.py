@@ -77,12 +77,15 @@ _RUN: Mapping[str, Cell] = {
     "resolved": _TABLES,
     "config_text": TEXT,
     "config_path": TEXT,
+    "format": TABLE,
+    "facts": TABLE,
 }
 _PLAYER: Mapping[str, Cell] = {
     "name": A_NAME,
     "agent": WORD,
     "given": TABLE,
     "parameters": TABLE,
+    "team": ("a name or nothing", lambda v: v == "" or _is_name(v)),
 }
 _GAME: Mapping[str, Cell] = {
     "game_id": A_NAME,
@@ -91,6 +94,7 @@ _GAME: Mapping[str, Cell] = {
     "players": ("a list of two names", lambda v: _is_list(v, _is_name) and len(set(v)) == _SEATS),
     "seed": COUNT,
     "opening": ("a list of actions", lambda v: _is_list(v, is_int)),
+    "settings": TABLE,
     "status": (f"one of {', '.join(get_args(Status))}", lambda v: v in get_args(Status)),
     "returns": ("a list of 2 finite numbers", lambda v: _is_per_player(v, is_number)),
     "termination": TEXT,
@@ -109,11 +113,10 @@ _GAME: Mapping[str, Cell] = {
     "void_count": COUNT,
     "void_reason": TEXT,
 }
-_JSON: Final = frozenset({"given", "parameters", "players", "opening", "returns", "versions"}) | {
-    "player_moves",
-    "seconds",
-    "cpu_seconds",
-}
+_JSON: Final = frozenset(
+    ("given", "parameters", "players", "opening", "settings", "returns", "versions")
+) | {"player_moves", "seconds", "cpu_seconds"}
+PLAYER_COLUMNS: Final = tuple(_PLAYER)
 GAME_COLUMNS: Final = tuple(_GAME)
 
 
@@ -149,6 +152,16 @@ def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
     if values["status"] == "done" and not values["returns"]:
         raise ValueError(f"table games, row '{values['game_id']}': is done, but returns is empty")
     return GameRow(**values)
+
+
+def score(game_id: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
+    """Return a finished game's identity and returns. Raises `ValueError` naming the row."""
+    where = f"table games, row {_shown(game_id)}"
+    name: str = checked(game_id, A_NAME, where, "game_id")
+    values = checked(decoded(returns, where, "returns"), _GAME["returns"], where, "returns")
+    if not values:
+        raise ValueError(f"{where}: is done, but returns is empty")
+    return name, tuple(values)
 
 
 def known_status(status: Any) -> Status:

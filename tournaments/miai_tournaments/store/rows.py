@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Status = Literal["pending", "running", "done", "void"]
+Status = Literal["pending", "running", "done", "void", "surplus"]
+"""What became of a game; a surplus one is not needed any more and counts nowhere, played or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +15,8 @@ class RunInfo:
     """What holds for the whole run.
 
     Attributes:
-      name, seed, rounds: of the tournament; `rounds` colour-swapped pairs of games a pairing.
+      name, seed, rounds: of the tournament; `rounds` colour-swapped pairs of games a pairing,
+        unless `format` has a number of its own.
       game: name of the game component.
       game_version: `GameInfo.version` when the run was begun.
       game_parameters: all parameters, defaults included.
@@ -24,6 +26,8 @@ class RunInfo:
       resolved: the whole config as it was understood, plain data.
       config_text: the config file as it was written.
       config_path: where it was, as it was named.
+      format: its ``name`` and all its parameters; empty for a round-robin of earlier versions.
+      facts: what the format told last: ``text``, a ``ranking``, a verdict; see docs/tournaments.md.
     """
 
     name: str
@@ -38,6 +42,8 @@ class RunInfo:
     resolved: Mapping[str, Any] = field(default_factory=dict)
     config_text: str = ""
     config_path: str = ""
+    format: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def given_game_parameters(self) -> Mapping[str, Any]:
         """Return the parameters of the game that the config gives, in its order."""
@@ -49,12 +55,19 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerRow:
-    """One player: its name, its agent, and the agent's parameters as given and with defaults."""
+    """One player.
+
+    Attributes:
+      name, agent: its own name, and its agent's.
+      given, parameters: the agent's parameters as given, and with defaults.
+      team: the team that it is in; empty for none.
+    """
 
     name: str
     agent: str
     given: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +81,7 @@ class ScheduledGame:
       players: names in seat order; the first moves first.
       seed: shared by the pair.
       opening: actions that are played before the agents are asked.
+      settings: parameters of the game that are other than the tournament's.
     """
 
     game_id: str
@@ -76,6 +90,7 @@ class ScheduledGame:
     players: tuple[str, ...]
     seed: int
     opening: tuple[int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +127,12 @@ class GameResult:
 class GameRow(ScheduledGame):
     """A scheduled game and what became of it.
 
-    `returns` and what follows is meaningful when `status` is ``done``; see `GameResult`.
+    `returns` and what follows is meaningful when `status` is ``done``, and when it is ``surplus``
+    where `returns` is not empty; see `GameResult`.
 
     Attributes:
-      status: pending, running, done, or void: its last attempt was void, it will be replayed.
+      status: pending, running, done, or void: its last attempt was void, it will be replayed; or
+        surplus.
       void_count: attempts that were void, in all.
       void_reason: why the last of them was.
     """

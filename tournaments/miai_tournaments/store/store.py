@@ -28,6 +28,7 @@ from miai_tournaments.store.rows import (
     ScheduledGame,
     Status,
 )
+from miai_tournaments.store.tables import BEFORE, SCHEMA, UPGRADES
 
 __all__ = [
     "FILE_NAME",
@@ -42,44 +43,7 @@ __all__ = [
 
 FILE_NAME = TOURNAMENT.file_name
 
-SCHEMA = """
-CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE players (
-    name TEXT PRIMARY KEY,
-    agent TEXT NOT NULL,
-    given TEXT NOT NULL,
-    parameters TEXT NOT NULL
-);
-CREATE TABLE games (
-    game_id TEXT PRIMARY KEY,
-    pair_id TEXT NOT NULL,
-    round INTEGER NOT NULL,
-    players TEXT NOT NULL,
-    seed INTEGER NOT NULL,
-    opening TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'done', 'void')),
-    returns TEXT NOT NULL DEFAULT '[]',
-    termination TEXT NOT NULL DEFAULT '',
-    loser INTEGER,
-    detail TEXT NOT NULL DEFAULT '',
-    moves INTEGER NOT NULL DEFAULT 0,
-    player_moves TEXT NOT NULL DEFAULT '[]',
-    seconds TEXT NOT NULL DEFAULT '[]',
-    cpu_seconds TEXT NOT NULL DEFAULT '[]',
-    wall_seconds REAL NOT NULL DEFAULT 0,
-    started TEXT NOT NULL DEFAULT '',
-    versions TEXT NOT NULL DEFAULT '{}',
-    void_count INTEGER NOT NULL DEFAULT 0,
-    void_reason TEXT NOT NULL DEFAULT ''
-);
-CREATE INDEX games_by_status ON games (status, round, pair_id, game_id);
-CREATE TABLE records (
-    game_id TEXT PRIMARY KEY REFERENCES games (game_id),
-    record TEXT NOT NULL
-);
-"""
-
-_SCHEDULED = ("game_id", "pair_id", "round", "players", "seed", "opening")
+_SCHEDULED = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
 _RESULT = tuple(GameResult.__dataclass_fields__)
 
 
@@ -95,6 +59,7 @@ class Store:
         self.path = path
         self.folder = path.parent
         self._connection = connection
+        self._absent = BEFORE if database.schema_of(connection) == 1 else {}
 
     @classmethod
     def create(
@@ -120,13 +85,19 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """Return the store of a folder for reading and writing.
+        """Return the store of a folder for reading and writing; one of an older schema is upgraded.
 
         Raises:
-          StoreError: there is none, or it is corrupt, foreign or of another schema.
+          StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
         path = folder / FILE_NAME
-        return cls(path, database.connect(path, database.WRITE))
+        connection = database.connect(path, database.WRITE)
+        try:
+            database.upgrade(path, connection, UPGRADES)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(path, connection)
 
     @classmethod
     def read(cls, folder: Path) -> Store:
@@ -153,7 +124,8 @@ class Store:
 
     def players(self) -> list[PlayerRow]:
         """Return the players in the order in which they were entered."""
-        query = "SELECT name, agent, given, parameters FROM players ORDER BY rowid"
+        columns = ", ".join(self._absent.get(name, name) for name in reading.PLAYER_COLUMNS)
+        query = f"SELECT {columns} FROM players ORDER BY rowid"  # noqa: S608 - own words
         with self._explained():
             players = [reading.player_row(row) for row in self._connection.execute(query)]
             if not players:
@@ -161,26 +133,42 @@ class Store:
             return players
 
     def games(self) -> list[GameRow]:
-        """Return every scheduled game, by round and pair."""
-        return self._rows("")
+        """Return every scheduled game but the surplus ones, by round and pair."""
+        return self._rows("TRUE")
 
     def results(self) -> list[GameRow]:
-        """Return the games that are done, by round and pair."""
-        return self._rows("WHERE status = 'done'")
+        """Return the games that are done and count, by round and pair."""
+        return self._rows("status = 'done'")
 
     def unfinished(self) -> list[GameRow]:
-        """Return the games that are not done, by round and pair."""
-        return self._rows("WHERE status != 'done'")
+        """Return the games that are not done and are needed, by round and pair."""
+        return self._rows("status != 'done'")
 
     def voided(self) -> list[GameRow]:
         """Return the games of which an attempt was void, by round and pair."""
-        return self._rows("WHERE void_count > 0")
+        return self._rows("void_count > 0")
+
+    def surplus(self) -> list[GameRow]:
+        """Return the games that are not needed any more, played or not, by round and pair."""
+        return self._rows("TRUE", surplus=True)
+
+    def scores(self) -> dict[str, tuple[float, ...]]:
+        """Return the returns of every game that was played, surplus ones included, by identity."""
+        with self._explained():
+            query = "SELECT game_id, returns FROM games WHERE status = 'done'"
+            return dict(reading.score(*row) for row in self._connection.execute(query))
+
+    def identities(self) -> set[str]:
+        """Return the identity of every game, surplus ones included."""
+        with self._explained():
+            return {str(name) for (name,) in self._connection.execute("SELECT game_id FROM games")}
 
     def counts(self) -> dict[Status, int]:
-        """Return the number of games of each status."""
+        """Return the number of games of each status; surplus ones are not counted."""
         counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
+        surplus = self._absent.get("surplus", "surplus")
         with self._explained():
-            query = "SELECT status, count(*) FROM games GROUP BY status"
+            query = f"SELECT status, count(*) FROM games WHERE NOT {surplus} GROUP BY status"  # noqa: S608 - own words
             for status, count in self._connection.execute(query):
                 counts[reading.known_status(status)] = count
         return counts
@@ -206,14 +194,36 @@ class Store:
                 [(key, _json(getattr(info, key))) for key in RunInfo.__dataclass_fields__],
             )
             connection.executemany(
-                "INSERT OR IGNORE INTO players VALUES (?, ?, ?, ?)",
-                [(p.name, p.agent, _json(p.given), _json(p.parameters)) for p in players],
+                "INSERT OR IGNORE INTO players (name, agent, given, parameters, team) "
+                "VALUES (?, ?, ?, ?, ?)",
+                [(p.name, p.agent, _json(p.given), _json(p.parameters), p.team) for p in players],
             )
+            _insert(connection, games)
+
+    def schedule(
+        self,
+        games: Iterable[ScheduledGame] = (),
+        *,
+        surplus: Iterable[str] = (),
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Note in one transaction what the format has decided. Present rows stay as they are.
+
+        Args:
+          games: to be played from now on.
+          surplus: identities of games that are not needed any more. Those that were played keep
+            their results.
+          facts: what is told of the run from now on.
+        """
+        with self._transaction() as connection:
+            _insert(connection, games)
             connection.executemany(
-                f"INSERT OR IGNORE INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
-                "VALUES (?, ?, ?, ?, ?, ?, 'pending')",
-                [[_cell(getattr(game, name)) for name in _SCHEDULED] for game in games],
+                "UPDATE games SET surplus = 1 WHERE game_id = ?", [(name,) for name in surplus]
             )
+            if facts is not None:
+                connection.execute(
+                    "INSERT OR REPLACE INTO run VALUES ('facts', ?)", (_json(facts),)
+                )
 
     def mark_running(self, game_ids: Sequence[str]) -> None:
         """Note that games were handed to a worker."""
@@ -252,9 +262,16 @@ class Store:
                 arguments,
             )
 
-    def _rows(self, where: str) -> list[GameRow]:
-        columns = ", ".join(reading.GAME_COLUMNS)
-        query = f"SELECT {columns} FROM games {where} ORDER BY round, pair_id, game_id"  # noqa: S608 - own words
+    def _rows(self, where: str, *, surplus: bool = False) -> list[GameRow]:
+        """Return the games of which a condition in SQL holds, those that count or the others."""
+        flag = self._absent.get("surplus", "surplus")
+        told = {**self._absent, "status": f"CASE WHEN {flag} THEN 'surplus' ELSE status END"}
+        columns = ", ".join(told.get(name, name) for name in reading.GAME_COLUMNS)
+        which = flag if surplus else f"NOT {flag}"
+        query = (
+            f"SELECT {columns} FROM games WHERE {which} AND {where} "  # noqa: S608 - own words
+            "ORDER BY round, pair_id, game_id"
+        )
         known = {player.name for player in self.players()}
         with self._explained():
             return [reading.game_row(row, known) for row in self._connection.execute(query)]
@@ -273,6 +290,15 @@ class Store:
             raise database.explained(self.path, error) from error
         except ValueError as error:
             raise database.damaged(self.path, str(error)) from error
+
+
+def _insert(connection: sqlite3.Connection, games: Iterable[ScheduledGame]) -> None:
+    marks = ", ".join("?" * len(_SCHEDULED))
+    connection.executemany(
+        f"INSERT OR IGNORE INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
+        f"VALUES ({marks}, 'pending')",
+        ([_cell(getattr(game, name)) for name in _SCHEDULED] for game in games),
+    )
 
 
 def _json(value: Any) -> str:

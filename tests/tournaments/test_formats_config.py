@@ -1,0 +1,145 @@
+"""The table [format], seeds and teams: what contradicts itself is told by path before any game."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import tournament
+
+from miai.errors import ConfigError
+from miai.plugins.loader import registry
+from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.formats.build import how_many
+
+HEAD = '[tournament]\nname = "x"\n'
+GAME = '[game]\nname = "tic_tac_toe"\n'
+TWO = '[[players]]\nname = "ann"\nagent = "random"\n[[players]]\nname = "bob"\nagent = "random"\n'
+DEEP = '[[players]]\nname = "deep"\nagent = "mcts"\n'
+GO = '[game]\nname = "go"\nboard_size = 5\n'
+
+
+def load(folder: Path, *parts: str) -> Tournament:
+    path = folder / "x.toml"
+    path.write_text("".join(parts))
+    return load_tournament(path)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            (HEAD, '[format]\nname = "swis"\n', GAME, TWO),
+            "format.name: no tournament-format is called 'swis'. Did you mean 'swiss'?",
+        ),
+        ((HEAD, "[format]\nrounds = 3\n", GAME, TWO), "format.name: is required"),
+        (
+            (HEAD, '[format]\nname = "match"\npairs = 3\nparis = 3\n', GAME, TWO),
+            "format.paris: unknown parameter. Did you mean 'pairs'?",
+        ),
+        (
+            (HEAD, '[format]\nname = "match"\npairs = 3\n', GAME, TWO, DEEP),
+            "format: a match is of two players, the config has 3",
+        ),
+        (
+            (HEAD, '[format]\nname = "knockout"\n', GAME, DEEP),
+            "players: has too few entries: 1; at least 2",
+        ),
+        (
+            (HEAD, "rounds = 3\n", '[format]\nname = "swiss"\nrounds = 1\n', GAME, TWO),
+            "tournament.rounds: means nothing to the format swiss; leave it out and give "
+            "format.rounds",
+        ),
+        (
+            (HEAD, "rounds = 3\n", '[format]\nname = "round-robin"\nrounds = 3\n', GAME, TWO),
+            "tournament.rounds: is told by format.rounds too",
+        ),
+        (
+            (HEAD, '[format]\nname = "match"\npairs = 900000\n', GAME, TWO),
+            "format: make 1800000 games; at most 1000000",
+        ),
+        (
+            (HEAD, '[format]\nname = "sweep"\nplayer = "deep"\nvary = {x = [1]}\n', GAME, DEEP),
+            "format.vary.x: unknown parameter",
+        ),
+        (
+            (
+                *(HEAD, '[format]\nname = "sweep"\nplayer = "dep"\n'),
+                *("vary = {simulations = [1]}\n", GAME, DEEP),
+            ),
+            "format.player: no player is called 'dep'",
+        ),
+        (
+            (
+                *(HEAD, '[format]\nname = "sweep"\nplayer = "deep"\n'),
+                *("vary = {simulations = [1]}\n", GAME, DEEP),
+            ),
+            "players: has too few entries: 1; at least 2",
+        ),
+        (
+            (
+                *(HEAD, '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\n'),
+                *('second = "bob"\nsettings = {kmoi = 3}\n', GO, TWO),
+            ),
+            "format.pairings[0].settings.kmoi: unknown parameter. Did you mean",
+        ),
+        (
+            (
+                *(HEAD, '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\n'),
+                *('second = "bob"\nsettings = {handicap = 9}\n', GO, TWO),
+            ),
+            "format.pairings[0].settings: a 5x5 board has no fixed handicap",
+        ),
+        ((HEAD, GAME, TWO, DEEP, "seeds = [1, 1]\n"), "seeds: one is given twice"),
+        ((HEAD, GAME, TWO, DEEP, "seeds = [-1]\n"), "seeds[0]: -1 is too small"),
+        (
+            (HEAD, GAME, TWO, DEEP, "seeds = [1]\n", DEEP.replace("deep", "Deep-s1")),
+            "name: 'Deep-s1' is the name of players[2] too",
+        ),
+        (
+            (HEAD, GAME, TWO, DEEP.replace("deep", "d" * 39), "seeds = [100]\n"),
+            "is too long; at most 40 characters",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_path(
+    tmp_path: Path, parts: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)) as caught:
+        load(tmp_path, *parts)
+    for line in str(caught.value).splitlines():
+        assert line.startswith(f"{tmp_path}/x.toml: ")
+
+
+def test_a_round_robin_is_the_default_and_the_same_with_the_table(tmp_path: Path) -> None:
+    plain = load(tmp_path, HEAD, GAME, TWO)
+    told = load(tmp_path, HEAD, '[format]\nname = "round-robin"\n', GAME, TWO)
+    own = load(tmp_path, HEAD, '[format]\nname = "round-robin"\nrounds = 10\n', GAME, TWO)
+    for loaded in (plain, told, own):
+        assert how_many(loaded.format) == "20 games"
+        assert loaded.format.title() == "10 rounds"
+
+
+def test_check_tells_the_number_of_games(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(HEAD + '[format]\nname = "knockout"\n' + GAME + TWO)
+    done = tournament("check", "x.toml", cwd=tmp_path)
+    assert "x.toml: 2 players, at most 6 games, all is well" in done.stdout
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1:]
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_an_example_of_the_page_is_valid(tmp_path: Path, number: int) -> None:
+    loaded = load(tmp_path, EXAMPLES[number])
+    assert loaded.format.most_games() > 1
+    assert f"| `{loaded.config.format.name}` |" in PAGE
+
+
+def test_the_page_names_every_format_and_its_parameters() -> None:
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", PAGE, re.MULTILINE))
+    for component in registry().components("tournament-format"):
+        for name in component.load_parameters().model_fields:
+            assert f"`{name}`" in rows[component.name], (component.name, name)

@@ -1,0 +1,259 @@
+"""Formats with real games: the same tournament on any executor, and after any death."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tournaments.support import command, environment, games_of, refused, tournament
+
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.report.report import build_report
+from miai_tournaments.running import sitting
+from miai_tournaments.running.runner import Ending
+from miai_tournaments.store.store import FILE_NAME, Store
+
+SLOW = pytest.mark.slow
+
+AGENTS = {
+    "ann": "random",
+    "deep": "mcts",
+    "bob": "random",
+    "cid": "random",
+    "dan": "random",
+}
+
+FORMATS: dict[str, tuple[str, int]] = {
+    "swiss": ('name = "swiss"\nrounds = 3', 3),
+    "knockout": ('name = "knockout"', 3),
+    "ladder": ('name = "ladder"\nrounds = 3', 3),
+    "sprt": (
+        'name = "match"\npairs = 60\nsprt = {elo0 = -50, elo1 = 50, alpha = 0.2, beta = 0.2}',
+        2,
+    ),
+    "halving": (
+        'name = "sweep"\nplayer = "deep"\nmethod = "halving"\nvary = {simulations = [1, 8]}',
+        2,
+    ),
+}
+
+
+def config(folder: Path, format_: str, players: int) -> Path:
+    path = folder / "x.toml"
+    tables = [
+        f'[[players]]\nname = "{name}"\nagent = "{agent}"\n'
+        + "simulations = 4\n" * (agent == "mcts")
+        for name, agent in list(AGENTS.items())[:players]
+    ]
+    path.write_text(
+        f'[tournament]\nname = "test"\nseed = 5\n[format]\n{format_}\n'
+        '[game]\nname = "tic_tac_toe"\n[openings]\nrandom_plies = 1\n' + "".join(tables)
+    )
+    return path
+
+
+def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1) -> list[str]:
+    """Run a tournament to its end in this process; return the lines it would show."""
+    said: list[str] = []
+
+    class Lines(PlainReporter):
+        def note(self, text: str) -> None:
+            said.append(text)
+
+    options = sitting.Options(
+        make_reporter=lambda _: Lines(), executor=executor, workers=workers, say=said.append
+    )
+    ending = sitting.run(load_tournament(path), folder, options)
+    assert ending == Ending("complete")
+    return said
+
+
+def outcome(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return all that must not depend on how the games were played."""
+    with Store.read(folder) as store:
+        counts = store.counts()
+        assert counts["done"] == sum(counts.values()), counts
+        facts = dict(store.info().facts)
+        surplus = {row.game_id for row in store.surplus()}
+        report = build_report(store).to_json()
+    games = games_of(folder)
+    assert not surplus & games.keys()
+    players: Any = report["players"]
+    table = [(p["name"], p["elo"], p["games"], p["score"]) for p in players]
+    return dict(games), {"facts": facts, "table": table}
+
+
+@pytest.mark.parametrize(
+    "kind", [k if k in ("swiss", "sprt") else pytest.param(k, marks=SLOW) for k in FORMATS]
+)
+def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path) -> None:
+    path = config(tmp_path, *FORMATS[kind])
+    one, three = tmp_path / "one", tmp_path / "three"
+    said = [run(path, one), run(path, three, executor="processes", workers=3)]
+    found = outcome(one)
+    assert outcome(three) == found
+    text = found[1]["facts"]["text"]
+    assert text
+    assert all(text in lines for lines in said)
+    for folder in (one, three):
+        before = (folder / FILE_NAME).read_bytes()
+        assert run(path, folder) == []
+        assert (folder / FILE_NAME).read_bytes() == before
+    built = load_tournament(path).format
+    assert len(found[0]) <= built.most_games()
+    assert len(found[0]) == built.most_games() or not built.exact
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(
+    ("kind", "kills"),
+    [
+        ("knockout", 2),
+        ("sprt", 2),
+        *(pytest.param(kind, 6, marks=SLOW) for kind in FORMATS),
+    ],
+)
+def test_a_run_that_is_killed_and_resumed_ends_the_same(
+    kind: str, kills: int, tmp_path: Path
+) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed of the kills: {seed}")
+    rng = random.Random(seed)
+    path = config(tmp_path, *FORMATS[kind])
+    folder, whole = tmp_path / "out", tmp_path / "whole"
+    for _ in range(kills):
+        _run_and_kill(path, folder, rng)
+    if (folder / FILE_NAME).exists() and rng.random() < 0.5:
+        tournament("resume", folder, "--workers", 2)
+    else:
+        run(path, folder)
+    run(path, whole)
+    assert outcome(folder) == outcome(whole)
+
+
+def _run_and_kill(path: Path, folder: Path, rng: random.Random) -> None:
+    """Run with one to three workers and kill all at some moment after the first game."""
+    process = subprocess.Popen(
+        command("run", path, "--out", folder, "--workers", rng.choice([1, 2, 3])),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    lines = rng.randrange(1, 12)
+    while lines and (line := process.stdout.readline()):
+        lines -= line.startswith("[")
+    time.sleep(rng.uniform(0, 0.05))
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    _, errors = process.communicate()
+    assert "Traceback" not in errors, errors
+
+
+def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> None:
+    """Hundreds of pairs may be played; the test needs few of them, and only these count."""
+    text = 'name = "match"\npairs = 4000\nsprt = {elo0 = 0, elo1 = 100, alpha = 0.2, beta = 0.2}'
+    path = config(tmp_path, text, 2)
+    folder = tmp_path / "out"
+    assert "at most 8000 games" in tournament("check", path).stdout
+    said = run(path, folder, executor="processes", workers=2)
+    games, told = outcome(folder)
+    facts = told["facts"]
+    assert facts["verdict"] in ("H0", "H1")
+    assert len(games) == 2 * facts["pairs"] < 400
+    assert {name[:-1] for name in games} == {
+        f"ann~deep~{n:04}" for n in range(1, facts["pairs"] + 1)
+    }
+    assert facts["text"] in said
+    with Store.read(folder) as store:
+        extra = store.surplus()
+        assert extra
+        assert {row.status for row in extra} == {"surplus"}
+        for row in extra:
+            if row.returns:
+                assert store.record(row.game_id)
+    longer = path.read_text().replace("pairs = 4000", "pairs = 5000")
+    path.write_text(longer)
+    run(path, folder)
+    assert outcome(folder) == (games, told)
+    path.write_text(longer.replace("elo1 = 100", "elo1 = 90"))
+    assert "format.sprt.elo1: 100" in refused("run", path, "--out", folder)
+
+
+def test_more_rounds_extend_a_swiss_and_more_players_do_not(tmp_path: Path) -> None:
+    path = config(tmp_path, 'name = "swiss"\nrounds = 1', 4)
+    folder, whole = tmp_path / "out", tmp_path / "whole"
+    run(path, folder)
+    before = games_of(folder)
+    path.write_text(path.read_text().replace("rounds = 1", "rounds = 3"))
+    run(path, folder)
+    run(path, whole)
+    assert before.items() <= games_of(folder).items()
+    assert outcome(folder) == outcome(whole)
+    told = refused("run", config(tmp_path, 'name = "swiss"\nrounds = 3', 5), "--out", folder)
+    assert "a run can gain rounds, nothing else may change" in told
+    assert "players[4] (dan): was added" in told
+
+
+def test_a_pairing_is_played_with_its_own_settings(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(
+        '[tournament]\nname = "test"\nrounds = 1\n[game]\nname = "go"\nboard_size = 5\nkomi = 0.5\n'
+        '[openings]\nrandom_plies = 1\n[format]\nname = "pairings"\n'
+        '[[format.pairings]]\nfirst = "a"\nsecond = "b"\n'
+        '[[format.pairings]]\nfirst = "b"\nsecond = "a"\ncolours = "fixed"\n'
+        "settings = {komi = 40}\n"
+        '[[players]]\nname = "a"\nagent = "fast-random"\n'
+        '[[players]]\nname = "b"\nagent = "fast-random"\n'
+    )
+    folder = tmp_path / "out"
+    run(path, folder)
+    with Store.read(folder) as store:
+        rows = store.results()
+        heads = [json.loads(store.record(row.game_id).splitlines()[0]) for row in rows]
+    assert [row.game_id for row in rows] == ["a~b~0001a", "a~b~0001b", "a~b~0002a"]
+    assert [row.settings for row in rows] == [{}, {}, {"komi": 40}]
+    assert [head["game_parameters"]["komi"] for head in heads] == [0.5, 0.5, 40.0]
+    assert rows[2].players == ("b", "a")
+    assert rows[2].returns == (-1.0, 1.0), "nobody makes up for 40 points on 25"
+
+
+def test_a_sweep_s_variants_are_a_team_with_the_swept_parameters(tmp_path: Path) -> None:
+    tournament_ = load_tournament(config(tmp_path, *FORMATS["halving"]))
+    assert [(p.name, p.team, p.given) for p in tournament_.players] == [
+        ("ann", "", {}),
+        ("deep.1", "deep", {"simulations": 1}),
+        ("deep.2", "deep", {"simulations": 8}),
+    ]
+    assert tournament_.place("deep.2") == "players[1] (deep.2)"
+
+
+def test_a_team_of_seeds_is_one_player_a_seed(tmp_path: Path) -> None:
+    path = config(tmp_path, 'name = "gauntlet"\nheroes = ["bob"]\nrounds = 1', 0)
+    path.write_text(
+        path.read_text()
+        + '[[players]]\nname = "bob"\nagent = "random"\n'
+        + '[[players]]\nname = "net"\nagent = "mcts"\nsimulations = 2\nseeds = [1, 2, 30]\n'
+    )
+    folder = tmp_path / "out"
+    run(path, folder)
+    with Store.read(folder) as store:
+        players = store.players()
+        assert [(p.name, p.team) for p in players] == [
+            ("bob", ""),
+            ("net-s1", "net"),
+            ("net-s2", "net"),
+            ("net-s30", "net"),
+        ]
+        assert len(store.results()) == 6
+        assert len({row.seed for row in store.results()}) == 3

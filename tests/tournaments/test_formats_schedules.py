@@ -1,0 +1,312 @@
+"""Every format on paper: who meets whom how often, and that only results decide."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tournaments.formats import chance, entrants, make, names, play, seeds, strength
+
+from miai.errors import MiaiError, ParameterError
+from miai.plugins.loader import registry
+from miai_tournaments.formats.format import Entrants, Meeting, Pairing
+from miai_tournaments.formats.knockout import bracket
+from miai_tournaments.formats.sweep import Sweep, SweepParameters
+from miai_tournaments.ratings.sprt import Sprt
+
+counts = st.integers(2, 9)
+
+
+def two(meeting: Meeting) -> frozenset[str]:
+    return frozenset((meeting.pairing.first, meeting.pairing.second))
+
+
+FORMATS: list[tuple[str, dict[str, Any], int]] = [
+    ("round-robin", {"rounds": 3}, 5),
+    ("round-robin", {"colours": "random"}, 5),
+    ("gauntlet", {"heroes": names(3)[1:], "rounds": 2, "colours": "fixed"}, 6),
+    ("match", {"pairs": 7}, 2),
+    ("match", {"pairs": 24, "sprt": {"elo0": 0, "elo1": 120}}, 2),
+    ("swiss", {"rounds": 4, "pairs": 2}, 7),
+    ("swiss", {"rounds": 5, "colours": "balance"}, 6),
+    ("knockout", {"pairs": 1}, 7),
+    ("ladder", {"rounds": 5}, 6),
+    ("pairings", {"pairings": [{"first": "p03", "second": "p10", "weight": 2}]}, 3),
+    ("sweep", {"player": "p", "vary": {"x": [1]}, "method": "halving"}, 7),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "count"), FORMATS)
+@given(seed=seeds)
+@settings(max_examples=5, deadline=None)
+def test_the_order_in_which_games_end_decides_nothing(
+    name: str, values: dict[str, Any], count: int, seed: int
+) -> None:
+    """One worker in schedule order, and many whose games end in any order: the same tournament."""
+    field = entrants(count, rounds=2, seed=seed, teams=dict.fromkeys(names(count)[:5], "p"))
+    alone, end = play(make(name, field, **values), chance(seed))
+    assert end.finished
+    games = sum(len(m.scores) for m in alone[: end.counted])
+    format_ = make(name, field, **values)
+    assert games <= format_.most_games()
+    assert games == format_.most_games() or not format_.exact
+    for shuffle in range(3):
+        rng = random.Random(f"{seed} {shuffle}")
+        meetings, other = play(format_, chance(seed), rng=rng, rooms=(1, 4, 30))
+        assert other.facts == end.facts
+        counted = end.counted or len(alone)
+        assert (other.counted or len(meetings)) == counted
+        assert [(m.pairing, m.scores) for m in meetings[:counted]] == [
+            (m.pairing, m.scores) for m in alone[:counted]
+        ]
+
+
+def test_every_registered_format_is_played_here() -> None:
+    assert {name for name, _, _ in FORMATS} == {
+        component.name for component in registry().components("tournament-format")
+    }
+
+
+@given(counts, st.integers(1, 3), st.data())
+def test_a_gauntlet_s_heroes_meet_all_others(count: int, rounds: int, data: st.DataObject) -> None:
+    heroes = data.draw(st.permutations(names(count)))[: data.draw(st.integers(1, count - 1))]
+    format_ = make("gauntlet", entrants(count), heroes=list(heroes), rounds=rounds)
+    meetings, _ = play(format_, chance(0))
+    others = {*names(count)} - {*heroes}
+    assert Counter(map(two, meetings)) == Counter(
+        {frozenset((h, o)): rounds for h in heroes for o in others}
+    )
+    assert format_.most_games() == 2 * len(meetings)
+
+
+@given(counts, seeds, st.integers(1, 2), st.integers(0, 2))
+def test_a_knockout_ends_with_one_who_lost_no_match(
+    count: int, seed: int, pairs: int, tiebreaks: int
+) -> None:
+    format_ = make("knockout", entrants(count), pairs=pairs, tiebreaks=tiebreaks)
+    meetings, step = play(format_, chance(seed, draws=0.6))
+    ranking = step.facts["ranking"]
+    assert sorted(ranking) == sorted(names(count))
+    matches: dict[tuple[int, frozenset[str]], list[Meeting]] = {}
+    for meeting in meetings:
+        matches.setdefault((meeting.pairing.round, two(meeting)), []).append(meeting)
+    assert len(matches) == count - 1
+    assert len({m for _, m in matches}) == count - 1
+    for (_, names_), met in matches.items():
+        winner, loser = sorted(names_, key=ranking.index)
+        points = [m.points_of(winner) for m in met]
+        assert pairs <= len(met) <= pairs + tiebreaks
+        if len(met) > pairs:
+            assert sum(points[:pairs]) == pairs
+            assert all(p == 1 for p in points[pairs:-1])
+        if sum(points) == len(met):
+            assert len(met) == pairs + tiebreaks
+            assert names(count).index(winner) < names(count).index(loser)
+        else:
+            assert sum(points) > len(met)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 13])
+def test_the_best_seeds_meet_late_and_have_the_byes(count: int) -> None:
+    places = bracket([str(n) for n in range(count)])
+    size = len(places)
+    assert size < 2 * count
+    assert sorted(p for p in places if p) == sorted(str(n) for n in range(count))
+    for seed in range(size - count):
+        other = places[places.index(str(seed)) ^ 1]
+        assert other is None
+    meetings, step = play(make("knockout", entrants(count)), strength(names(count)))
+    final = max(meetings, key=lambda m: m.pairing.round)
+    assert two(final) == {*names(count)[:2]}
+    assert step.facts["ranking"][:2] == list(names(count)[:2])
+
+
+@given(counts, seeds)
+def test_a_ladder_is_sorted_after_as_many_rounds_as_players(count: int, seed: int) -> None:
+    order = list(names(count))
+    random.Random(seed).shuffle(order)
+    format_ = make("ladder", entrants(count), rounds=count)
+    meetings, step = play(format_, strength(order))
+    assert step.facts["ranking"] == order
+    assert 2 * len(meetings) == format_.most_games()
+
+
+@given(counts, seeds)
+def test_neighbours_on_a_ladder_change_places_when_the_lower_wins(count: int, seed: int) -> None:
+    format_ = make("ladder", entrants(count), rounds=1)
+    meetings, step = play(format_, chance(seed))
+    expected = list(names(count))
+    for meeting in meetings:
+        below, above = meeting.pairing.first, meeting.pairing.second
+        assert expected.index(below) == expected.index(above) + 1
+    for meeting in meetings:
+        place = expected.index(meeting.pairing.second)
+        if meeting.points > 1:
+            expected[place : place + 2] = meeting.pairing.first, meeting.pairing.second
+    assert step.facts["ranking"] == expected
+
+
+@given(seeds, st.floats(-0.3, 0.3))
+@settings(max_examples=6, deadline=None)
+def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> None:
+    """The verdict is that of the test on all pairs, however few of them were ever scheduled."""
+    rng = random.Random(seed)
+    all_scores = [[float(rng.random() < 0.5 + bias) for _ in range(2)] for _ in range(150)]
+    test = Sprt(0, 80)
+    expected = test.decide([sum(scores) for scores in all_scores])
+    field = entrants(2)
+    for shuffle in range(2):
+        format_ = make("match", field, pairs=150, sprt={"elo0": 0, "elo1": 80})
+        meetings, step = play(
+            format_,
+            lambda pairing, game: all_scores[pairing.round - 1][game],
+            rng=random.Random(f"{seed} {shuffle}"),
+            rooms=(1, 2, 25),
+        )
+        assert step.facts["verdict"] == expected.verdict
+        assert step.facts["pairs"] == expected.pairs
+        assert (step.counted or len(meetings)) == expected.pairs
+        if expected.verdict is not None:
+            assert len(meetings) <= expected.pairs * (1 + 1 / 32 + 1 / 64) + 26
+
+
+@given(st.integers(1, 20), st.integers(1, 3), st.integers(2, 4), st.integers(0, 2))
+def test_halving_drops_all_but_one(count: int, rounds: int, eta: int, opponents: int) -> None:
+    if count + opponents < 2:
+        return
+    everybody = names(count + opponents)
+    field = entrants(count + opponents, teams=dict.fromkeys(everybody[:count], "x"))
+    values = {"player": "x", "vary": {"a": [1]}, "method": "halving"}
+    format_ = make("sweep", field, rounds=rounds, eta=eta, **values)
+
+    def score(pairing: Pairing, game: int) -> float:
+        """The higher a variant's number is, the more it scores, against anybody."""
+        one, other = (everybody.index(name) for name in (pairing.first, pairing.second))
+        return (one + 1) / (count + 1) if opponents else float(one > other)
+
+    meetings, step = play(format_, score)
+    assert step.facts["ranking"][0] == everybody[count - 1]
+    assert sorted(step.facts["ranking"]) == sorted(everybody[:count])
+    assert 2 * len(meetings) == format_.most_games()
+    busy = {
+        number: {n for m in meetings if m.pairing.round == number for n in two(m)}
+        & {*everybody[:count]}
+        for number in {m.pairing.round for m in meetings}
+    }
+    for before, after in pairwise(busy[n] for n in sorted(busy)):
+        assert after < before
+        assert len(after) == -(-len(before) // eta)
+    for number in busy:
+        met = Counter(two(m) for m in meetings if m.pairing.round == number)
+        assert set(met.values()) == {rounds * eta ** (number - 1)}
+
+
+def test_a_sample_of_a_sweep_is_drawn_by_the_seed_within_its_bounds() -> None:
+    values = {
+        "player": "x",
+        "method": "random",
+        "samples": 50,
+        "vary": {
+            "n": {"low": 1, "high": 1000, "log": True},
+            "c": {"low": 0.5, "high": 2.0},
+            "name": ["a", "b"],
+        },
+    }
+    filled = SweepParameters.model_validate(values)
+    drawn = Sweep.variants(filled, seed=1).values
+    assert drawn == Sweep.variants(filled, seed=1).values
+    assert drawn != Sweep.variants(filled, seed=2).values
+    assert len(drawn) == 50
+    assert all(type(v["n"]) is int and 1 <= v["n"] <= 1000 for v in drawn)
+    assert all(0.5 <= v["c"] <= 2.0 and v["name"] in ("a", "b") for v in drawn)
+    assert 10 <= sum(v["n"] <= 31 for v in drawn) <= 40, "log: half of them below the middle"
+
+
+def test_listed_pairings_have_their_weights_settings_and_openings() -> None:
+    listed = [
+        {"first": "p03", "second": "p10", "weight": 2},
+        {"first": "p10", "second": "p03", "colours": "fixed", "settings": {"komi": 0.5}},
+    ]
+    format_ = make("pairings", entrants(3), rounds=2, pairings=listed)
+    meetings, _ = play(format_, chance(0))
+    assert format_.most_games() == 10 == sum(len(m.scores) for m in meetings)
+    assert [m.pairing.opening for m in meetings] == [1, 2, 3, 4, 5, 6]
+    assert [m.pairing.settings for m in meetings] == [{}, {}, {"komi": 0.5}] * 2
+    assert format_.settings() == {"format.pairings[1].settings": {"komi": 0.5}}
+
+
+SPRT = {"elo0": 0, "elo1": 10}
+WRONG: list[tuple[str, int, dict[str, Any], str]] = [
+    ("knockout", 1, {}, "format: a knockout needs two players"),
+    ("ladder", 1, {"rounds": 2}, "format: a ladder needs two players"),
+    ("match", 3, {"pairs": 5}, "format: a match is of two players, the config has 3"),
+    ("match", 2, {}, "format.pairs: is required"),
+    ("match", 2, {"sprt": SPRT}, "format.pairs: is required"),
+    ("match", 2, {"pairs": 5, "sprt": {"elo0": 10, "elo1": 0}}, "format.sprt.elo0: is 10"),
+    ("match", 2, {"pairs": 5, "sprt": {**SPRT, "alpha": 0.7}}, "format.sprt.alpha: is 0.7"),
+    ("match", 2, {"pairs": 5, "sprt": {**SPRT, "modle": 1}}, "format.sprt.modle: unknown"),
+    ("match", 2, {"pairs": 5, "sprt": {**SPRT, "model": "elo"}}, "'elo' is not one of"),
+    ("match", 2, {"pairs": 5, "sprt": SPRT, "colours": "fixed"}, "sprt judges colour-swapped"),
+    ("gauntlet", 3, {"heroes": ["p0"]}, "format.heroes[0]: no player is called 'p0'"),
+    ("gauntlet", 3, {"heroes": ["p03", "p03"]}, "format.heroes[1]: 'p03' is named twice"),
+    ("gauntlet", 3, {"heroes": names(3)}, "format.heroes: are all players"),
+    ("gauntlet", 3, {"heroes": []}, "format.heroes: has too few entries"),
+    ("pairings", 3, {"pairings": []}, "format.pairings: has too few entries"),
+    (
+        "pairings",
+        3,
+        {"pairings": [{"first": "p03", "second": "p11"}]},
+        "format.pairings[0].second: no player is called 'p11'",
+    ),
+    (
+        "pairings",
+        3,
+        {"pairings": [{"first": "p03", "second": "p03"}]},
+        "format.pairings[0]: 'p03' cannot meet itself",
+    ),
+    ("pairings", 3, {"pairings": [{"first": "p03"}]}, "format.pairings[0].second: is required"),
+    ("sweep", 3, {"player": "p03", "vary": {}}, "format.vary: has too few entries"),
+    ("sweep", 3, {"player": "p03"}, "format.vary: is required"),
+    ("sweep", 3, {"player": "p03", "vary": {"x": []}}, "vary: a list is empty"),
+    ("sweep", 3, {"player": "p03", "vary": {"x": [1]}, "method": "random"}, "needs samples"),
+    ("sweep", 3, {"player": "p03", "vary": {"x": {"low": 1, "high": 2}}}, "needs samples"),
+    ("sweep", 3, {"player": "p03", "vary": {"x": [1]}, "samples": 3}, "leave out samples"),
+    (
+        "sweep",
+        3,
+        {"player": "p", "vary": {"x": {"low": 2, "high": 1}}, "method": "random", "samples": 2},
+        "low 2 must be less than high 1",
+    ),
+    ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "rounds": 0}, "format.rounds: 0 is too small"),
+    ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "eta": 1}, "format.eta: 1 is too small"),
+]
+
+
+@pytest.mark.parametrize(("name", "count", "values", "message"), WRONG)
+def test_what_contradicts_itself_is_refused(
+    name: str, count: int, values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        make(name, entrants(count), **values)
+    assert message in str(caught.value)
+    assert all(line.startswith("format") for line in str(caught.value).splitlines())
+
+
+def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:
+    for values, message in (
+        ({"vary": {"a": list(range(31)), "b": list(range(31))}}, "makes 961 variants"),
+        ({"vary": {"a": [1, 2]}, "samples": 3, "method": "random"}, "2 were found"),
+    ):
+        filled = SweepParameters.model_validate({"player": "x", **values})
+        with pytest.raises(MiaiError, match=message):
+            Sweep.variants(filled, seed=0)
+
+
+def test_entrants_offer_near_matches() -> None:
+    with pytest.raises(ParameterError, match="Did you mean 'mcts-100'"):
+        Entrants(players=("mcts-100", "random")).refuse_unknown("mtcs-100", "format.x")

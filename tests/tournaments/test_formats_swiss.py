@@ -1,0 +1,249 @@
+"""Swiss rounds against brute force: no rematch while avoidable, balanced colours, fair byes."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tournaments.formats import chance, entrants, make, names, play, seeds, strength
+
+from miai.errors import ParameterError
+from miai_tournaments.formats.format import Meeting
+from miai_tournaments.formats.matching import Matching
+from miai_tournaments.formats.swiss_pairing import Player, pair_round
+from miai_tournaments.formats.tiebreaks import Card, standings
+
+Allowed = Callable[[int, int], bool]
+
+
+def matchings(vertices: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:
+    """All ways to pair up some of the vertices."""
+    if len(vertices) < 2:
+        yield []
+        return
+    one, *rest = vertices
+    yield from matchings(tuple(rest))
+    for other in rest:
+        for more in matchings(tuple(n for n in rest if n != other)):
+            yield [(one, other), *more]
+
+
+graphs = st.integers(0, 9).flatmap(
+    lambda n: st.tuples(
+        st.just(n), st.sets(st.tuples(st.integers(0, n), st.integers(0, n)), max_size=24)
+    )
+)
+
+
+def largest(n: int, edges: set[tuple[int, int]], without: frozenset[int] = frozenset()) -> int:
+    """Return the number of edges of a maximum matching, by trying all."""
+    kept = [(a, b) for a, b in edges if a < b and not {a, b} & without]
+
+    def best(place: int, used: frozenset[int]) -> int:
+        if place == len(kept):
+            return 0
+        skipped = best(place + 1, used)
+        if used & {*kept[place]}:
+            return skipped
+        return max(skipped, 1 + best(place + 1, used | {*kept[place]}))
+
+    return best(0, frozenset())
+
+
+@given(graphs, st.data())
+def test_a_matching_is_as_large_as_brute_force_finds(
+    graph: tuple[int, set[tuple[int, int]]], data: st.DataObject
+) -> None:
+    n, given_edges = graph
+    count = n + 1
+    edges = {(min(e), max(e)) for e in given_edges if e[0] != e[1]}
+    edges = set(sorted(edges)[:12])
+    lists = [[b for b in range(count) if (min(a, b), max(a, b)) in edges] for a in range(count)]
+    matching = Matching(lists)
+    assert matching.exposed == count - 2 * largest(n, edges)
+    gone: frozenset[int] = frozenset()
+    while len(gone) + 2 <= count:
+        left = [v for v in range(count) if v not in gone]
+        pair = data.draw(st.permutations(left))[:2]
+        gone |= {*pair}
+        matching = matching.without(*pair)
+        assert matching.exposed == count - len(gone) - 2 * largest(n, edges, gone)
+
+
+def test_a_blossom_is_shrunk() -> None:
+    """Two triangles joined by a path: a greedy matching from vertex 0 has to be turned over."""
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (6, 7)]
+    lists = [[b for e in edges for a, b in (e, e[::-1]) if a == v] for v in range(8)]
+    assert Matching(lists).exposed == 0
+
+
+players = st.integers(2, 8)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Player]:
+    """Players after some rounds of any pairing, with the points of any results."""
+    count = draw(players)
+    rng = random.Random(draw(seeds))
+    found = [Player() for _ in range(count)]
+    for _ in range(draw(st.integers(0, count))):
+        order = list(range(count))
+        rng.shuffle(order)
+        if count % 2:
+            found[order[-1]].byes += 1
+            found[order[-1]].points += 1
+        for one, other in zip(order[::2], order[1::2], strict=False):
+            found[one].opponents.add(other)
+            found[other].opponents.add(one)
+            score = rng.choice([0, 0.5, 1])
+            found[one].points += score
+            found[other].points += 1 - score
+            found[one].colours.append(1)
+            found[other].colours.append(-1)
+    return found
+
+
+def pairings(count: int) -> list[list[tuple[int, int]]]:
+    return [m for m in matchings(tuple(range(count))) if len(m) == count // 2]
+
+
+@settings(max_examples=150)
+@given(histories())
+def test_a_round_is_as_good_as_any_pairing_can_be(found: list[Player]) -> None:
+    pairs, bye = pair_round(found)
+    count = len(found)
+    assert Counter(n for pair in pairs for n in pair) + Counter(
+        [] if bye is None else [bye]
+    ) == Counter(range(count))
+    assert (bye is None) == (count % 2 == 0)
+
+    def rematches(ways: list[tuple[int, int]]) -> int:
+        return sum(b in found[a].opponents for a, b in ways)
+
+    def clashes(ways: list[tuple[int, int]]) -> int:
+        return sum(found[a].must * found[b].must > 0 for a, b in ways)
+
+    def second_bye(ways: list[tuple[int, int]]) -> bool:
+        left = {*range(count)} - {n for pair in ways for n in pair}
+        return any(found[n].byes > min(p.byes for p in found) for n in left)
+
+    every = pairings(count)
+    assert rematches(pairs) == min(
+        rematches(m) for m in every if bye is None or rematches(m) == 0 or not second_bye(m)
+    )
+    spotless = [m for m in every if not rematches(m) and not second_bye(m)]
+    if spotless:
+        assert not second_bye(pairs)
+        if not all(clashes(m) for m in spotless):
+            assert not clashes(pairs)
+
+
+def test_a_first_round_folds_the_field_and_later_ones_the_score_groups() -> None:
+    pairs, bye = pair_round([Player() for _ in range(8)])
+    assert (pairs, bye) == ([(0, 4), (1, 5), (2, 6), (3, 7)], None)
+    pairs, bye = pair_round([Player() for _ in range(5)])
+    assert (pairs, bye) == ([(0, 2), (1, 3)], 4)
+    field = make("swiss", entrants(8), rounds=2)
+    meetings, _ = play(field, strength(names(8)))
+    order = names(8)
+    second = [
+        {order.index(m.pairing.first), order.index(m.pairing.second)}
+        for m in meetings
+        if m.pairing.round == 2
+    ]
+    assert second == [{0, 2}, {1, 3}, {4, 6}, {5, 7}]
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 11), seeds, st.sampled_from(["swap", "balance"]), st.data())
+def test_everybody_plays_once_a_round_and_nobody_twice_the_same(
+    count: int, seed: int, colours: str, data: st.DataObject
+) -> None:
+    most = count - 1 + count % 2
+    rounds = data.draw(st.integers(1, most))
+    format_ = make("swiss", entrants(count, seed=seed), rounds=rounds, colours=colours)
+    meetings, step = play(format_, chance(seed), rng=random.Random(seed), rooms=(3,))
+    assert step.finished
+    assert sum(len(m.scores) for m in meetings) == format_.most_games()
+    for number in range(1, rounds + 1):
+        busy = [n for m in meetings if m.pairing.round == number for n in _two(m)]
+        assert len(set(busy)) == len(busy) == count - count % 2
+    table = step.facts["standings"]
+    assert [row["name"] for row in table] == step.facts["ranking"]
+    points = sum(row["points"] for row in table)
+    assert points == sum(len(m.scores) for m in meetings) + (count % 2) * rounds * (
+        2 if colours == "swap" else 1
+    )
+    if rounds <= count // 2:  # then a rematch is never needed (Dirac 1952)
+        met = Counter(frozenset(_two(m)) for m in meetings)
+        assert set(met.values()) <= {1}
+        assert max(row["byes"] for row in table) <= 1
+    if colours == "balance":
+        for name in names(count):
+            own = [1 if m.pairing.first == name else -1 for m in meetings if name in _two(m)]
+            if rounds < count // 2:
+                assert abs(sum(own)) <= 2, own
+
+
+def _two(meeting: Meeting) -> tuple[str, str]:
+    return meeting.pairing.first, meeting.pairing.second
+
+
+def test_the_strongest_wins_and_byes_go_from_the_bottom_up() -> None:
+    order = names(7)
+    format_ = make("swiss", entrants(7), rounds=3)
+    meetings, step = play(format_, strength(order))
+    assert step.facts["ranking"][0] == order[0]
+    byes = [row["name"] for row in step.facts["standings"] if row["byes"]]
+    assert len(byes) == 3
+    assert order[6] in byes
+    first = {n for m in meetings if m.pairing.round == 1 for n in _two(m)}
+    assert order[6] not in first
+
+
+def test_more_rounds_continue_the_same_tournament() -> None:
+    few, _ = play(make("swiss", entrants(9), rounds=3), chance(5))
+    many, _ = play(make("swiss", entrants(9), rounds=6), chance(5))
+    assert [m.pairing for m in many][: len(few)] == [m.pairing for m in few]
+
+
+def test_tie_breaks_by_hand() -> None:
+    """Four players, two rounds: a beats b and c, b beats d, c has a bye after losing to a."""
+    cards = [
+        Card("a", [("b", 1.0), ("c", 1.0)]),
+        Card("b", [("a", 0.0), ("d", 1.0)]),
+        Card("c", [("a", 0.0)], byes=[1.0]),
+        Card("d", [("b", 0.0)], byes=[1.0]),
+    ]
+    table = {s.name: (s.points, s.buchholz, s.sonneborn_berger, s.byes) for s in standings(cards)}
+    assert table == {
+        "a": (2.0, 2.0, 2.0, 0),
+        "b": (1.0, 3.0, 1.0, 0),
+        "c": (1.0, 3.0, 1.0, 1),
+        "d": (1.0, 2.0, 1.0, 1),
+    }
+    assert [s.name for s in standings(cards)] == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("count", "values", "message"),
+    [
+        (6, {"rounds": 6}, "format.rounds: 6 rounds of 6 players have rematches; at most 5"),
+        (5, {"rounds": 6}, "at most 5"),
+        (6, {"rounds": 2, "pairs": 2, "colours": "balance"}, "format.pairs: "),
+        (6, {}, "format.rounds: is required"),
+        (6, {"rounds": 0}, "format.rounds: 0 is too small"),
+        (6, {"rounds": 2, "ruonds": 3}, "format.ruonds: unknown parameter"),
+        (1, {"rounds": 1}, "format: a swiss needs two players or more"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(
+    count: int, values: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        make("swiss", entrants(count), **values)
+    assert message in str(caught.value)

@@ -1,0 +1,135 @@
+"""Maximum matchings in a graph that loses vertices two by two (Edmonds 1965).
+
+A pairing of a round is a perfect matching of the players among those edges that are allowed. The
+search that pairs the top players first asks after each pair whether the rest can still be paired;
+that costs one augmenting path, since the matching is kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+_NONE = -1
+
+
+class Matching:
+    """A maximum matching of the vertices that are left.
+
+    Args:
+      neighbours: for each vertex those that it may be matched with; the relation is symmetric.
+    """
+
+    def __init__(self, neighbours: Sequence[Sequence[int]]) -> None:
+        self._neighbours = neighbours
+        self._left = [True] * len(neighbours)
+        self._mate = [_NONE] * len(neighbours)
+        for vertex, others in enumerate(neighbours):
+            if self._mate[vertex] == _NONE:
+                free = next((other for other in others if self._mate[other] == _NONE), None)
+                if free is not None:
+                    self._mate[vertex], self._mate[free] = free, vertex
+        self._complete()
+
+    @property
+    def exposed(self) -> int:
+        """Number of vertices that are left and have no mate in a maximum matching."""
+        return sum(
+            left and mate == _NONE for left, mate in zip(self._left, self._mate, strict=True)
+        )
+
+    def has(self, vertex: int) -> bool:
+        """Return whether a vertex is left."""
+        return self._left[vertex]
+
+    def without(self, *vertices: int) -> Matching:
+        """Return a maximum matching of what is left without some vertices."""
+        rest = object.__new__(Matching)
+        rest._neighbours = self._neighbours
+        rest._left, rest._mate = self._left.copy(), self._mate.copy()
+        for vertex in vertices:
+            rest._left[vertex] = False
+            if rest._mate[vertex] != _NONE:
+                rest._mate[rest._mate[vertex]] = _NONE
+        for vertex in vertices:
+            rest._mate[vertex] = _NONE
+        rest._complete()
+        return rest
+
+    def _complete(self) -> None:
+        """Augment until the matching is a maximum one.
+
+        A vertex from which no path leads out stays without a mate whatever else is augmented, so
+        one pass is enough.
+        """
+        for vertex, mate in enumerate(self._mate):
+            if self._left[vertex] and mate == _NONE and self._mate[vertex] == _NONE:
+                end, parent = self._path(vertex)
+                while end != _NONE:
+                    before = parent[end]
+                    following = self._mate[before]
+                    self._mate[end], self._mate[before] = before, end
+                    end = following
+
+    def _path(self, root: int) -> tuple[int, list[int]]:
+        """Return the end of an augmenting path, -1 for none, and the way back from it."""
+        n = len(self._mate)
+        base, parent, seen = list(range(n)), [_NONE] * n, [False] * n
+        seen[root] = True
+        queue = deque([root])
+        while queue:
+            vertex = queue.popleft()
+            for other in self._neighbours[vertex]:
+                mate = self._mate[other]
+                if not self._left[other] or base[vertex] == base[other]:
+                    continue
+                if self._mate[vertex] == other:
+                    continue
+                if other == root or (mate != _NONE and parent[mate] != _NONE):
+                    self._shrink(vertex, other, base, parent, seen, queue)
+                elif parent[other] == _NONE:
+                    parent[other] = vertex
+                    if mate == _NONE:
+                        return other, parent
+                    seen[mate] = True
+                    queue.append(mate)
+        return _NONE, parent
+
+    def _shrink(
+        self,
+        one: int,
+        other: int,
+        base: list[int],
+        parent: list[int],
+        seen: list[bool],
+        queue: deque[int],
+    ) -> None:
+        """Shrink the blossom that an edge between two outer vertices closes."""
+        top = self._ancestor(one, other, base, parent)
+        inside: set[int] = set()
+        for vertex, child in ((one, other), (other, one)):
+            while base[vertex] != top:
+                mate = self._mate[vertex]
+                inside |= {base[vertex], base[mate]}
+                parent[vertex] = child
+                child, vertex = mate, parent[mate]
+        for vertex in range(len(base)):
+            if base[vertex] in inside:
+                base[vertex] = top
+                if not seen[vertex]:
+                    seen[vertex] = True
+                    queue.append(vertex)
+
+    def _ancestor(self, one: int, other: int, base: list[int], parent: list[int]) -> int:
+        """Return the base at which the ways of two outer vertices to the root join."""
+        way = set()
+        vertex = base[one]
+        while True:
+            way.add(vertex)
+            if self._mate[vertex] == _NONE:
+                break
+            vertex = base[parent[self._mate[vertex]]]
+        vertex = base[other]
+        while vertex not in way:
+            vertex = base[parent[self._mate[vertex]]]
+        return vertex

@@ -1,0 +1,215 @@
+"""Sweep: variants of one agent, its parameters from a grid or a sample, and which of them win.
+
+The variants play against the other players of the config, or against each other where there are
+none. With ``method = "halving"`` the better part of them goes on to a next rung of more games each
+(successive halving: Jamieson and Talwalkar, Non-stochastic best arm identification, AISTATS 2016);
+a rung is judged by the games of that rung, when all of them are played.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, Literal, cast
+
+from pydantic import model_validator
+
+from miai.errors import ParameterError
+from miai.plugins.parameters import Parameters, StrictModel, parameter
+from miai.seeds import derive_seed
+from miai_tournaments.formats.format import Entrants, Format, Meeting, Pairing, Step, Variants
+from miai_tournaments.formats.rounds import MOST, told_rounds
+
+MAX_VARIANTS = 900
+"""Most variants of a sweep."""
+
+_TRIES = 100
+"""Draws for each variant before it is said that there are not enough different ones."""
+
+Value = bool | int | float | str
+
+
+class Range(StrictModel):
+    """Numbers to draw from, both ends included: whole ones where both ends are.
+
+    Attributes:
+      low, high: the ends.
+      log: whether every factor is as likely as any other, rather than every difference.
+    """
+
+    low: int | float
+    high: int | float
+    log: bool = False
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Range:
+        if self.low >= self.high:
+            raise ValueError(f"low {self.low:g} must be less than high {self.high:g}")
+        if self.log and self.low <= 0:
+            raise ValueError("low must be more than 0 where log is true")
+        return self
+
+    def draw(self, rng: random.Random) -> int | float:
+        """Return a number."""
+        whole = isinstance(self.low, int) and isinstance(self.high, int)
+        if not self.log:
+            if whole:
+                return rng.randint(cast("int", self.low), cast("int", self.high))
+            return rng.uniform(self.low, self.high)
+        drawn = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
+        drawn = min(max(drawn, self.low), self.high)
+        return round(drawn) if whole else drawn
+
+
+class SweepParameters(Parameters):
+    """Parameters of the sweep."""
+
+    player: str = parameter(help="Name of the player whose parameters are varied")
+    vary: dict[str, tuple[Value, ...] | Range] = parameter(
+        min_length=1,
+        max_length=32,
+        help="For each parameter a list of values, or low, high and log to draw from",
+    )
+    method: Literal["grid", "random", "halving"] = parameter(
+        "grid", help="All combinations; samples of them; or either, halved rung by rung"
+    )
+    samples: int | None = parameter(
+        None, ge=1, le=MAX_VARIANTS, help="Variants that are drawn; none: all combinations"
+    )
+    rounds: int = parameter(
+        1, ge=1, le=MOST, help="Pairs of games with each opponent; of the first rung", unit="rounds"
+    )
+    eta: int = parameter(
+        2, ge=2, le=16, help="Of so many variants one goes on, to so many times the games"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SweepParameters:
+        if any(values == () for values in self.vary.values()):
+            raise ValueError("vary: a list is empty")
+        drawn = self.samples is not None
+        if self.method == "random" and not drawn:
+            raise ValueError("a random sweep needs samples")
+        if self.method == "grid" and drawn:
+            raise ValueError("a grid takes all combinations; leave out samples")
+        if not drawn and any(isinstance(values, Range) for values in self.vary.values()):
+            raise ValueError("vary: low and high are drawn from, which needs samples")
+        return self
+
+
+class Sweep(Format):
+    """The sweep. The variants are the team of the player that they stand for."""
+
+    def __init__(self, entrants: Entrants, parameters: SweepParameters) -> None:
+        team = parameters.player
+        self._variants = [name for name in entrants.players if entrants.teams.get(name) == team]
+        self._others = [name for name in entrants.players if name not in set(self._variants)]
+        if not self._variants:
+            raise ParameterError(f"format.player: no player is called '{team}'")
+        self._rounds, self._eta = parameters.rounds, parameters.eta
+        self._halving = parameters.method == "halving"
+
+    @classmethod
+    def variants(cls, parameters: SweepParameters, *, seed: int) -> Variants:
+        """Return the variants, drawn by the seed or in the order of the lists."""
+        if parameters.samples is None:
+            values = _grid(parameters)
+        else:
+            values = _sample(parameters, parameters.samples, derive_seed(seed, "sweep"))
+        return Variants(player=parameters.player, values=values)
+
+    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+        """Return the games of the next rung, or the ranking."""
+        rungs: dict[int, list[Meeting]] = defaultdict(list)
+        for meeting in played:
+            rungs[meeting.pairing.round].append(meeting)
+        left, out = list(self._variants), list[str]()
+        for number, rounds in enumerate(self._plan(), start=1):
+            if number not in rungs:
+                facts = self._facts(left, out, number)
+                return Step(pairings=list(self._rung(left, number, rounds)), facts=facts)
+            left = self._ranked(left, rungs[number])
+            stay = self._stay(len(left)) if self._halving else len(left)
+            left, out = left[:stay], left[stay:] + out
+        return Step(finished=True, facts=self._facts(left, out, None))
+
+    def most_games(self) -> int:
+        """Return the number of games."""
+        left, games = len(self._variants), 0
+        for rounds in self._plan():
+            games += 2 * rounds * self._pairs(left)
+            left = self._stay(left)
+        return games
+
+    def title(self) -> str:
+        """Return the number of variants and the rounds of the first rung."""
+        halving = f", halved by {self._eta}" if self._halving else ""
+        return f"sweep of {len(self._variants)} variants, {told_rounds(self._rounds)}{halving}"
+
+    def _stay(self, count: int) -> int:
+        """Return how many of so many variants go on."""
+        return math.ceil(count / self._eta)
+
+    def _pairs(self, count: int) -> int:
+        """Return the pairings of a round of so many variants."""
+        return count * len(self._others) if self._others else count * (count - 1) // 2
+
+    def _plan(self) -> Iterator[int]:
+        """Yield the rounds of each rung."""
+        rounds, left = self._rounds, len(self._variants)
+        yield rounds
+        while self._halving and (left := self._stay(left)) > 1:
+            rounds *= self._eta
+            yield rounds
+
+    def _rung(self, left: Sequence[str], number: int, rounds: int) -> Iterator[Pairing]:
+        pairings = list(product(left, self._others) if self._others else combinations(left, 2))
+        for opening in range(1, rounds + 1):
+            for one, other in pairings:
+                yield Pairing(first=one, second=other, round=number, opening=opening)
+
+    def _ranked(self, left: Sequence[str], rung: Sequence[Meeting]) -> list[str]:
+        """Return the variants by their points in a rung; equals in the order that they had."""
+        points: dict[str, float] = defaultdict(float)
+        for meeting in rung:
+            for name in (meeting.pairing.first, meeting.pairing.second):
+                points[name] += meeting.points_of(name)
+        return sorted(left, key=lambda name: -points[name])
+
+    def _facts(
+        self, left: Sequence[str], out: Sequence[str], rung: int | None
+    ) -> Mapping[str, Any]:
+        names = ", ".join(left[:5]) + (" ..." if len(left) > 5 else "")
+        text = f"best variant: {left[0]}" if rung is None else f"rung {rung}: {names}"
+        return {"kind": "sweep", "ranking": [*left, *out], "left": [*left], "text": text}
+
+
+def _grid(parameters: SweepParameters) -> list[dict[str, Any]]:
+    """Return all combinations. Raises `ParameterError` when they are too many."""
+    lists = {name: values for name, values in parameters.vary.items() if isinstance(values, tuple)}
+    count = math.prod(map(len, lists.values()))
+    if count > MAX_VARIANTS:
+        raise ParameterError(
+            f"format.vary: makes {count} variants; at most {MAX_VARIANTS}, or draw samples"
+        )
+    return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
+
+
+def _sample(parameters: SweepParameters, samples: int, seed: int) -> list[dict[str, Any]]:
+    """Return different combinations, drawn. Raises `ParameterError` when there are not enough."""
+    rng = random.Random(seed)
+    drawn: dict[str, dict[str, Any]] = {}
+    for _ in range(samples * _TRIES):
+        values = {
+            name: choices.draw(rng) if isinstance(choices, Range) else rng.choice(choices)
+            for name, choices in parameters.vary.items()
+        }
+        drawn.setdefault(repr(values), values)
+        if len(drawn) == samples:
+            return list(drawn.values())
+    raise ParameterError(
+        f"format.samples: {samples} variants that differ cannot be drawn; {len(drawn)} were found"
+    )
