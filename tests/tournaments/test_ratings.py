@@ -82,7 +82,7 @@ def test_covariance_is_the_inverse_curvature_of_the_naive_posterior(seed: int) -
     rng = np.random.default_rng(seed)
     k = 4
     rows = [*random_games(rng, k, 20), (0, 1, 0.5, 3.0)]
-    ratings = fit_ratings(named(rows), players=[f"p{i}" for i in range(k)])
+    ratings = fit_ratings(named(rows), players=[f"p{i}" for i in range(k)], prior_games=1.0)
     assert ratings.first_player_advantage is not None
     assert ratings.draw_probability is not None
     strengths = optimize.minimize(naive_loss, np.zeros(k + 2), args=(rows, k, 1.0)).x
@@ -432,7 +432,7 @@ def test_a_single_player_without_games() -> None:
 
 
 def test_without_games_the_prior_is_what_is_known() -> None:
-    ratings = fit_ratings([], players=["a", "b"])
+    ratings = fit_ratings([], players=["a", "b"], prior_games=1.0)
     assert ratings.difference("a", "b").value == 0.0
     # The curvature of the log of a hyperbolic secant is a quarter: variance 4, for either player.
     assert ratings.difference("a", "b").standard_error == pytest.approx(ELO * math.sqrt(8))

@@ -36,8 +36,9 @@ def miai_register(registry: Registry) -> None:
 @hookimpl
 def miai_register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    from miai_tournaments import commands
+    from miai_tournaments import commands, rating_command
     from miai_tournaments.comparing import command
 
     app.add_typer(commands.app, name="tournament")
     app.command("compare")(command.compare)
+    app.command("rate")(rating_command.rate)

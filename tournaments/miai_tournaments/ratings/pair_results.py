@@ -103,6 +103,35 @@ class PairResults:
             draws=drawn[played],
         )
 
+    @classmethod
+    def from_counts(
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        wins: ArrayLike,
+        draws: ArrayLike,
+        losses: ArrayLike,
+        *,
+        players: Sequence[str],
+    ) -> PairResults:
+        """Return the results of ordered pairings, given as arrays ``(M,)``.
+
+        Args:
+          first, second: indices into `players`; a pairing that occurs several times is summed up.
+          wins, draws, losses: games, from the first player's point of view.
+
+        Raises:
+          ValueError: as `from_arrays`.
+        """
+        counts = [np.asarray(count, dtype=np.float64).ravel() for count in (wins, draws, losses)]
+        return cls.from_arrays(
+            np.tile(np.asarray(first).ravel(), 3),
+            np.tile(np.asarray(second).ravel(), 3),
+            np.repeat((1.0, 0.5, 0.0), counts[0].size),
+            np.concatenate(counts),
+            players=players,
+        )
+
     def totals(self) -> tuple[Floats, Floats]:
         """Return each player's games and points, ``(K,)`` each."""
         k = len(self.players)

@@ -29,8 +29,8 @@ ELO: Final = 400 / math.log(10)
 Z95: Final = 1.959963984540054
 """Standard errors to either side of a 95 % interval."""
 
-PRIOR_GAMES: Final = 1.0
-"""Games of the default prior: a spread of 546 Elo (standard deviation) about the average."""
+PRIOR_GAMES: Final = 0.5
+"""Games of the default prior: a spread of 1019 Elo (standard deviation) about the average."""
 
 PRIOR_RANGE: Final = (1e-3, 1e3)
 

@@ -1,0 +1,244 @@
+"""Runs joined by their agents' identities, and the command ``miai rate``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from tests.tournaments.support import RANDOMS, config_text, player
+from typer.testing import CliRunner
+
+from miai.errors import ConfigError, MiaiError, StoreError
+from miai.versions import component_version
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.rating_command import rate, rate_runs
+from miai_tournaments.ratings.joining import Identity, RunResults, join_runs, label
+from miai_tournaments.ratings.pair_results import Game, PairResults
+from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.ratings.run_reading import distribution_of, read_run
+from miai_tournaments.running import sitting
+
+
+def agent(name: str, version: str = "miai 1.0", **parameters: object) -> Identity:
+    return Identity.of(name, "mcts", parameters, version=version)
+
+
+def run_of(
+    source: str, identities: Sequence[Identity], games: Sequence[Game], **more: object
+) -> RunResults:
+    """Return a run whose games name the players by their number."""
+    numbers = [str(i) for i in range(len(identities))]
+    return RunResults(
+        source=source,
+        game="go",
+        identities=tuple(identities),
+        results=PairResults.from_games(games, players=numbers),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+A, B, C, D = (agent(name) for name in "abcd")
+ONE = run_of("one", [A, B], [("0", "1", 1.0, 6), ("1", "0", 1.0, 4)])
+TWO = run_of("two", [C, B], [("0", "1", 1.0, 5), ("1", "0", 0.5, 7)])
+
+
+# -- joining ----------------------------------------------------------------------------------
+
+
+def test_two_runs_are_one_league() -> None:
+    joined = join_runs([ONE, TWO])
+    assert joined.results.players == ("a", "b", "c")
+    assert joined.links == ("b",)
+    assert joined.sources == (("one",), ("one", "two"), ("two",))
+    assert joined.warnings == ()
+    whole = fit_ratings(
+        [("a", "b", 1.0, 6), ("b", "a", 1.0, 4), ("c", "b", 1.0, 5), ("b", "c", 0.5, 7)]
+    )
+    found = fit_ratings(joined.results)
+    assert found.players == whole.players
+    np.testing.assert_allclose(found.elo, whole.elo, atol=1e-9)
+    np.testing.assert_allclose(found.covariance, whole.covariance, rtol=1e-9)
+
+
+def test_the_order_of_runs_and_players_does_not_matter() -> None:
+    turned = run_of("two", [B, C], [("1", "0", 1.0, 5), ("0", "1", 0.5, 7)])
+    one, two = (fit_ratings(join_runs(runs).results) for runs in ([ONE, TWO], [turned, ONE]))
+    for name in one.players:
+        assert one.estimate(name).value == pytest.approx(two.estimate(name).value)
+
+
+def test_another_version_or_parameter_is_another_agent() -> None:
+    later = agent("b", "miai 2.0")
+    more = agent("b", simulations=9)
+    third = run_of("three", [B, later, more], [("0", "1", 1.0), ("1", "2", 1.0), ("2", "0", 0.5)])
+    joined = join_runs([ONE, third])
+    assert joined.results.players == (
+        "a",
+        "b (miai 1.0, simulations=null)",
+        "b (miai 2.0, simulations=null)",
+        "b (miai 1.0, simulations=9)",
+    )
+    assert joined.links == ("b (miai 1.0, simulations=null)",)
+
+
+def test_runs_that_nobody_links_are_refused_with_the_reason() -> None:
+    apart = run_of("three", [C, agent("b", "miai 2.0")], [("0", "1", 0.5, 9)])
+    with pytest.raises(ConfigError, match="no games link") as refusal:
+        join_runs([ONE, apart])
+    assert "'b' would link them but for its version" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    joined = join_runs([ONE, apart], unlinked=True)
+    assert [set(group) for group in joined.groups] == [
+        {"a", "b (miai 1.0)"},
+        {"c", "b (miai 2.0)"},
+    ]
+    assert "ratings do not compare" in joined.warnings[0]
+
+
+def test_runs_of_other_games_are_refused() -> None:
+    other = RunResults(source="x", game="chess", identities=(A, B), results=ONE.results)
+    with pytest.raises(ConfigError, match="x: is of the game chess, one of go"):
+        join_runs([ONE, other])
+    komi = run_of("x", [A, B], [("0", "1", 1.0)], game_parameters='{"komi":6.5}')
+    seven = run_of("y", [A, B], [("0", "1", 1.0)], game_parameters='{"komi":7.5}')
+    with pytest.raises(ConfigError, match=r"y: has other parameters .* komi 6.5 and 7.5"):
+        join_runs([komi, seven])
+
+
+def test_the_same_run_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="same run"):
+        join_runs([ONE, ONE])
+    copies = [run_of(name, [A, B], [("0", "1", 1.0)], key="k") for name in ("x", "y")]
+    with pytest.raises(ConfigError, match="y: is the same run as x"):
+        join_runs(copies)
+
+
+def test_other_clocks_and_the_same_seeds_are_told() -> None:
+    runs = [
+        run_of(
+            name, [A, B], [("0", "1", 1.0)], conditions={"time control": clock}, seeds=frozenset(s)
+        )
+        for name, clock, s in (("x", "1 s", {1, 2}), ("y", "9 s", {2, 3}))
+    ]
+    warnings = join_runs(runs).warnings
+    assert "the time control differs" in warnings[0]
+    assert "1 s in x; 9 s in y" in warnings[0]
+    assert "x and y have 1 seeds" in warnings[1]
+
+
+@pytest.mark.parametrize("runs", [[], [run_of("x", [A, B], [])]])
+def test_nothing_to_rate_is_refused(runs: list[RunResults]) -> None:
+    with pytest.raises(ConfigError, match=r"^rate: no "):
+        join_runs(runs)
+
+
+def test_labels_are_all_different_and_bounded() -> None:
+    namesakes = [agent("a", text="x" * 200 + str(i)) for i in range(4)]
+    labels = label([*namesakes, D])
+    assert len(set(labels)) == 5
+    assert max(map(len, labels)) < 110
+    assert labels[-1] == "d"
+
+
+# -- stores and the command -------------------------------------------------------------------
+
+
+def play(folder: Path, *players: object, seed: int = 3, size: int = 3) -> Path:
+    """Play a small tournament into a folder."""
+    path = folder.with_suffix(".toml")
+    head = {"seed": seed, "rounds": 2, "name": folder.name}
+    game = {"name": "tic_tac_toe"} if size == 3 else {"name": "go", "board_size": size}
+    path.write_text(config_text(*players, tournament=head, game=game))  # type: ignore[arg-type]
+    options = sitting.Options(make_reporter=lambda _: PlainReporter(), executor="serial")
+    assert sitting.run(load_tournament(path), folder, options).kind == "complete"
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    base = tmp_path_factory.mktemp("rate")
+    return [
+        play(base / "one", *RANDOMS),
+        play(base / "two", RANDOMS[0], player("dan"), seed=4),
+    ]
+
+
+def invoke(*words: object) -> tuple[int, str, str]:
+    app = typer.Typer()
+    app.command()(rate)
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
+    run = read_run(folders[0])
+    assert [identity.name for identity in run.identities] == ["ann", "bob", "cid"] or {
+        identity.name for identity in run.identities
+    } == {"ann", "bob", "cid"}
+    assert run.results.games.sum() == 12
+    version = component_version("agent", "random", game="tic_tac_toe")
+    assert {identity.version for identity in run.identities} == {f"miai {version}"}
+    assert distribution_of("no-such-agent", "tic_tac_toe") is None
+
+
+def test_the_list_is_the_fit_of_all_games(folders: list[Path]) -> None:
+    made = rate_runs(folders, anchor="ann", anchor_elo=1000.0)
+    data = made.to_json()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert {entry["name"] for entry in data["players"]} == {"ann", "bob", "cid", "dan"}
+    assert sum(entry["games"] for entry in data["players"]) == 2 * (12 + 4)
+    ann = next(entry for entry in data["players"] if entry["name"] == "ann")
+    assert (ann["elo"], ann["runs"]) == (1000.0, [str(folder) for folder in folders])
+    assert data["links"] == ["ann"]
+
+
+def test_the_command_prints_a_table_json_and_csv(folders: list[Path]) -> None:
+    status, shown, _ = invoke(*folders)
+    assert status == 0
+    assert "16 games of 2 runs" in shown
+    status, shown, _ = invoke(*folders, "--json")
+    assert json.loads(shown)["schema"] == "miai.rate/1"
+    status, shown, _ = invoke(*folders, "--csv")
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    assert [row["rank"] for row in rows] == ["1", "2", "3", "4"]
+    elos = [float(row["elo"]) for row in rows]
+    assert elos == sorted(elos, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--json", "--csv"], "--csv: not together"),
+        (["--anchor", "anne"], "--anchor: no player 'anne'. Did you mean 'ann'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    folders: list[Path], words: list[str], told: str
+) -> None:
+    with pytest.raises(MiaiError) as refusal:
+        invoke(*folders, *words)
+    assert told in str(refusal.value)
+
+
+def test_folders_that_cannot_be_joined_are_refused(folders: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="named twice"):
+        rate_runs([folders[0], folders[0] / "." / ".." / folders[0].name])
+    with pytest.raises(StoreError):
+        rate_runs([tmp_path / "nowhere"])
+    lone = play(tmp_path / "lone", player("eve"), player("fay"), seed=9)
+    with pytest.raises(ConfigError, match="no games link") as refusal:
+        rate_runs([folders[0], lone])
+    assert "--unlinked" in str(refusal.value)
+    status, shown, told = invoke(folders[0], lone, "--unlinked")
+    assert status == 0
+    assert "ratings do not compare" in told
+    assert "eve" in shown

@@ -1,0 +1,292 @@
+"""The sequential test of two players: its likelihood ratio, its verdicts and its errors."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
+
+from miai.errors import ConfigError
+from miai_tournaments.ratings import pentanomial
+from miai_tournaments.ratings.sprt import NORMALISED_ELO, Model, Sprt, SprtState
+
+SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+quick = settings(max_examples=40, deadline=None)
+counted = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(sum)
+
+
+def expected(elo: float, model: Model) -> float:
+    """Return what a hypothesis fixes: the mean score, or its distance from 1/2 in deviations."""
+    if model == "logistic":
+        return 1 / (1 + 10 ** (-elo / 400))
+    return elo * math.log(10) / 800 * math.sqrt(2)
+
+
+def statistic(chances: NDArray[np.float64], model: Model) -> float:
+    mean = float(chances @ SCORES)
+    if model == "logistic":
+        return mean
+    return (mean - 0.5) / math.sqrt(float(chances @ (SCORES - mean) ** 2))
+
+
+# -- the likelihood ratio ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "elo0", "elo1", "model", "llr"),
+    [
+        # What fastchess, an implementation of its own, has for matches of Stockfish.
+        ((365, 16618, 36229, 16974, 390), 0.0, 2.0, "normalised", 2.25),
+        ((127, 4883, 10712, 5150, 104), -1.75, 0.25, "normalised", 3.01),
+        ((0, 0, 0, 0, 5550), 0.0, 5.0, "normalised", 111.82),
+        ((223, 9863, 21279, 10037, 246), 0.5, 2.5, "logistic", -3.07),
+        ((871, 26175, 55983, 26678, 821), 0.0, 2.0, "logistic", -4.98),
+    ],
+)
+def test_published_ratios(
+    counts: Sequence[float], elo0: float, elo1: float, model: Model, llr: float
+) -> None:
+    found = Sprt(elo0, elo1, model=model).log_likelihood_ratio(counts)
+    assert found == pytest.approx(llr, abs=0.03)
+
+
+def numerical_maximum(counts: NDArray[np.float64], target: float, model: Model) -> float:
+    """Return the greatest log-likelihood under a hypothesis, by a general solver."""
+    shares, best = counts / counts.sum(), -math.inf
+
+    def chances(free: NDArray[np.float64]) -> NDArray[np.float64]:
+        weights = np.exp(free - free.max())
+        return np.asarray(weights / weights.sum())
+
+    for start in range(5):
+        jitter = np.random.default_rng(start).normal(0, 0.4 * start, 5)
+        found = optimize.minimize(
+            lambda free: float(special.logsumexp(free) - shares @ free),
+            np.log(shares) * (1 if start == 0 else 0.3) + jitter,
+            constraints={"type": "eq", "fun": lambda f: statistic(chances(f), model) - target},
+            method="SLSQP",
+            options={"maxiter": 2000, "ftol": 1e-15},
+        )
+        if abs(statistic(chances(found.x), model) - target) < 1e-8:
+            best = max(best, -float(found.fun) * counts.sum())
+    assert math.isfinite(best)
+    return best
+
+
+@pytest.mark.parametrize("model", ["logistic", "normalised"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_ratio_is_that_of_numerical_maxima(model: Model, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = rng.dirichlet(np.full(5, rng.choice([0.3, 1.0, 5.0])))
+    counts = rng.multinomial(int(rng.integers(1, 300)), shape).astype(float)
+    elo0, elo1 = sorted(float(e) for e in rng.uniform(-250, 250, 2))
+    seen = np.where(counts > 0, counts, pentanomial.UNSEEN)
+    one, zero = (numerical_maximum(seen, expected(e, model), model) for e in (elo1, elo0))
+    found = Sprt(elo0, elo1, model=model).log_likelihood_ratio(counts.tolist())
+    print(f"counts {counts} elo {elo0:.1f} {elo1:.1f}")
+    assert found == pytest.approx(one - zero, rel=1e-4, abs=1e-4)
+
+
+@quick
+@given(counted, st.floats(-300, 290), st.floats(1, 200))
+def test_the_other_player_sees_the_negative(counts: list[int], elo0: float, width: float) -> None:
+    elo1 = min(elo0 + width, 300.0)
+    for model in ("logistic", "normalised"):
+        found = Sprt(elo0, elo1, model=model).log_likelihood_ratio(counts)
+        mirrored = Sprt(-elo1, -elo0, model=model).log_likelihood_ratio(counts[::-1])
+        assert math.isfinite(found)
+        assert found == pytest.approx(-mirrored, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("model", ["logistic", "normalised"])
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("width", [1.0, 100.0, 300.0])
+def test_pairs_that_are_all_alike_give_finite_ratios(
+    model: Model, score: float, width: float
+) -> None:
+    sprt = Sprt(0.0, width, model=model)
+    mean1 = expected(width, "logistic") if model == "logistic" else 0.0  # 3/4 is nearer to 1/2
+    for number in (1, 2, 1000, 10**6):
+        counts = [0.0] * 5
+        counts[int(2 * score)] = number
+        llr = sprt.log_likelihood_ratio(counts)
+        assert math.isfinite(llr)
+        assert (llr > 0) == (score > 1 and not (score == 1.5 and mean1 > 0.84))
+
+
+# -- verdicts ---------------------------------------------------------------------------------
+
+
+def test_without_pairs_nothing_is_decided() -> None:
+    state = Sprt(0, 10).decide([])
+    assert (state.llr, state.verdict, state.pairs, state.counts) == (0.0, None, 0, (0,) * 5)
+    assert state.lower == pytest.approx(-2.944439)
+    assert state.upper == pytest.approx(2.944439)
+
+
+def test_bounds_are_wald_s() -> None:
+    state = Sprt(0, 10, alpha=0.01, beta=0.1).decide([1.0])
+    assert state.lower == pytest.approx(math.log(0.1 / 0.99))
+    assert state.upper == pytest.approx(math.log(0.9 / 0.01))
+
+
+def draw(seed: int, pairs: int, elo: float = 60.0) -> list[float]:
+    rng = np.random.default_rng(seed)
+    return list(2 * rng.choice(SCORES, size=pairs, p=tilted(elo, "normalised", FLAT)))
+
+
+FLAT = (0.1, 0.2, 0.4, 0.2, 0.1)
+
+
+def tilted(elo: float, model: Model, base: Sequence[float]) -> NDArray[np.float64]:
+    """Return chances of the five outcomes that are exactly `elo` apart."""
+
+    def chances(tilt: float) -> NDArray[np.float64]:
+        weights = np.array(base) * np.exp(tilt * SCORES)
+        return np.asarray(weights / weights.sum())
+
+    tilt = optimize.brentq(lambda x: statistic(chances(x), model) - expected(elo, model), -30, 30)
+    return chances(tilt)
+
+
+def test_it_is_decided_at_the_first_prefix_that_crosses() -> None:
+    pairs, sprt = draw(1, 400), Sprt(0, 60)
+    state = sprt.decide(pairs)
+    assert state.verdict == "H1"
+    assert 10 < state.pairs < 400
+    counts = np.zeros(5)
+    for score in pairs:
+        counts[int(2 * score)] += 1
+        llr = sprt.log_likelihood_ratio(counts.tolist())
+        if not state.lower < llr < state.upper:
+            break
+    assert counts.sum() == state.pairs
+    assert llr == pytest.approx(state.llr, rel=1e-9)
+    assert list(state.counts) == counts.tolist()
+
+
+@pytest.mark.parametrize("elo", [0.0, 60.0])
+def test_later_pairs_change_nothing(elo: float) -> None:
+    pairs, sprt = draw(2, 3000, elo), Sprt(0, 60)
+    state = sprt.decide(pairs)
+    assert state.verdict == ("H1" if elo else "H0")
+    assert sprt.decide(pairs[: state.pairs]) == state
+    assert sprt.decide(pairs[: state.pairs - 1]).verdict is None
+    assert sprt.decide([*pairs[: state.pairs], *[0.0] * 5000]) == state
+
+
+def test_pair_by_pair_is_all_at_once() -> None:
+    pairs, sprt = draw(3, 40), Sprt(0, 60)
+    state = sprt.decide([])
+    for number in range(len(pairs) + 1):
+        state = sprt.decide(pairs[:number], after=state)
+        assert state == sprt.decide(pairs[:number])
+
+
+def test_thousands_of_pairs_take_milliseconds() -> None:
+    pairs = draw(4, 5000, 1.0)
+    begun = time.process_time()
+    state = Sprt(0, 2).decide(pairs)
+    assert state.verdict is None
+    # Fifteen times what it takes; a solver called for every prefix would need longer.
+    assert time.process_time() - begun < 1.5
+
+
+# -- its errors -------------------------------------------------------------------------------
+
+
+def trials(sprt: Sprt, base: Sequence[float], elo: float, runs: int, seed: int) -> list[SprtState]:
+    rng, chances = np.random.default_rng(seed), tilted(elo, sprt.model, base)
+    return [
+        sprt.decide((2 * rng.choice(SCORES, size=4000, p=chances)).tolist()) for _ in range(runs)
+    ]
+
+
+def wald_pairs(sprt: Sprt, base: Sequence[float], elo: float) -> float:
+    """Return how many pairs a test takes by Wald's formula (1945), boundaries met exactly."""
+    chances = tilted(elo, sprt.model, base)
+    one, zero = (tilted(e, sprt.model, base) for e in (sprt.elo1, sprt.elo0))
+    met = chances > 0
+    drift = float(chances[met] @ np.log(one[met] / zero[met]))
+    accept = sprt.alpha if elo == sprt.elo0 else 1 - sprt.beta
+    return (accept * sprt.upper + (1 - accept) * sprt.lower) / drift
+
+
+def check_errors(sprt: Sprt, base: Sequence[float], runs: int, seed: int) -> None:
+    # A test whose chance is 5 % is above this once in 10,000 seeds.
+    most = stats.binom.ppf(0.9999, runs, sprt.alpha)
+    for elo, right in ((sprt.elo0, "H0"), (sprt.elo1, "H1")):
+        states = trials(sprt, base, elo, runs, seed)
+        wrong = sum(state.verdict != right for state in states)
+        pairs, wald = [state.pairs for state in states], wald_pairs(sprt, base, elo)
+        chance = 4.5 * float(np.std(pairs)) / math.sqrt(runs)
+        print(f"seed {seed}, {elo:g} Elo: {wrong} of {runs} wrong, at most {most:.0f} allowed;")
+        print(f"  {np.mean(pairs):.1f} pairs on average, {wald:.1f} by Wald's formula")
+        assert all(state.verdict for state in states)
+        assert wrong <= most
+        # The last pair oversteps the boundary, which the formula leaves out.
+        assert 0.95 * wald - chance < np.mean(pairs) < 1.15 * wald + chance
+
+
+def test_errors_are_as_rare_as_told() -> None:
+    check_errors(Sprt(0, 60), FLAT, 80, seed=5)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("model", ["normalised", "logistic"])
+@pytest.mark.parametrize(
+    "base", [FLAT, (0.02, 0.2, 0.56, 0.2, 0.02), (0.25, 0.0, 0.5, 0.0, 0.25)], ids=str
+)
+def test_errors_are_as_rare_as_told_in_two_thousand_tests(
+    model: Model, base: Sequence[float]
+) -> None:
+    check_errors(Sprt(0, 40, model=model), base, 2000, seed=6)
+
+
+def test_drawish_pairs_take_as_long_in_normalised_elo() -> None:
+    wide = [wald_pairs(Sprt(0, 20), base, 20.0) for base in (FLAT, (0.02, 0.2, 0.56, 0.2, 0.02))]
+    assert wide[0] == pytest.approx(wide[1], rel=0.1)
+    # The drift of a unit normal is half the squared distance of its means.
+    assert wide[0] == pytest.approx(2.65 / (20 / NORMALISED_ELO) ** 2, rel=0.1)
+
+
+# -- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"elo0": 5.0, "elo1": 5.0}, "elo0"),
+        ({"elo0": 6.0, "elo1": 5.0}, "elo0"),
+        ({"elo0": math.nan, "elo1": 5.0}, "elo0"),
+        ({"elo0": 0.0, "elo1": math.inf}, "elo1"),
+        ({"elo0": 0.0, "elo1": 301.0}, "elo1"),
+        ({"elo0": 0.0, "elo1": 5.0, "alpha": 0.0}, "alpha"),
+        ({"elo0": 0.0, "elo1": 5.0, "beta": 0.5}, "beta"),
+        ({"elo0": 0.0, "elo1": 5.0, "beta": math.nan}, "beta"),
+        ({"elo0": 0.0, "elo1": 5.0, "model": "bayesian"}, "model"),
+    ],
+)
+def test_hypotheses_that_are_none_are_refused(arguments: dict[str, float], told: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{told}: is "):
+        Sprt(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("score", [0.25, -0.5, 2.5, math.nan])
+def test_a_pair_with_other_points_is_refused(score: float) -> None:
+    with pytest.raises(ValueError, match="a pair has"):
+        Sprt(0, 5).decide([1.0, score])
+
+
+def test_a_state_of_more_pairs_is_refused() -> None:
+    sprt = Sprt(0, 5)
+    with pytest.raises(ValueError, match="stood at 2 pairs"):
+        sprt.decide([1.0], after=sprt.decide([1.0, 1.5]))

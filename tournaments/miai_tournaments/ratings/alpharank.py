@@ -1,0 +1,176 @@
+"""Alpha-rank: how often evolution would play each agent, where no single rating can tell.
+
+Omidshafiei et al., alpha-Rank: Multi-Agent Evaluation by Evolution, Scientific Reports 9 (2019),
+for games of two players that are symmetric and zero-sum: one population, whose payoffs are the
+points that the agents took from each other. A population plays one agent; a mutant takes it over
+with a chance that depends on the points between the two and on the ranking intensity alpha; the
+ranking is how long, in the long run, the population plays each agent.
+
+The chain's chances span hundreds of orders of magnitude, and for infinite alpha some vanish. The
+elimination of Grassmann, Taksar and Heyman (Operations Research 33, 1985) adds, multiplies and
+divides, but never subtracts: it loses nothing on logarithms, for a finite alpha, nor on leading
+terms, for the limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miai.errors import ConfigError
+from miai_tournaments.ratings.model import Floats
+
+POPULATION: Final = 50
+"""Size of the population, m in the paper, which ranks with 50."""
+
+_ALPHAS: Final = (1e-6, 1e9)
+_POPULATIONS: Final = (2, 10**6)
+_TIED: Final = 1e-12
+_SWEEP_START: Final = 1e-2
+_SWEEP_CLOSE: Final = 1e-5
+_MOST_AGENTS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Alpha-rank over growing intensities, each twice the one before.
+
+    Attributes:
+      alphas: ``(S,)`` intensities.
+      shares: ``(S, K)`` stationary distributions.
+      settled: whether the last two agree, so that the last is the ranking.
+    """
+
+    alphas: Floats
+    shares: Floats
+    settled: bool
+
+
+def alpha_rank(
+    payoffs: ArrayLike, *, alpha: float | None = None, population: int = POPULATION
+) -> Floats:
+    """Return the share of time ``(K,)`` of each agent; positive or zero, the sum is 1.
+
+    Args:
+      payoffs: ``(K, K)`` mean points of the agent of the row against that of the column: a pair
+        shares the same sum (1 for points) as every other. The diagonal is not looked at.
+      alpha: ranking intensity; None for the limit of an infinite one, where a mutant that is
+        better always takes over, one that is as good with chance one half, and one that is worse
+        with a chance that tends to zero (section 2.5 of the paper). The limit is exact.
+      population: size of the population; without effect in the limit.
+
+    Raises:
+      ConfigError: alpha or population is out of range.
+      ValueError: the payoffs are not square, finite and of a constant sum.
+    """
+    gaps = _gaps(payoffs)
+    if len(gaps) == 1:
+        return np.ones(1)
+    if alpha is None:
+        return _limit(gaps)
+    if not _ALPHAS[0] <= alpha <= _ALPHAS[1]:
+        raise ConfigError(f"alpha: is {alpha}; give a number from {_ALPHAS[0]:g} to {_ALPHAS[1]:g}")
+    if not _POPULATIONS[0] <= population <= _POPULATIONS[1]:
+        raise ConfigError(
+            f"population: is {population}; give a number from {_POPULATIONS[0]} to "
+            f"{_POPULATIONS[1]}"
+        )
+    return _finite(gaps, alpha, population)
+
+
+def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> Sweep:
+    """Return alpha-rank for alpha doubled from 0.01 until the distribution no longer changes.
+
+    That is how the paper chooses an intensity. It is the ranking for agents of which every two
+    differ in points. A tie, or a difference that only an enormous alpha sees, may keep it from
+    settling before the greatest alpha there is. Raises as `alpha_rank`.
+    """
+    largest = float(np.abs(_gaps(payoffs)).max())
+    alphas: list[float] = []
+    shares: list[Floats] = []
+    alpha, settled = _SWEEP_START, False
+    while not settled and alpha <= _ALPHAS[1]:
+        alphas.append(alpha)
+        shares.append(alpha_rank(payoffs, alpha=alpha, population=population))
+        # While alpha is small the shares are all but equal, and hardly change either.
+        strong = alpha * largest >= 1
+        settled = strong and float(np.abs(shares[-1] - shares[-2]).max()) <= _SWEEP_CLOSE
+        alpha *= 2
+    return Sweep(alphas=np.array(alphas), shares=np.array(shares), settled=settled)
+
+
+def _gaps(payoffs: ArrayLike) -> Floats:
+    """Return by how much each agent of a row does better than that of the column, ``(K, K)``."""
+    given = np.array(payoffs, dtype=np.float64)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or not 1 <= len(given) <= _MOST_AGENTS:
+        raise ValueError(f"payoffs are a square matrix of 1 to {_MOST_AGENTS} agents")
+    apart = ~np.eye(len(given), dtype=np.bool_)
+    sums = (given + given.T)[apart]
+    if not np.isfinite(given[apart]).all() or (sums.size and np.ptp(sums) > 1e-9):
+        raise ValueError("payoffs are finite, and of every two agents they have the same sum")
+    gaps = np.where(apart, given - given.T, 0.0)
+    return np.where(np.abs(gaps) <= _TIED, 0.0, gaps)
+
+
+def _finite(gaps: Floats, alpha: float, population: int) -> Floats:
+    """Return the distribution for a finite alpha; all in logarithms."""
+    drive = alpha * gaps.T  # of a mutant, the column, in a population of the row
+    steep = np.where(drive == 0, 1.0, np.abs(drive))
+    # (1 - exp(-u)) / (1 - exp(-m u)), with the greater power taken out where u < 0.
+    log_chance = np.log(-np.expm1(-steep)) - np.log(-np.expm1(-population * steep))
+    log_chance -= np.where(drive < 0, (population - 1) * steep, 0.0)
+    log_chance = np.where(drive == 0, -np.log(population), log_chance)
+    np.fill_diagonal(log_chance, -np.inf)
+    weights = np.zeros(len(gaps))
+    rates = log_chance
+    leaving = np.zeros(len(gaps))
+    for last in range(len(gaps) - 1, 0, -1):
+        leaving[last] = np.logaddexp.reduce(rates[last, :last])
+        through = rates[:last, last, None] + rates[None, last, :last] - leaving[last]
+        rates[:last, :last] = np.logaddexp(rates[:last, :last], through)
+    for state in range(1, len(gaps)):
+        weights[state] = np.logaddexp.reduce(weights[:state] + rates[:state, state])
+        weights[state] -= leaving[state]
+    shares = np.exp(weights - weights.max())
+    return np.asarray(shares / shares.sum())
+
+
+def _limit(gaps: Floats) -> Floats:
+    """Return the limit of vanishing mistakes: chances are leading terms, c eps^k.
+
+    Of a sum the terms of the lowest order k remain; coefficients c, in logarithms, only add.
+    """
+    better = gaps.T  # of the column, the mutant, over the row
+    order = np.where(better < 0, 1, 0)
+    value = np.where(better == 0, np.log(0.5), 0.0)
+    size = len(gaps)
+    left_order, left_value = np.zeros(size, dtype=np.int64), np.zeros(size)
+    for last in range(size - 1, 0, -1):
+        left_order[last], left_value[last] = _total(order[last, :last], value[last, :last])
+        through = order[:last, last, None] + order[None, last, :last] - left_order[last]
+        weight = value[:last, last, None] + value[None, last, :last] - left_value[last]
+        kept = order[:last, :last]
+        lowest = np.minimum(kept, through)
+        value[:last, :last] = np.logaddexp(
+            np.where(kept == lowest, value[:last, :last], -np.inf),
+            np.where(through == lowest, weight, -np.inf),
+        )
+        order[:last, :last] = lowest
+    orders, weights = np.zeros(size, dtype=np.int64), np.zeros(size)
+    for state in range(1, size):
+        found = _total(
+            orders[:state] + order[:state, state], weights[:state] + value[:state, state]
+        )
+        orders[state], weights[state] = found[0] - left_order[state], found[1] - left_value[state]
+    lasting = orders == orders.min()
+    shares = np.where(lasting, np.exp(weights - weights[lasting].max()), 0.0)
+    return np.asarray(shares / shares.sum())
+
+
+def _total(orders: NDArray[np.int64], values: Floats) -> tuple[int, float]:
+    """Return the leading term of a sum of terms."""
+    lowest = int(orders.min())
+    return lowest, float(np.logaddexp.reduce(values[orders == lowest]))

@@ -1,0 +1,263 @@
+"""Performance by opening and by colour, and whether openings differ at all.
+
+Works on plain rows ``(opening, first player, second player, first player's score)``. An opening
+is known by any text; games without one have the same text, say an empty one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from miai.errors import ConfigError
+from miai_tournaments.ratings.model import Floats, Integers
+from miai_tournaments.ratings.ratings import Z95
+
+Row = tuple[str, str, str, float]
+"""Opening, first player, second player, and the first player's score: 0, 0.5 or 1."""
+
+REPLICATES: Final = 999
+
+_MOST_REPLICATES: Final = 100_000
+_LEAST_REPLICATES: Final = 99
+_MOST_WORK: Final = 10**7
+_CHUNK_NUMBERS: Final = 1 << 20
+_SCORES: Final = (1.0, 0.5, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Results under one heading, of one side's view.
+
+    Attributes:
+      opening: the opening; None for all.
+      player: whose view it is; None for whoever moved first.
+      colour: whether that player moved first or second; None for both.
+      wins, draws, losses: games.
+      low, high: 95 % interval of the score, after Wilson (1927); where there are draws it is
+        wider than need be, since they make scores steadier than coins.
+    """
+
+    opening: str | None
+    player: str | None
+    colour: Literal["first", "second"] | None
+    wins: int
+    draws: int
+    losses: int
+    low: float
+    high: float
+
+    @property
+    def games(self) -> int:
+        """Number of games, at least 1."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float:
+        """Points a game, from 0 to 1."""
+        return (self.wins + self.draws / 2) / self.games
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Performance:
+    """Tables; in each, headings come in the order in which they were met.
+
+    Attributes:
+      openings: a line an opening, of the first player's view.
+      colours: two lines a player, as first and as second, as far as there are games.
+      by_opening: a line for each player and opening.
+    """
+
+    openings: tuple[Line, ...]
+    colours: tuple[Line, ...]
+    by_opening: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningTest:
+    """Whether results depend on the opening.
+
+    Attributes:
+      statistic: chi-square of openings by outcome (win, draw, loss of the first player), with
+        what each ordered pairing's own results lead to expect.
+      p_value: the chance of one as large where openings make no difference; 1 where there is
+        nothing to compare.
+      replicates: shufflings that it was found by.
+      openings, games: how many of either.
+    """
+
+    statistic: float
+    p_value: float
+    replicates: int
+    openings: int
+    games: int
+
+
+def wilson_interval(points: float, games: float) -> tuple[float, float]:
+    """Return the 95 % interval of a score (E. Wilson, JASA 1927); all of it without games."""
+    if games <= 0:
+        return 0.0, 1.0
+    share, weight = points / games, Z95**2 / games
+    middle = (share + weight / 2) / (1 + weight)
+    half = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
+    low = 0.0 if points == 0 else max(0.0, middle - half)
+    return low, 1.0 if points == games else min(1.0, middle + half)
+
+
+def measure_performance(rows: Iterable[Row]) -> Performance:
+    """Return the tables of performance. Raises `ValueError` for a score that is none."""
+    openings: dict[str, list[int]] = {}
+    colours: dict[tuple[str, Literal["first", "second"]], list[int]] = {}
+    both: dict[tuple[str, str], list[int]] = {}
+    for opening, first, second, score in rows:
+        lost = _outcome(score)
+        openings.setdefault(opening, [0, 0, 0])[lost] += 1
+        colours.setdefault((first, "first"), [0, 0, 0])[lost] += 1
+        colours.setdefault((second, "second"), [0, 0, 0])[2 - lost] += 1
+        both.setdefault((first, opening), [0, 0, 0])[lost] += 1
+        both.setdefault((second, opening), [0, 0, 0])[2 - lost] += 1
+    players = dict.fromkeys(player for player, _ in colours)
+    seats: tuple[Literal["first", "second"], ...] = ("first", "second")
+    return Performance(
+        openings=tuple(_line(counts, opening=name) for name, counts in openings.items()),
+        colours=tuple(
+            _line(colours[player, seat], player=player, colour=seat)
+            for player in players
+            for seat in seats
+            if (player, seat) in colours
+        ),
+        by_opening=tuple(
+            _line(counts, player=player, opening=opening)
+            for (player, opening), counts in both.items()
+        ),
+    )
+
+
+def compare_openings(
+    rows: Iterable[Row], *, replicates: int = REPLICATES, seed: int = 0
+) -> OpeningTest:
+    """Return whether openings differ in results, by shuffling.
+
+    The results of each ordered pairing are dealt out anew among that pairing's openings, so that
+    neither who is stronger nor who moves first is taken for an effect of the opening. With very
+    many games fewer leagues are shuffled than were asked for, 99 at least.
+
+    Args:
+      replicates: shufflings, from 99.
+      seed: what they are drawn from; the order of the rows does not matter.
+
+    Raises:
+      ConfigError: `replicates` is out of range.
+      ValueError: a score is none.
+    """
+    if not _LEAST_REPLICATES <= replicates <= _MOST_REPLICATES:
+        raise ConfigError(
+            f"replicates: is {replicates}; give a number from {_LEAST_REPLICATES} to "
+            f"{_MOST_REPLICATES}"
+        )
+    table = _Strata(rows)
+    statistic = float(table.statistic(table.observed()[None])[0])
+    work = max(table.opening.size, 1)
+    replicates = min(replicates, max(_LEAST_REPLICATES, _MOST_WORK // work))
+    chunk = max(1, _CHUNK_NUMBERS // max(work, 3 * table.openings))
+    rng = np.random.default_rng(seed)
+    larger = sum(
+        int((table.statistic(table.shuffle(rng, size)) >= statistic * (1 - 1e-9) - 1e-9).sum())
+        for size in (min(chunk, replicates - done) for done in range(0, replicates, chunk))
+    )
+    return OpeningTest(
+        statistic=statistic,
+        p_value=(1 + larger) / (1 + replicates),
+        replicates=replicates,
+        openings=table.openings,
+        games=int(table.size.sum()),
+    )
+
+
+class _Strata:
+    """Games counted by ordered pairing (stratum), opening and outcome.
+
+    Attributes:
+      openings: how many there are, O.
+      stratum, opening, size: ``(C,)`` of each cell, a stratum's games with an opening.
+      outcomes: ``(S, 3)`` wins, draws and losses of each stratum.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        counts: dict[tuple[tuple[str, str], str], list[int]] = {}
+        for opening, first, second, score in rows:
+            counts.setdefault(((first, second), opening), [0, 0, 0])[_outcome(score)] += 1
+        cells = sorted(counts)
+        pairings = {pairing: i for i, pairing in enumerate(dict.fromkeys(c[0] for c in cells))}
+        names = {name: i for i, name in enumerate(sorted({c[1] for c in cells}))}
+        self.openings = len(names)
+        self.stratum: Integers = np.array([pairings[c[0]] for c in cells], dtype=np.int64)
+        self.opening: Integers = np.array([names[c[1]] for c in cells], dtype=np.int64)
+        self._cells = np.array([counts[c] for c in cells], dtype=np.int64).reshape(-1, 3)
+        self.size: Integers = self._cells.sum(axis=1)
+        self.outcomes: Integers = np.zeros((len(pairings), 3), dtype=np.int64)
+        np.add.at(self.outcomes, self.stratum, self._cells)
+        shares = self.outcomes / np.maximum(self.outcomes.sum(axis=1, keepdims=True), 1)
+        self._expected = np.zeros((self.openings, 3))
+        np.add.at(self._expected, self.opening, self.size[:, None] * shares[self.stratum])
+        self._place = np.arange(len(cells)) - np.searchsorted(self.stratum, self.stratum)
+
+    def observed(self) -> Floats:
+        """Return the games by opening and outcome, ``(O, 3)``."""
+        table = np.zeros((self.openings, 3))
+        np.add.at(table, self.opening, self._cells)
+        return table
+
+    def shuffle(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Return such tables ``(R, O, 3)`` with each stratum's outcomes dealt out by chance."""
+        table = np.zeros((self.openings, replicates, 3), dtype=np.int64)
+        left = np.repeat(self.outcomes[:, None], replicates, axis=1)  # (S, R, 3)
+        for place in range(int(self._place.max(initial=-1)) + 1):
+            cells = np.flatnonzero(self._place == place)
+            pool, size = left[self.stratum[cells]], self.size[cells, None]
+            wins = rng.hypergeometric(pool[..., 0], pool[..., 1] + pool[..., 2], size)
+            draws = rng.hypergeometric(pool[..., 1], pool[..., 2], size - wins)
+            dealt = np.stack([wins, draws, size - wins - draws], axis=-1)
+            left[self.stratum[cells]] = pool - dealt
+            np.add.at(table, self.opening[cells], dealt)
+        return np.asarray(table.transpose(1, 0, 2), dtype=np.float64)
+
+    def statistic(self, tables: Floats) -> Floats:
+        """Return chi-square ``(R,)`` of tables ``(R, O, 3)``."""
+        expected = np.where(self._expected > 0, self._expected, 1.0)
+        cells = np.where(self._expected > 0, (tables - self._expected) ** 2 / expected, 0.0)
+        return np.asarray(cells.sum(axis=(1, 2)))
+
+
+def _line(
+    counts: Sequence[int],
+    *,
+    opening: str | None = None,
+    player: str | None = None,
+    colour: Literal["first", "second"] | None = None,
+) -> Line:
+    wins, draws, losses = counts
+    low, high = wilson_interval(wins + draws / 2, sum(counts))
+    return Line(
+        opening=opening,
+        player=player,
+        colour=colour,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+        low=low,
+        high=high,
+    )
+
+
+def _outcome(score: float) -> int:
+    """Return 0 for a win, 1 for a draw, 2 for a loss."""
+    if score not in _SCORES:
+        raise ValueError(
+            f"a score is 0, 0.5 or 1, not {score}: the first player's points in a game"
+        )
+    return _SCORES.index(score)
