@@ -23,7 +23,7 @@ from miai_tournaments.config.overrides import apply_overrides
 from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format
-from miai_tournaments.store.store import FILE_NAME, PlayerRow
+from miai_tournaments.store.store import PlayerRow, has_store
 
 _EXAMPLE = "configs/quickstart.toml"
 
@@ -125,7 +125,7 @@ def check_tournament(
 
 
 def _about_folder(path: Path) -> str:
-    if (path / FILE_NAME).exists():
+    if has_store(path):
         return f"is a tournament's folder; go on with it by `miai tournament resume {path}`"
     return ""
 

@@ -177,7 +177,10 @@ class RunSection(Section):
     """``[run]``: how the games are played; nothing here changes a result.
 
     Attributes:
-      executor: ``processes``, or ``serial`` for one game after the other under the runner.
+      executor: ``processes``; ``serial`` for one game after the other under the runner; or ``ray``.
+      address: of a Ray cluster, ``HOST:PORT`` or ``ray://HOST:PORT``; ``local`` begins one here.
+      store: of a new run, ``postgresql://USER@HOST:PORT/DATABASE``; by default a file in the
+        folder.
       workers: worker processes; by default as many as there are processors.
       records: formats in which each game is also written to ``records/``.
       grace: seconds that running games are given to finish after Ctrl-C.
@@ -186,7 +189,9 @@ class RunSection(Section):
       warm_agents: agents' processes that a worker keeps between games.
     """
 
-    executor: Literal["processes", "serial"] = "processes"
+    executor: Literal["processes", "serial", "ray"] = "processes"
+    address: str = Field(default="local", max_length=200)
+    store: str | None = Field(default=None, max_length=2000)
     workers: int | None = Field(default=None, ge=1, le=1024)
     records: tuple[str, ...] = ()
     grace: float = Field(default=10.0, ge=0, le=86_400)

@@ -36,7 +36,7 @@ from miai_tournaments.running.runner import Ending, Runner, start_players
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.export import RecordFiles, record_format
 from miai_tournaments.store.folder import LOGS, RunLock, locked, refuse_foreign
-from miai_tournaments.store.store import FILE_NAME, PlayerRow, Store
+from miai_tournaments.store.store import PlayerRow, Store, has_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,8 @@ class Options:
 
     Attributes:
       say: shows a line before the first game; by default nothing is said.
-      executor, workers, records: instead of those of the config's ``[run]``; None keeps them.
+      executor, workers, address, store, records: instead of those of the config's ``[run]``; None
+        keeps them.
       make_reporter: makes what shows the progress, from a title.
     """
 
@@ -53,6 +54,8 @@ class Options:
     say: Callable[[str], None] = lambda _: None
     executor: str | None = None
     workers: int | None = None
+    address: str | None = None
+    store: str | None = None
     records: tuple[str, ...] | None = None
 
 
@@ -73,7 +76,7 @@ def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
         openings=tournament.openings,
     )
     sitting = _Sitting(tournament.config, tournament.game, plan, folder, options)
-    if (folder / FILE_NAME).exists():
+    if has_store(folder):
         return sitting.play_on(tournament)
     return sitting.play_anew(tournament)
 
@@ -124,6 +127,8 @@ class _Sitting:
         self.make_reporter, self.say = options.make_reporter, options.say
         self.executor_name = options.executor or section.executor
         self.workers = options.workers or section.worker_count()
+        self.address = options.address or section.address
+        self.store = options.store or section.store
         self.signals = StopSignals(section.grace)
         self.lock: RunLock | None = None
         self.reporter: Reporter | None = None
@@ -142,7 +147,7 @@ class _Sitting:
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 facts=director.facts,
             )
-            store = Store.create(self.folder, info, self.players, games)
+            store = Store.create(self.folder, info, self.players, games, url=self.store)
             return self._play(stack.enter_context(store), executor, director)
         return self._stopped()
 
@@ -214,6 +219,7 @@ class _Sitting:
                 workers=min(self.workers, games),
                 game_deadline=self.config.run.game_deadline,
                 on_output=self._show_output,
+                address=self.address,
             )
         )
         told = {name: f"{source}: {place}" for name, place in places.items()}
@@ -250,7 +256,7 @@ class _Sitting:
         return ending
 
     def _title(self) -> str:
-        count = self.workers if self.executor_name == "processes" else 0
+        count = 0 if self.executor_name == "serial" else self.workers
         workers = f"{count} worker{'s' * (count != 1)}" if count else "serial"
         return (
             f"{self.config.tournament.name}: {self.game.info.name}, {len(self.players)} players, "

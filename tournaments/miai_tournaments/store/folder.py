@@ -4,6 +4,7 @@ Layout::
 
     runs/NAME/
       tournament.sqlite   the store, the source of truth
+      store.json          where the store is, when it is a database that is shared
       lock                held by the runner as long as it lives; names its process
       stop                asks the runner that it names to end
       logs/GAME/          what agents logged
@@ -25,6 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from miai.errors import StoreError
+from miai_tournaments.store.address import ADDRESS_FILE
 from miai_tournaments.store.database import draft_names
 from miai_tournaments.store.kinds import TOURNAMENT, RunKind
 
@@ -46,7 +48,7 @@ def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
     except OSError as error:
         raise StoreError(f"{folder}: cannot be read: {error.strerror}") from error
     other = names - kind.own - {*draft_names(kind.file_name)}
-    if kind.file_name not in names and other:
+    if kind.file_name not in names and ADDRESS_FILE not in names and other:
         raise StoreError(
             f"{folder}: holds other files ('{min(other)}') and no {kind.noun}; choose another "
             "folder with --out"

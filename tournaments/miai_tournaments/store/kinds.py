@@ -39,7 +39,7 @@ TOURNAMENT: Final = RunKind(
     begin="miai tournament run CONFIG --out",
     busy="watch it with `miai tournament status {folder}`, end it with `miai tournament stop "
     "{folder}`",
-    own=frozenset({"lock", "stop", "logs", "records"}),
+    own=frozenset({"lock", "stop", "logs", "records", "store.json.new"}),
 )
 
 COMPARISON: Final = RunKind(

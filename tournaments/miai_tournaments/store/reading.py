@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Final, get_args
 
@@ -120,7 +120,7 @@ PLAYER_COLUMNS: Final = tuple(_PLAYER)
 GAME_COLUMNS: Final = tuple(_GAME)
 
 
-def run_info(rows: Sequence[tuple[Any, Any]]) -> RunInfo:
+def run_info(rows: Iterable[Sequence[Any]]) -> RunInfo:
     """Return what holds for the whole run. Raises `ValueError` naming the row."""
     values = {}
     for key, text in rows:

@@ -11,14 +11,15 @@ loses nothing, a power failure at worst the last games, which are then played ag
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from miai.errors import StoreError
 from miai_tournaments.store import database, reading
+from miai_tournaments.store.address import ADDRESS_FILE, Address
+from miai_tournaments.store.connection import Connection, SqliteConnection, Writer
 from miai_tournaments.store.kinds import TOURNAMENT
 from miai_tournaments.store.rows import (
     GameResult,
@@ -28,7 +29,10 @@ from miai_tournaments.store.rows import (
     ScheduledGame,
     Status,
 )
-from miai_tournaments.store.tables import BEFORE, SCHEMA, UPGRADES
+from miai_tournaments.store.tables import SCHEMA, UPGRADES
+
+if TYPE_CHECKING:
+    from miai_tournaments.store.postgres import PostgresConnection
 
 __all__ = [
     "FILE_NAME",
@@ -39,12 +43,17 @@ __all__ = [
     "ScheduledGame",
     "Status",
     "Store",
+    "has_store",
 ]
 
 FILE_NAME = TOURNAMENT.file_name
 
 _SCHEDULED = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
 _RESULT = tuple(GameResult.__dataclass_fields__)
+_REPLACE = (
+    "INSERT INTO run (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
+    "excluded.value"
+)
 
 
 class Store:
@@ -52,14 +61,13 @@ class Store:
 
     Attributes:
       folder: the tournament's folder.
-      path: the SQLite file in it.
+      path: the SQLite file in it, or the file that tells where the database is.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self.folder = path.parent
+    def __init__(self, connection: Connection) -> None:
+        self.path = connection.path
+        self.folder = connection.path.parent
         self._connection = connection
-        self._absent = BEFORE if database.schema_of(connection) == 1 else {}
 
     @classmethod
     def create(
@@ -68,19 +76,32 @@ class Store:
         info: RunInfo,
         players: Iterable[PlayerRow],
         games: Iterable[ScheduledGame],
+        *,
+        url: str | None = None,
     ) -> Store:
         """Return the store of a new run, in a folder that is made if need be.
 
-        The file appears under its name when it is complete: a process that dies on the way leaves
-        nothing that looks like a store.
+        It appears when it is complete: a process that dies on the way leaves nothing that looks
+        like a store.
+
+        Args:
+          url: of a PostgreSQL database; None for a file of the folder.
 
         Raises:
-          StoreError: the folder cannot be written or holds a store already.
+          ConfigError: the URL is wrong, or the extra is not installed.
+          StoreError: the folder or database cannot be written, or holds a store already.
         """
+        if url is not None:
+            with closing(_made(folder, Address.fresh(url, info.name))) as shared:
+                store = cls(shared)
+                with store._transaction():
+                    shared.make()
+                    _extend(shared, info, players, games)
+                shared.address.write(folder)
+            return cls.open(folder)
         path = folder / FILE_NAME
         with database.created(path, SCHEMA) as connection:
-            store = cls(path, connection)
-            store.extend(info, players, games)
+            cls(SqliteConnection(path, connection)).extend(info, players, games)
         return cls.open(folder)
 
     @classmethod
@@ -90,6 +111,8 @@ class Store:
         Raises:
           StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
+        if (folder / ADDRESS_FILE).exists():
+            return cls(_shared(folder, alone=True))
         path = folder / FILE_NAME
         connection = database.connect(path, database.WRITE)
         try:
@@ -97,16 +120,18 @@ class Store:
         except BaseException:
             connection.close()
             raise
-        return cls(path, connection)
+        return cls(SqliteConnection(path, connection))
 
     @classmethod
     def read(cls, folder: Path) -> Store:
         """Return the store of a folder for reading only. Raises as `open`."""
+        if (folder / ADDRESS_FILE).exists():
+            return cls(_shared(folder, alone=False))
         path = folder / FILE_NAME
-        return cls(path, database.connect(path, database.READ))
+        return cls(SqliteConnection(path, database.connect(path, database.READ)))
 
     def close(self) -> None:
-        """Close the file."""
+        """End the connection."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -120,14 +145,16 @@ class Store:
     def info(self) -> RunInfo:
         """Return what holds for the whole run."""
         with self._explained():
-            return reading.run_info(list(self._connection.execute("SELECT key, value FROM run")))
+            return reading.run_info(self._connection.query("SELECT key, value FROM run"))
 
     def players(self) -> list[PlayerRow]:
         """Return the players in the order in which they were entered."""
-        columns = ", ".join(self._absent.get(name, name) for name in reading.PLAYER_COLUMNS)
-        query = f"SELECT {columns} FROM players ORDER BY rowid"  # noqa: S608 - own words
+        columns = ", ".join(
+            self._connection.absent.get(name, name) for name in reading.PLAYER_COLUMNS
+        )
+        query = f"SELECT {columns} FROM players ORDER BY {self._connection.entered}"  # noqa: S608 - own words
         with self._explained():
-            players = [reading.player_row(row) for row in self._connection.execute(query)]
+            players = [reading.player_row(row) for row in self._connection.query(query)]
             if not players:
                 raise ValueError("table players: is empty")
             return players
@@ -156,20 +183,20 @@ class Store:
         """Return the returns of every game that was played, surplus ones included, by identity."""
         with self._explained():
             query = "SELECT game_id, returns FROM games WHERE status = 'done'"
-            return dict(reading.score(*row) for row in self._connection.execute(query))
+            return dict(reading.score(*row) for row in self._connection.query(query))
 
     def identities(self) -> set[str]:
         """Return the identity of every game, surplus ones included."""
         with self._explained():
-            return {str(name) for (name,) in self._connection.execute("SELECT game_id FROM games")}
+            return {str(name) for (name,) in self._connection.query("SELECT game_id FROM games")}
 
     def counts(self) -> dict[Status, int]:
         """Return the number of games of each status; surplus ones are not counted."""
         counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
-        surplus = self._absent.get("surplus", "surplus")
+        surplus = self._connection.absent.get("surplus", "surplus")
         with self._explained():
-            query = f"SELECT status, count(*) FROM games WHERE NOT {surplus} GROUP BY status"  # noqa: S608 - own words
-            for status, count in self._connection.execute(query):
+            query = f"SELECT status, count(*) FROM games WHERE {surplus} = 0 GROUP BY status"  # noqa: S608 - own words
+            for status, count in self._connection.query(query):
                 counts[reading.known_status(status)] = count
         return counts
 
@@ -177,10 +204,10 @@ class Store:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` without one."""
         query = "SELECT record FROM records WHERE game_id = ?"
         with self._explained():
-            row = self._connection.execute(query, (game_id,)).fetchone()
-        if row is None:
+            rows = list(self._connection.query(query, (game_id,)))
+        if not rows:
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
-        return str(row[0])
+        return str(rows[0][0])
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -188,17 +215,8 @@ class Store:
         self, info: RunInfo, players: Iterable[PlayerRow], games: Iterable[ScheduledGame]
     ) -> None:
         """Add players and games, and replace what is told of the run. Present rows stay as is."""
-        with self._transaction() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO run VALUES (?, ?)",
-                [(key, _json(getattr(info, key))) for key in RunInfo.__dataclass_fields__],
-            )
-            connection.executemany(
-                "INSERT OR IGNORE INTO players (name, agent, given, parameters, team) "
-                "VALUES (?, ?, ?, ?, ?)",
-                [(p.name, p.agent, _json(p.given), _json(p.parameters), p.team) for p in players],
-            )
-            _insert(connection, games)
+        with self._transaction() as writer:
+            _extend(writer, info, players, games)
 
     def schedule(
         self,
@@ -221,9 +239,7 @@ class Store:
                 "UPDATE games SET surplus = 1 WHERE game_id = ?", [(name,) for name in surplus]
             )
             if facts is not None:
-                connection.execute(
-                    "INSERT OR REPLACE INTO run VALUES ('facts', ?)", (_json(facts),)
-                )
+                connection.execute(_REPLACE, ("facts", _json(facts)))
 
     def mark_running(self, game_ids: Sequence[str]) -> None:
         """Note that games were handed to a worker."""
@@ -244,7 +260,9 @@ class Store:
                     "WHERE game_id = ? AND status != 'done'",
                     (*values, game_id),
                 )
-                connection.execute("INSERT INTO records VALUES (?, ?)", (game_id, record))
+                connection.execute(
+                    "INSERT INTO records (game_id, record) VALUES (?, ?)", (game_id, record)
+                )
 
     def void(self, game_id: str, reason: str) -> None:
         """Note that the last attempt at a game was void."""
@@ -264,39 +282,80 @@ class Store:
 
     def _rows(self, where: str, *, surplus: bool = False) -> list[GameRow]:
         """Return the games of which a condition in SQL holds, those that count or the others."""
-        flag = self._absent.get("surplus", "surplus")
-        told = {**self._absent, "status": f"CASE WHEN {flag} THEN 'surplus' ELSE status END"}
+        flag = self._connection.absent.get("surplus", "surplus")
+        told = {
+            **self._connection.absent,
+            "status": f"CASE WHEN {flag} = 1 THEN 'surplus' ELSE status END",
+        }
         columns = ", ".join(told.get(name, name) for name in reading.GAME_COLUMNS)
-        which = flag if surplus else f"NOT {flag}"
+        which = f"{flag} = {int(surplus)}"
         query = (
             f"SELECT {columns} FROM games WHERE {which} AND {where} "  # noqa: S608 - own words
             "ORDER BY round, pair_id, game_id"
         )
         known = {player.name for player in self.players()}
         with self._explained():
-            return [reading.game_row(row, known) for row in self._connection.execute(query)]
+            return [reading.game_row(row, known) for row in self._connection.query(query)]
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explained(), database.transaction(self._connection) as connection:
-            yield connection
+    def _transaction(self) -> Iterator[Writer]:
+        with self._explained(), self._connection.transaction() as writer:
+            yield writer
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what SQLite or a malformed row raises into a `StoreError`."""
+        """Turn what the database or a malformed row raises into a `StoreError`."""
         try:
-            yield
-        except sqlite3.Error as error:
-            raise database.explained(self.path, error) from error
+            with self._connection.explained():
+                yield
         except ValueError as error:
             raise database.damaged(self.path, str(error)) from error
 
 
-def _insert(connection: sqlite3.Connection, games: Iterable[ScheduledGame]) -> None:
+def has_store(folder: Path) -> bool:
+    """Return whether a folder has a tournament's store, or tells where it is."""
+    return (folder / FILE_NAME).exists() or (folder / ADDRESS_FILE).exists()
+
+
+def _made(folder: Path, address: Address) -> PostgresConnection:
+    from miai_tournaments.store.postgres import PostgresConnection
+
+    if has_store(folder):
+        raise StoreError(f"{folder}: holds a tournament already; choose another folder")
+    return PostgresConnection(folder, address, alone=True)
+
+
+def _shared(folder: Path, *, alone: bool) -> PostgresConnection:
+    from miai_tournaments.store.postgres import PostgresConnection
+
+    connection = PostgresConnection(folder, Address.read(folder), alone=alone)
+    try:
+        with connection.explained():
+            connection.check()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _extend(
+    writer: Writer, info: RunInfo, players: Iterable[PlayerRow], games: Iterable[ScheduledGame]
+) -> None:
+    told = [(key, _json(getattr(info, key))) for key in RunInfo.__dataclass_fields__]
+    writer.executemany(_REPLACE, told)
+    writer.executemany(
+        "INSERT INTO players (name, agent, given, parameters, team) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        [(p.name, p.agent, _json(p.given), _json(p.parameters), p.team) for p in players],
+    )
+    _insert(writer, games)
+
+
+def _insert(writer: Writer, games: Iterable[ScheduledGame]) -> None:
     marks = ", ".join("?" * len(_SCHEDULED))
-    connection.executemany(
-        f"INSERT OR IGNORE INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
-        f"VALUES ({marks}, 'pending')",
+    writer.executemany(
+        f"INSERT INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
+        f"VALUES ({marks}, 'pending') ON CONFLICT DO NOTHING",
         ([_cell(getattr(game, name)) for name in _SCHEDULED] for game in games),
     )
 

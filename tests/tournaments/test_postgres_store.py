@@ -1,0 +1,212 @@
+"""A store in PostgreSQL, on a real server: the same run, one driver at a time, any death."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tournaments.postgres_server import Server
+from tests.tournaments.support import (
+    command,
+    config_text,
+    environment,
+    games_of,
+    player,
+    tournament,
+)
+
+from miai.errors import ConfigError, StoreError
+from miai_tournaments.store.address import ADDRESS_FILE, Address
+from miai_tournaments.store.store import GameResult, PlayerRow, RunInfo, ScheduledGame, Store
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("psycopg")
+pytestmark = pytest.mark.xdist_group("postgres")
+
+PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=5))
+GAMES = 12
+INFO = RunInfo(name="shared", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
+ROWS = [PlayerRow(name=name, agent="random", given={"x": 1}) for name in ("zoe", "ann")]
+PAIR = [
+    ScheduledGame(
+        game_id=f"zoe~ann~0001{letter}",
+        pair_id="zoe~ann~0001",
+        round=1,
+        players=players,
+        seed=2**63 - 1,
+        opening=(4, 0),
+    )
+    for letter, players in (("a", ("zoe", "ann")), ("b", ("ann", "zoe")))
+]
+RESULT = GameResult(returns=(1.0, -1.0), termination="crash", loser=1, detail="a\0b", moves=3)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(tmp_path_factory.mktemp("postgres"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "x.toml"
+    path.write_text(config_text(*PLAYERS, tournament={"rounds": 2}, openings={"random_plies": 1}))
+    return path
+
+
+def test_it_holds_what_the_file_holds(server: Server, tmp_path: Path) -> None:
+    found: list[list[Any]] = []
+    for name, url in (("file", None), ("shared", server.url)):
+        with Store.create(tmp_path / name, INFO, ROWS, PAIR, url=url) as store:
+            store.mark_running([PAIR[0].game_id])
+            store.finish([(PAIR[0].game_id, RESULT, '{"a": "\\u0000"}')])
+            store.void(PAIR[1].game_id, "the worker died")
+            store.schedule(surplus=[PAIR[1].game_id], facts={"verdict": "H1"})
+            store.extend(INFO, ROWS, PAIR)  # what is there stays
+        with Store.read(tmp_path / name) as store:
+            found.append(
+                [
+                    *(store.info(), store.players(), store.games(), store.surplus()),
+                    *(store.counts(), store.identities(), store.scores(), store.voided()),
+                    store.record(PAIR[0].game_id),
+                ]
+            )
+            with pytest.raises(StoreError, match="no finished game 'nobody'"):
+                store.record("nobody")
+    assert [row.name for row in found[0][1]] == ["zoe", "ann"], "as they were entered"
+    told = [repr(part).replace("\\x00", "\ufffd") for part in found[0]]
+    assert [repr(part) for part in found[1]] == told
+
+
+def test_a_run_is_that_of_the_file_and_resumes(
+    server: Server, config: Path, tmp_path: Path
+) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed of the kills: {seed}")
+    rng = random.Random(seed)
+    shared, plain = tmp_path / "shared", tmp_path / "plain"
+    for _ in range(3):  # the driver is killed; the server gives its lock back
+        again = (shared / ADDRESS_FILE).exists()
+        words = ["resume", str(shared)] if again else ["run", str(config), "--out", str(shared)]
+        process = subprocess.Popen(
+            [*command("tournament"), *words, *(() if again else ("--store", server.url))],
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        time.sleep(rng.uniform(1.5, 4.0))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    tournament("run", config, "--out", shared, "--store", server.url)
+    tournament("run", config, "--out", plain)
+    assert not list(shared.glob("*.sqlite"))
+    assert len(games_of(plain)) == GAMES
+    assert games_of(shared) == games_of(plain)
+    reports = [
+        json.loads(tournament("report", folder, "--json").stdout) for folder in (shared, plain)
+    ]
+    assert reports[0]["crosstable"] == reports[1]["crosstable"]
+    address = json.loads((shared / ADDRESS_FILE).read_text())
+    count = server.psql(
+        f"SELECT count(*), count(DISTINCT game_id) FROM {address['schema']}.records"
+    )
+    assert count == f"{GAMES}|{GAMES}"
+
+
+def test_one_driver_at_a_time(server: Server, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "one", INFO, ROWS, PAIR, url=server.url):
+        with pytest.raises(StoreError, match="is being run by another driver"):
+            Store.open(tmp_path / "one")
+        with Store.read(tmp_path / "one") as reader:
+            assert reader.counts()["pending"] == len(PAIR)
+        with Store.create(tmp_path / "two", INFO, ROWS, PAIR, url=server.url):
+            pass  # another run of the same database
+    with Store.open(tmp_path / "one"):
+        pass
+
+
+def test_what_a_crash_of_the_server_leaves_is_whole(tmp_path: Path) -> None:
+    own = Server(tmp_path)
+    try:
+        store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url)
+        store.finish([(PAIR[0].game_id, RESULT, "{}")])
+        own.kill()
+        with pytest.raises(StoreError, match="check the server and your rights, then resume"):
+            store.finish([(PAIR[1].game_id, RESULT, "{}")])
+        with pytest.raises(StoreError, match="check the server"):
+            Store.open(tmp_path / "run")
+        store.close()
+        own.start()
+        with Store.open(tmp_path / "run") as again:
+            assert {row.game_id for row in again.results()} == {PAIR[0].game_id}
+            again.finish([(PAIR[1].game_id, RESULT, "{}")])
+            assert again.counts()["done"] == len(PAIR)
+    finally:
+        own.close()
+
+
+def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=server.url):
+        schema = Address.read(tmp_path / "run").schema
+    server.psql(f"UPDATE {schema}.about SET version = 99")
+    with pytest.raises(StoreError, match="has schema 99, this miai reads schema"):
+        Store.read(tmp_path / "run")
+    server.psql(f"DROP SCHEMA {schema} CASCADE")
+    with pytest.raises(StoreError, match="holds no tournament any more"):
+        Store.read(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://a@b/c", "postgresql://", "postgresql:///x y", "http://a", "", "--help"]
+)
+def test_what_is_no_address_is_refused(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is no address of a database"):
+        Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=url)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_server_that_is_not_there_is_refused_without_the_password(
+    config: Path, tmp_path: Path
+) -> None:
+    url = "postgresql://me:secret@127.0.0.1:9/x"
+    done = tournament("run", config, "--out", tmp_path / "run", "--store", url, status=2)
+    assert "check the server and your rights" in done.stderr
+    assert "secret" not in done.stderr + done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run" / ADDRESS_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"url": "postgresql://a@b/c", "schema": "public"}',
+        '{"url": "file:///x", "schema": "miai_x"}',
+        '{"url": "postgresql://a@b/c", "schema": "miai_x; DROP TABLE y"}',
+        '{"url": 3, "schema": "miai_x"}',
+        "[" * 100_000,
+    ],
+)
+def test_a_file_that_tells_something_else_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / ADDRESS_FILE).write_text(text)
+    with pytest.raises(StoreError, match="does not tell where the store is"):
+        Store.read(tmp_path)
+
+
+def test_the_password_is_not_written(server: Server, tmp_path: Path) -> None:
+    url = server.url.replace("miai@", "miai:secret@")
+    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=url):
+        pass
+    assert "secret" not in (tmp_path / "run" / ADDRESS_FILE).read_text()
