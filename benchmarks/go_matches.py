@@ -8,6 +8,7 @@ other work on it weakens both.
     python benchmarks/go_matches.py FOLDER --matches alphago-policy alphago-mcts
     python benchmarks/go_matches.py FOLDER --matches alphago-gnugo --games 200 --workers 2 --json
     python benchmarks/go_matches.py FOLDER --matches half --we NEW.safetensors --they OLD
+    python benchmarks/go_matches.py FOLDER --matches tsumego-mcts --simulations 400 --tsumego solver
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -51,6 +52,8 @@ def matches(given: argparse.Namespace) -> dict[str, Match]:
     alphago = {"agent": "alphago", **searching, **_given(mix=given.mix)}
     zero = {"agent": "alphazero", **searching}
     second = networks | SECOND | {"leaves": 16}
+    asking = {"tsumego": given.tsumego}
+    mcts = {"agent": "mcts", "simulations": given.simulations}
     return {
         "gradient": (drawn | _weights(given.we), drawn | _weights(given.they)),
         "alphago-policy": (alphago, {"agent": "policy", **networks}),
@@ -62,6 +65,8 @@ def matches(given: argparse.Namespace) -> dict[str, Match]:
         "mcts-gnugo": ({"agent": "mcts", **SECOND}, GNUGO),
         "half": (zero | _weights(given.we), zero | _weights(given.they)),
         "nets-alphago": (alphago | {"value": given.we}, alphago | {"value": given.they}),
+        "tsumego-mcts": (mcts | asking, mcts),
+        "tsumego-alphago": (alphago | asking, alphago),
     }
 
 
@@ -112,6 +117,7 @@ def figures_of(folder: Path) -> dict[str, Any]:
         "plies": round(float(np.mean([len(record.moves) for record in records])), 1),
         "seconds_a_move": [_seconds_a_move(records, ours, flip=flip) for flip in (False, True)],
         "simulations_a_move": round(_simulations(records, ours)),
+        **_groups(records, ours),
     }
 
 
@@ -132,6 +138,18 @@ def _simulations(records: list[GameRecord], ours: list[int]) -> float:
     return float(np.mean(made)) if made else 0.0
 
 
+def _groups(records: list[GameRecord], ours: list[int]) -> dict[str, float]:
+    """Return what was asked about enclosed groups, a move of ours; nothing where nobody was."""
+    told = [
+        cast(dict[str, float], move.statistics["tsumego"])
+        for record, us in zip(records, ours, strict=True)
+        for move in record.moves
+        if move.actor == us and "tsumego" in move.statistics
+    ]
+    names = told[0] if told else ()
+    return {f"groups_{n}_a_move": round(sum(t[n] for t in told) / len(told), 3) for n in names}
+
+
 def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -141,6 +159,9 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=100, help="a move, where not seconds")
     parser.add_argument("--leaves", type=int, help="asked at once, where not seconds")
     parser.add_argument("--mix", type=float, help="the rollout's share, where not seconds")
+    parser.add_argument(
+        "--tsumego", choices=["net", "solver"], default="solver", help="whom we ask about groups"
+    )
     parser.add_argument("--we", default="", help="weights, where a match is of two weights")
     parser.add_argument("--they", default="", help="weights, where a match is of two weights")
     parser.add_argument("--precision", default="int8", help="of the networks")

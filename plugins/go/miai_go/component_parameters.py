@@ -10,6 +10,7 @@ from typing import Final, Self
 from pydantic import model_validator
 
 from miai.plugins.parameters import Parameters, parameter
+from miai_go.tsumego.in_play_parameters import InPlayParameters
 
 # Measured on 9x9 at 1000 simulations, 30 games each: RAVE against none 30 to 0; beside RAVE an
 # exploration of 0 to 0.2 against 0.5 at least 25 to 5; without RAVE 0.5 against 0.2 21 to 9.
@@ -17,7 +18,7 @@ _UCT_ALONE: Final = 0.5
 _UCT_BESIDE_RAVE: Final = 0.1
 
 
-class GoMctsParameters(Parameters):
+class GoMctsParameters(InPlayParameters):
     """Parameters of `GoMcts`."""
 
     simulations: int = parameter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from miai_go.rules import Rules
 from miai_go.state import GoState
 from miai_go.tree import Tree
 
+if TYPE_CHECKING:
+    from miai_go.tsumego.in_play import Advice, InPlay
+
 __all__ = ["GoMcts", "GoMctsParameters", "warm_up"]
 
 
@@ -38,6 +41,9 @@ class GoMcts:
     The tree is reused: it advances with the game. Of a draw by repetition under simple ko the tree
     knows nothing. Fixed numbers of simulations are reproducible; seconds are not.
 
+    With `tsumego` it asks about enclosed groups first, see `miai_go.tsumego.in_play`: moves that
+    save or kill get virtual wins at the root.
+
     Attributes:
       game, parameters: what it was built from.
     """
@@ -49,10 +55,16 @@ class GoMcts:
         self._tree: Tree | None = None
         self._start: Start | None = None
         self._line: list[int] = []
+        self._in_play: InPlay | None = None
 
     def new_game(self, seed: int) -> None:
-        """Forget everything, seed the randomness, and compile what is not compiled yet."""
+        """Forget everything, seed the randomness, and compile what is not compiled yet.
+
+        Raises:
+          MissingExtraError: `tsumego = "net"` needs torch, which is not installed.
+        """
         warm_up(self.game)
+        self._in_play = self.parameters.asked()
         self._seed = seed
         self._tree = None
         self._start = None
@@ -86,14 +98,27 @@ class GoMcts:
         if done is not None:
             return done
         tree = self._tree_at(position)
-        return self._result(position, tree, self._run(tree, seconds))
+        limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
+        seconds = min(limits, default=None)
+        began = perf_counter()
+        advice = self._advised(tree, seconds)
+        if seconds is not None:
+            seconds -= perf_counter() - began
+        return self._result(position, tree, self._run(tree, seconds), advice)
+
+    def _advised(self, tree: Tree, seconds: float | None) -> Advice | None:
+        """Favour what is known of enclosed groups; None where nobody is asked."""
+        self._in_play = self._in_play or self.parameters.asked()
+        if self._in_play is None or tree.proven:
+            return None
+        advice = self._in_play.look(tree.board, tree.color, seconds=seconds)
+        tree.favour(np.where(tree.allowed(), advice.results(), 0))
+        return advice
 
     def _run(self, tree: Tree, seconds: float | None) -> int:
-        limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
         simulations = self.parameters.simulations or None
-        if not limits:
+        if seconds is None:
             return tree.run(simulations)
-        seconds = min(limits)
         early = self.parameters.stop_early and simulations is None
         stop = SearchClock(seconds, started=perf_counter(), visits=tree.visits) if early else None
         return tree.run(simulations, seconds=seconds, stop=stop)
@@ -137,7 +162,7 @@ class GoMcts:
 
     # -- the choice ---------------------------------------------------------------------------
 
-    def _result(self, state: GoState, tree: Tree, done: int) -> SearchResult:
+    def _result(self, state: GoState, tree: Tree, done: int, advice: Advice | None) -> SearchResult:
         visits = tree.visits()
         values = np.nan_to_num(tree.values())
         action = choose(state, tree)
@@ -157,6 +182,7 @@ class GoMcts:
                 "simulations": done,
                 "reused": max(tree.simulations - done, 0),
                 "nodes": tree.nodes,
+                **({} if advice is None else {"tsumego": advice.statistics}),
             },
         )
 

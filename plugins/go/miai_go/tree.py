@@ -72,6 +72,7 @@ class Tree:
         )
         self._words = np.zeros(rules.board_words(size), np.uint32)
         self._board = Board(size)
+        self._given = np.zeros(points + 1, np.int32)
         self.set_root(self._board, 0, komi=0.0)
 
     def set_root(
@@ -120,12 +121,42 @@ class Tree:
         status = self._nodes[kernels.STATUS, block]
         status[~mask[self._actions(block)]] = kernels.FORBIDDEN
 
+    def favour(self, results: ArrayLike) -> None:
+        """Give moves at the root virtual results, in place of those that were given before.
+
+        They count in the search, beside RAVE's too (Gelly and Silver 2007), and nowhere else: not
+        in what was simulated, not in the choice of the best, and not in what is kept of the tree.
+
+        Args:
+          results: whole numbers of shape (size * size + 1,), pass last: wins, or losses below 0.
+
+        Raises:
+          BoardError: they are of another shape.
+        """
+        wanted = np.asarray(results, np.int32)
+        if wanted.shape != (self._pass + 1,):
+            raise BoardError(f"the results have shape {wanted.shape}, not ({self._pass + 1},)")
+        self._search(0)
+        block = self._children()
+        actions = self._actions(block)
+        times = (np.abs(wanted) - np.abs(self._given))[actions]
+        rewards = (wanted - self._given)[actions]
+        for visits, reward in (
+            (kernels.VISITS, kernels.REWARD),
+            (kernels.AMAF_VISITS, kernels.AMAF_REWARD),
+        ):
+            self._nodes[visits, block] += times
+            self._nodes[reward, block] += rewards
+        self._given = wanted.copy()
+
     def advance(self, action: int) -> bool:
         """Play `action` at the root and keep what the tree knows beyond it.
 
         Returns whether the tree knew anything. Raises `IllegalPointError` for a move against the
         basic rules; superko is the caller's to check.
         """
+        if self._given.any():
+            self.favour(np.zeros_like(self._given))
         block = self._children()
         found = np.flatnonzero(self._actions(block) == action)
         suicide = bool(self._settings[kernels.SUICIDE])
@@ -211,12 +242,12 @@ class Tree:
 
     def visits(self) -> NDArray[np.int32]:
         """Return how often each move at the root was simulated, (size * size + 1,), pass last."""
-        return self._spread(kernels.VISITS)
+        return self._spread(kernels.VISITS) - np.abs(self._given)
 
     def values(self) -> NDArray[np.float64]:
         """Return the mean result of each move at the root, (size * size + 1,); nan if not tried."""
-        visits = self._spread(kernels.VISITS)
-        rewards = self._spread(kernels.REWARD)
+        visits = self.visits()
+        rewards = self._spread(kernels.REWARD) - self._given
         return np.where(visits > 0, rewards / np.maximum(visits, 1), np.nan)
 
     def allowed(self) -> NDArray[np.bool_]:
@@ -265,6 +296,7 @@ class Tree:
     def _clear(self) -> None:
         self._nodes[:, 0] = 0
         self._settings[kernels.USED] = 1
+        self._given[:] = 0
 
     def _key(self) -> int:
         return history_key(self._board.hash, self.color, self._ko_rule)
@@ -297,8 +329,9 @@ class Tree:
         """Return the best child of a node that has children, and the action that leads there."""
         block = self._children(node)
         actions = self._actions(block)
-        visits = self._nodes[kernels.VISITS, block]
-        values = self._nodes[kernels.REWARD, block] / np.maximum(visits, 1)
+        given = self._given[actions] if node == 0 else np.zeros_like(actions)
+        visits = self._nodes[kernels.VISITS, block] - np.abs(given)
+        values = (self._nodes[kernels.REWARD, block] - given) / np.maximum(visits, 1)
         status = self._nodes[kernels.STATUS, block]
         rank = np.where(status == kernels.OPEN, 0, status)
         best = int(np.lexsort((actions, -values, -visits, -rank))[0])

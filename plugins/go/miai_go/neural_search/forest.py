@@ -209,6 +209,14 @@ class Forest:
         prior = self._floats[game, kernels.PRIOR, block]
         prior[allowed] = (1 - share) * prior[allowed] + share * noise[: allowed.sum()]
 
+    def set_priors(self, game: int, priors: NDArray[np.float64]) -> None:
+        """Give the moves at a valued root other priors (size * size + 1,), pass last.
+
+        Those of the moves allowed should add up to 1.
+        """
+        block = self._block(game)
+        self._floats[game, kernels.PRIOR, block] = priors[self._actions(game, block)]
+
     def add_gumbel(self, game: int, noise: NDArray[np.float64]) -> None:
         """Set the noise (size * size + 1,) that a Gumbel search adds to the moves at its root."""
         self._noise[game] = noise

@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from miai.plugins.parameters import Parameters, parameter
+from miai_go.tsumego.in_play_parameters import InPlayParameters
 
 Backend = Literal["auto", "torch", "onnx"]
 Precision = Literal["auto", "fp32", "bf16", "int8"]
@@ -56,7 +57,7 @@ class PolicyParameters(NetworkParameters):
     )
 
 
-class TreeParameters(NetworkParameters):
+class TreeParameters(NetworkParameters, InPlayParameters):
     """What all tree searches with networks have in common."""
 
     simulations: int = parameter(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from miai_go.patterns.policy import PatternPolicy
 from miai_go.phases import Start
 from miai_go.state import GoState
 
+if TYPE_CHECKING:
+    from miai_go.tsumego.in_play import Advice, InPlay
+
 _ONE: Final = np.zeros(1, np.int32)
 _SHOWN: Final = 10
 """Moves whose priors go into the statistics."""
@@ -41,7 +44,8 @@ class ForestSearch:
 
     The tree counts by area, as the board stands; where the game counts otherwise, see
     `miai_go.ending`. With a budget in simulations and one thread the same seed gives the same
-    moves as long as the valuer gives the same answers.
+    moves as long as the valuer gives the same answers. With `tsumego` it asks about enclosed groups
+    first, see `miai_go.tsumego.in_play`: moves that save or kill get a part of the priors.
 
     Args:
       valuer: what values leaves.
@@ -71,14 +75,17 @@ class ForestSearch:
         self._forest: Forest | None = None
         self._start: Start | None = None
         self._line: list[int] = []
+        self._in_play: InPlay | None = None
+        self._advised = False  # whether the root's priors have the advice in them
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, load networks and kernels.
 
         Raises:
-          MiaiError: the weights cannot be had.
+          MiaiError: the weights cannot be had, or what `tsumego` needs.
         """
         load_rules()
+        self._in_play = self.parameters.asked()
         if self._valuer is None:
             self._valuer = self._make_valuer()
         self._start, self._line = None, []
@@ -116,6 +123,7 @@ class ForestSearch:
         suicide = self.game.rules.suicide
         if known and forest.board(0).is_legal(forest.to_move(0), action, suicide=suicide):
             forest.play(0, action, keep=self._settings.gumbel == 0)
+            self._advised = False
             self._line.append(action)
         else:
             self._start = None
@@ -153,6 +161,7 @@ class ForestSearch:
         self._grow_to(forest, position, valuer)
         limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
         timed = not (self.parameters.simulations or self._settings.gumbel)
+        advice = self._advise(forest, min(limits, default=None))
         watched = partial(forest.visits, 0) if early and timed else None
         stop = SearchClock(min(limits), started=started, visits=watched) if limits else None
         budget = self._budget(limited=stop is not None)
@@ -166,6 +175,7 @@ class ForestSearch:
                 **result.statistics,
                 "seconds": round(perf_counter() - started, 4),
                 **_batches(valuer),
+                **({} if advice is None else {"tsumego": advice.statistics}),
                 "priors": [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0],
             },
         )
@@ -198,6 +208,17 @@ class ForestSearch:
         forest.value_roots(_ONE, valuer)
         forest.restrict(0, root_mask(state, forest.allowed(0)))
 
+    def _advise(self, forest: Forest, seconds: float | None) -> Advice | None:
+        """Mix what is known of enclosed groups into the priors; None where nobody is asked."""
+        if self._in_play is None or forest.proven(0):
+            return None
+        advice = self._in_play.look(forest.board(0), forest.to_move(0), seconds=seconds)
+        if not self._advised:
+            allowed = np.where(forest.allowed(0), forest.priors(0), 0.0)
+            forest.set_priors(0, advice.mixed(allowed))
+            self._advised = True
+        return advice
+
     def _set_root(self, forest: Forest, state: GoState) -> None:
         superko = self.game.ko_rule != KoRule.SIMPLE
         forest.set_root(
@@ -214,6 +235,7 @@ class ForestSearch:
         )
         self._start = state.start
         self._line = state.history()
+        self._advised = False
 
     # -- the choice ---------------------------------------------------------------------------
 

@@ -1,0 +1,397 @@
+"""Searches that ask about enclosed groups: what they play, and what it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tsumego.drawn import empty_corner
+
+from miai_go.board import Board, point_name
+from miai_go.component_parameters import GoMctsParameters
+from miai_go.game import GoGame
+from miai_go.parameters import GoParameters
+from miai_go.search import GoMcts
+from miai_go.state import GoState
+from miai_go.tree import Tree
+from miai_go.tsumego.generating.collection import shipped_problems
+from miai_go.tsumego.in_play import TIME_SHARE, Advice, InPlay, enclosed
+from miai_go.tsumego.in_play_asking import asking
+from miai_go.tsumego.problems import Problem
+from miai_go.tsumego.zones import find_zone
+
+FIVE_ON_THE_SECOND_LINE = """
+    . . . . . . . . .
+    . . O . . . O . .
+    . . . . . . . . .
+    O O O O O O O O O
+    X X X X X X X X X
+    . . . . . . . . .
+    X X X X X X . . .
+    O O O O O X . X .
+    . . . . . X . . .
+"""
+"""Whoever moves first at B1 or E1 has its way, and the game: White 46 to 35, or Black 45 to 36."""
+VITAL = ("B1", "E1")
+
+STRAIGHT_THREE = """
+    . . . . . . . . .
+    . . O . . . O . .
+    . . . . . . . . .
+    O O O O O O O O O
+    X X X X X X X X X
+    . . . . . . . . .
+    X X X X X . X . .
+    O O O O X . . X .
+    . . . O X . . . .
+"""
+"""B1 settles it."""
+
+SQUARE_FOUR = """
+    . . . . . . . . .
+    . . O . . . O . .
+    . . . . . . . . .
+    O O O O O O O O O
+    X X X X X X X X X
+    X X X X . X . . .
+    O O O X . X . X .
+    . . O X . . . . .
+    . . O X . . . . .
+"""
+"""White is dead, whoever moves first."""
+
+JUST_TAKEN = """
+    . . . . . . .
+    . . . . . . .
+    X X X X X X X
+    X . . . . . .
+    X X X X . . .
+    O O O O X X X
+    . X X O O . X
+"""
+
+
+def board_of(picture: str) -> Board:
+    marks = {".": 0, "X": 1, "O": 2}
+    rows = [[marks[mark] for mark in line.split()] for line in picture.strip().splitlines()]
+    return Board.from_stones(rows[::-1])
+
+
+def state_of(stones: Any, *, first: int, komi: float = 0.5) -> GoState:
+    """Return a game that begins at a board, a colour to move, 1 black, 2 white."""
+    board = np.asarray(stones).reshape(-1)
+    size = round(len(board) ** 0.5)
+    names = [
+        tuple(point_name(p, size) for p in np.flatnonzero(board == color).tolist())
+        for color in (1, 2)
+    ]
+    game = GoGame(
+        GoParameters(
+            board_size=size,
+            komi=komi,
+            black_stones=names[0],
+            white_stones=names[1],
+            first_player=("black", "white")[first - 1],
+        )
+    )
+    return game.new_initial_state()
+
+
+def mcts(state: GoState, *, seed: int = 1, **values: Any) -> GoMcts:
+    search = GoMcts(state.game, GoMctsParameters(**values))
+    search.new_game(seed)
+    return search
+
+
+def solver(nodes: int = 50_000) -> InPlay:
+    return InPlay(asking("solver"), nodes=nodes)
+
+
+# -- what is played -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_few_simulations_find_the_vital_point_where_they_ask(first: int) -> None:
+    state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=first)
+    found = {}
+    for who in ("off", "solver"):
+        moves = [
+            mcts(state, seed=seed, simulations=30, tsumego=who).search(state).action
+            for seed in range(12)
+        ]
+        found[who] = sum(state.action_to_string(move) in VITAL for move in moves)
+    print(found)
+    assert found["solver"] >= 9
+    assert found["off"] <= 6
+
+
+def test_shipped_problems_are_solved_more_often() -> None:
+    problems = [p for p in shipped_problems() if p.size == 9 and p.solutions and p.to_play]
+    problems = [p for p in problems if find_zone(p.stones, p.target).empty <= 12][::12][:20]
+    assert len(problems) == 20
+    found = {}
+    for who in ("off", "solver"):
+        found[who] = sum(_plays_right(problem, who) for problem in problems)
+    print(found)
+    assert found["solver"] >= 12
+    assert found["solver"] >= 2 * found["off"]
+
+
+def _plays_right(problem: Problem, who: str) -> bool:
+    assert problem.to_play is not None
+    state = state_of(problem.stones, first=problem.to_play)
+    return mcts(state, simulations=200, tsumego=who).search(state).action in problem.solutions
+
+
+def test_a_group_that_can_get_out_is_not_asked_about() -> None:
+    board = board_of(FIVE_ON_THE_SECOND_LINE).stones()
+    assert len(list(enclosed(board.reshape(-1)))) == 1
+    board[2, 2] = board[2, 4] = 0  # holes in the wall
+    assert list(enclosed(board.reshape(-1))) == []
+
+
+# -- what changes nothing -------------------------------------------------------------------------
+
+
+def test_off_is_what_was_before() -> None:
+    state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=1)
+    assert mcts(state, simulations=200, tsumego="off").search(state) == (
+        mcts(state, simulations=200).search(state)
+    )
+    assert "tsumego" not in mcts(state, simulations=20).search(state).statistics
+
+
+@pytest.mark.parametrize("size", [5, 9, 19])
+def test_without_groups_nothing_is_asked_and_nothing_changes(size: int) -> None:
+    state = GoGame(GoParameters(board_size=size)).new_initial_state()
+    off = mcts(state, simulations=100).search(state)
+    asked = mcts(state, simulations=100, tsumego="solver").search(state)
+    nothing = {"asked": 0, "critical": 0, "solved": 0, "nodes": 0}
+    assert asked.statistics["tsumego"] == nothing
+    assert (asked.action, asked.visits, asked.values) == (off.action, off.visits, off.values)
+
+
+@pytest.mark.parametrize("rave", [0.0, 1000.0])
+def test_a_game_is_the_same_twice(rave: float) -> None:
+    def played() -> list[Any]:
+        state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=2)
+        search = mcts(state, seed=5, simulations=60, rave=rave, tsumego="solver")
+        told: list[Any] = []
+        while not state.is_terminal() and len(told) < 25:
+            result = search.search(state)
+            told.append(result)
+            state.apply_action(result.action)
+            search.advance(result.action)
+        return told
+
+    first = played()
+    assert first == played()
+    assert sum(result.statistics["tsumego"]["asked"] for result in first) > 10
+
+
+# -- what is asked --------------------------------------------------------------------------------
+
+
+def test_moves_that_save_or_kill_are_favoured_and_others_in_the_zone_are_not() -> None:
+    board = board_of(FIVE_ON_THE_SECOND_LINE)
+    for color in (0, 1):
+        advice = solver().look(board, color)
+        names = [point_name(p, 9) for p in np.flatnonzero(advice.weights).tolist()]
+        assert sorted(names) == sorted(VITAL)
+        assert [point_name(p, 9) for p in np.flatnonzero(advice.useless).tolist()] == (
+            ["A1", "C1", "D1"]
+        )
+        assert advice.statistics["critical"] == advice.statistics["solved"] == 1
+        assert (advice.results()[advice.useless] < 0).all()
+
+
+def test_a_dead_group_needs_nothing_of_its_owner() -> None:
+    board = board_of(SQUARE_FOUR)
+    own, others = solver().look(board, 1), solver().look(board, 0)
+    inside = [0, 1, 9, 10]
+    assert own.useless[inside].all()
+    assert not own.weights[inside].any()
+    assert not others.weights[inside].any()
+
+
+def test_an_unchanged_group_is_not_asked_again() -> None:
+    board = board_of(FIVE_ON_THE_SECOND_LINE)
+    seen = solver()
+    first = seen.look(board, 0)
+    board.play(0, board.size * 7 + 4)
+    again = seen.look(board, 0)
+    assert first.statistics["nodes"] > 0
+    assert again.statistics["nodes"] == 0
+    assert (again.weights == first.weights).all()
+
+
+def test_a_zone_in_which_a_ko_was_just_taken_is_left_out() -> None:
+    stones = board_of(JUST_TAKEN).stones().reshape(-1)
+    zones = [zone for _, zone in enclosed(stones)]
+    assert any(5 in zone.points for zone in zones)
+    left = [zone for _, zone in enclosed(stones, ko=5)]
+    assert len(left) < len(zones)
+    assert not any(5 in zone.points for zone in left)
+
+
+def test_larger_blocks_are_asked_about_first() -> None:
+    counts = [count for count, _ in enclosed(many_groups().reshape(-1))]
+    assert counts == [5, 5, 5, 5, 3, 3]
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def many_groups() -> Any:
+    """Return stones, (19, 19), with six groups that are critical or dead along two sides."""
+    side = np.zeros((3, 19), np.int8)
+    side[:, :6] = board_of(FIVE_ON_THE_SECOND_LINE).stones()[:3, :6]
+    side[:, 13:] = 3 - side[:, 5::-1]
+    side[:, 13:] %= 3  # the other corner has the colours exchanged
+    side[:, 7:12] = [[2, 0, 0, 0, 2], [2, 1, 1, 1, 2], [2, 2, 2, 2, 2]]
+    stones = np.zeros((19, 19), np.int8)
+    stones[:3], stones[16:] = side, side[::-1]
+    return stones
+
+
+def test_a_board_of_nineteen_with_many_groups_stays_within_its_limit() -> None:
+    board = Board.from_stones(many_groups())
+    asked = []
+    for nodes in (300, 20_000):
+        seen = solver(nodes)
+        advice = seen.look(board, 0)
+        print(advice.statistics)
+        assert 0 < advice.statistics["nodes"] <= nodes * 1.2 + 100
+        asked.append(advice.statistics["solved"])
+    assert asked[0] < asked[1] == 6
+    assert advice.statistics["critical"] == 4
+    state = state_of(many_groups(), first=1)
+    result = mcts(state, simulations=100, tsumego="solver").search(state)
+    assert result.statistics["tsumego"]["solved"] == 6  # type: ignore[index, call-overload]  # plain data, as we wrote it
+
+
+def test_seconds_are_kept_and_questions_take_a_share() -> None:
+    problem = empty_corner(size=9)
+    assert find_zone(problem.stones, problem.target).empty > 30
+    stones = problem.stones.reshape(9, 9).copy()
+    stones[3:6, :6] = 1
+    board = Board.from_stones(stones)
+    assert [zone.empty for _, zone in enclosed(stones.reshape(-1))] == []
+    stones[2, :5] = 2
+    stones[2, 2] = 2
+    board = Board.from_stones(stones)
+    assert [zone.empty for _, zone in enclosed(stones.reshape(-1))] == [13]
+    seen = solver(10**9)
+    began = perf_counter()
+    seen.look(board, 1, seconds=0.5)
+    assert perf_counter() - began < TIME_SHARE * 0.5 + 0.3
+    state = state_of(stones, first=2)
+    search = mcts(state, simulations=0, seconds=0.4, stop_early=False, tsumego="solver")
+    began = perf_counter()
+    result = search.search(state, seconds=0.3)
+    assert perf_counter() - began < 0.6
+    assert result.statistics["simulations"]
+
+
+# -- the tree -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rave", [0.0, 500.0])
+def test_virtual_results_guide_and_are_not_counted(rave: float) -> None:
+    given = np.zeros(26, np.int32)
+    given[3], given[12] = 40, -40
+
+    def tree_with(results: Any) -> Tree:
+        tree = Tree(5, seed=3, rave=rave, exploration=0.3)
+        tree.favour(results)
+        return tree
+
+    plain, guided = tree_with(given * 0), tree_with(given)
+    assert not guided.visits().any()
+    assert np.isnan(guided.values()).all()
+    for tree in (plain, guided):
+        tree.run(200)
+        assert tree.visits().sum() == tree.simulations == 200
+        assert (np.nan_to_num(np.abs(tree.values())) <= 1).all()
+    assert guided.visits()[3] > plain.visits()[3]
+    assert guided.visits()[12] < plain.visits()[12]
+    counted = guided.visits()
+    guided.favour(given * 0)
+    assert (guided.visits() == counted).all()
+    guided.favour(given)
+    guided.advance(3)
+    assert guided.simulations == counted[3]
+
+
+def test_a_move_that_is_only_given_results_is_not_played() -> None:
+    tree = Tree(5, seed=1)
+    tree.run(30)
+    before = tree.best()
+    given = np.zeros(26, np.int32)
+    given[np.flatnonzero(tree.visits() == tree.visits().min())[0]] = 1000
+    tree.favour(given)
+    assert tree.best() == before
+
+
+def test_virtual_wins_do_not_force_a_move() -> None:
+    tree = Tree(5, seed=1, rave=1000, exploration=0.1)
+    given = np.zeros(26, np.int32)
+    given[0] = Advice(np.ones(26), np.zeros(26, np.bool_), {}).results()[0]
+    assert given[0] > 0
+    tree.favour(given)  # the corner
+    tree.run(1000)
+    assert tree.best() != 0
+    assert tree.visits()[0] < 100
+
+
+# -- priors ---------------------------------------------------------------------------------------
+
+
+def test_advice_is_a_part_of_the_priors() -> None:
+    weights, useless = np.zeros(5), np.zeros(5, np.bool_)
+    weights[1], useless[2] = 1.0, True
+    priors = np.array([0.4, 0.1, 0.2, 0.0, 0.3])
+    mixed = Advice(weights, useless, {}).mixed(priors)
+    assert mixed.sum() == pytest.approx(1)
+    assert mixed[1] > 0.5
+    assert mixed[2] < 0.2 * mixed[0]
+    assert mixed[0] / mixed[4] == pytest.approx(4 / 3)
+    nothing = Advice(weights * 0, useless & False, {})
+    assert nothing.mixed(priors) == pytest.approx(priors)
+    illegal = np.array([0.6, 0.0, 0.2, 0.0, 0.2])
+    assert Advice(weights, useless, {}).mixed(illegal)[1] == 0
+
+
+# -- what is loaded -------------------------------------------------------------------------------
+
+MOVES = """
+import sys
+sys.modules["torch"] = None
+import miai
+from miai_go.game import GoGame
+from miai_go.parameters import GoParameters
+game = GoGame(GoParameters(board_size=5))
+for who in ("off", "solver", "net"):
+    agent = miai.make_agent("mcts", game, simulations=20, seed=1, tsumego=who)
+    try:
+        agent.search.new_game(1)
+    except Exception as error:
+        print(who, type(error).__name__, error)
+    else:
+        agent.search.search(game.new_initial_state())
+        print(who, "played;", "miai_go.tsumego.prover" in sys.modules)
+"""
+
+
+def test_each_loads_what_it_needs_and_the_network_names_its_extra() -> None:
+    run = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    off, asked, refused = run.stdout.splitlines()
+    assert off == "off played; False"
+    assert asked == "solver played; True"
+    assert refused.startswith("net MissingExtraError tsumego = 'net' needs torch")
+    assert "pip install 'miai-go[nn]'" in refused
