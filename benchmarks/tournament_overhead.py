@@ -19,7 +19,6 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,8 @@ from typing import Any
 import miai
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.report.standings import Standings
 from miai_tournaments.running.sitting import Options, run
-from miai_tournaments.store.store import GameRow
 
 OVERHEAD_TARGET = 0.005
 SPEEDUP_TARGET = 1.8
@@ -46,7 +45,7 @@ class Stopwatch(PlainReporter):
         super().__init__()
         self.began = self.ended = 0.0
 
-    def begin(self, *, done: Sequence[GameRow], total: int) -> None:
+    def begin(self, *, done: Standings, total: int) -> None:
         """Start the watch."""
         super().begin(done=done, total=total)
         self.began = time.perf_counter()

@@ -4,7 +4,13 @@
 counts by ordered pairing to ratings with covariance, groups and all; `summing_seconds`, to get
 those counts from a million games in memory, one tuple each.
 
-    python benchmarks/tournament_scale.py [--json] [--parts ratings] [--agents N] ...
+`report`: `report_seconds`, wall time from a store on disk to a report's page with all its details;
+`reading_seconds` of it went into reading the games.
+
+`ray`: `ray_over_processes`, wall time of games of about a second by the executor ``ray`` divided by
+that of ``processes``, both with two workers on this machine, their agents started before.
+
+    python benchmarks/tournament_scale.py [--json] [--parts ratings ray] [--agents N] ...
 """
 
 from __future__ import annotations
@@ -14,19 +20,30 @@ import json
 import os
 import platform
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import miai
+from miai_tournaments.executors.executor import Executor, make_executor
+from miai_tournaments.executors.jobs import Job, Setup
+from miai_tournaments.pages.report_page import report_page
 from miai_tournaments.ratings.model import outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.report import build_report
+from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import Store
 
 RATING_TARGET = 5.0
+REPORT_TARGET = 10.0
+_REPORTED_AGENTS = 10
+_CHUNK = 5000
 
 Figures = dict[str, Any]
 
@@ -60,7 +77,121 @@ def measure_ratings(given: argparse.Namespace) -> Figures:
     }
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], Figures]] = {"ratings": measure_ratings}
+def measure_report(given: argparse.Namespace) -> Figures:
+    """Return how long the page of a tournament takes, from its store."""
+    with tempfile.TemporaryDirectory() as folder:
+        _make_run(Path(folder), given.reported_games)
+        began = time.perf_counter()
+        with Store.read(Path(folder)) as store:
+            store.games()
+        reading = time.perf_counter() - began
+        began = time.perf_counter()
+        with Store.read(Path(folder)) as store:
+            page = report_page(build_report(store, details=True))
+        report = time.perf_counter() - began
+    return {
+        "report_seconds": report,
+        "reading_seconds": reading,
+        "reported_games": given.reported_games,
+        "page_bytes": len(page.encode("utf-8")),
+    }
+
+
+def _make_run(folder: Path, games: int) -> None:
+    """Write the store of a finished run of tic-tac-toe, with openings and forfeits, by a seed."""
+    rng = np.random.default_rng(1)
+    names = [f"agent-{i}" for i in range(_REPORTED_AGENTS)]
+    info = RunInfo(name="scale", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
+    players = [PlayerRow(name=name, agent="random") for name in names]
+    made = list(_scheduled(games, names, rng))
+    with Store.create(folder, info, players, made) as store:
+        for start in range(0, games, _CHUNK):
+            some = made[start : start + _CHUNK]
+            store.finish((game.game_id, _result(rng), "{}") for game in some)
+
+
+def _scheduled(games: int, names: list[str], rng: np.random.Generator) -> Iterator[ScheduledGame]:
+    for number in range(games):
+        if number % 2 == 0:
+            first, second = rng.choice(len(names), 2, replace=False).tolist()
+            opening = (int(rng.integers(9)),)
+        else:
+            first, second = second, first
+        yield ScheduledGame(
+            game_id=f"g{number:07}",
+            pair_id=f"p{number // 2:07}",
+            round=number // 90 + 1,
+            players=(names[first], names[second]),
+            seed=number // 2,
+            opening=opening,
+        )
+
+
+def _result(rng: np.random.Generator) -> GameResult:
+    won, on_time = rng.integers(-1, 2), rng.random() < 0.01
+    times = rng.exponential(1.0, 2).tolist()
+    return GameResult(
+        returns=(float(won), float(-won)),
+        termination="time" if on_time and won else "terminal",
+        loser=int(won > 0) if on_time and won else None,
+        moves=7,
+        player_moves=(4, 3),
+        seconds=(times[0], times[1]),
+        cpu_seconds=(times[0], times[1]),
+        wall_seconds=sum(times),
+        started="2025-11-21T02:23:45.000+00:00",
+        versions={"miai": "0.1.0", "numpy": "2.4.6", "python": "3.11.7"},
+    )
+
+
+def measure_ray(given: argparse.Namespace) -> Figures:
+    """Return how long the same games take with either executor."""
+    agent = ("mcts", {"simulations": given.ray_simulations})
+    setup = Setup(
+        game="tic_tac_toe",
+        game_parameters={},
+        agents={"one": agent, "other": agent},
+        time_control={"kind": "none", "move_deadline": 60.0},
+        move_limit=None,
+        limits={},
+        start_timeout=60.0,
+        warm_agents=4,
+        logs=None,
+    )
+    told: Figures = {"ray_games": given.ray_games}
+    for name in ("processes", "ray"):
+        with make_executor(name, setup, workers=2, game_deadline=None, on_output=print) as executor:
+            perform(executor, 4)
+            began = time.perf_counter()
+            seconds = perform(executor, given.ray_games)
+            told[f"{name}_seconds"] = time.perf_counter() - began
+    told["ray_game_seconds"] = statistics.median(seconds)
+    told["ray_over_processes"] = told["ray_seconds"] / told["processes_seconds"]
+    return told
+
+
+def perform(executor: Executor, games: int) -> list[float]:
+    """Have games played, and return the seconds that each took."""
+    waiting = [
+        Job(job_id=f"g{n}", kind="game", players=("one", "other"), seed=n, seeds=(n, n + 1))
+        for n in range(games)
+    ]
+    handed, seconds = 0, list[float]()
+    while len(seconds) < games:
+        while waiting and handed - len(seconds) < executor.capacity:
+            executor.submit(waiting.pop())
+            handed += 1
+        for outcome in executor.wait(60):
+            assert outcome.result is not None, outcome
+            seconds.append(outcome.seconds)
+    return seconds
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Figures]] = {
+    "ratings": measure_ratings,
+    "ray": measure_ray,
+    "report": measure_report,
+}
 
 
 def measure(given: argparse.Namespace) -> Figures:
@@ -73,6 +204,7 @@ def measure(given: argparse.Namespace) -> Figures:
     return {
         **figures,
         "rating_target": RATING_TARGET,
+        "report_target": REPORT_TARGET,
         "repeats": given.repeats,
         "load_before": load,
         "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
@@ -89,6 +221,9 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=sorted(PARTS), default=sorted(PARTS))
     parser.add_argument("--agents", type=int, default=100, help="that are rated")
     parser.add_argument("--rated-games", type=int, default=1_000_000, help="that rate them")
+    parser.add_argument("--reported-games", type=int, default=100_000, help="of the report")
+    parser.add_argument("--ray-games", type=int, default=40, help="by either executor")
+    parser.add_argument("--ray-simulations", type=int, default=4_000, help="a move of these")
     parser.add_argument("--repeats", type=int, default=3, help="the median is told")
     figures = measure(given := parser.parse_args())
     if given.json:
@@ -98,6 +233,13 @@ def main() -> None:
         league = f"{figures['agents']} agents, {figures['rated_games']:,} games"
         print(f"rating      {figures['rating_seconds']:6.2f} s for {league} (target: 5)")
         print(f"summing     {figures['summing_seconds']:6.2f} s to count these one by one")
+    if "report" in given.parts:
+        page = f"{figures['reported_games']:,} games, {figures['page_bytes']:,} bytes"
+        print(f"report      {figures['report_seconds']:6.2f} s for {page} (target: 10)")
+        print(f"reading     {figures['reading_seconds']:6.2f} s of that is reading the store")
+    if "ray" in given.parts:
+        games = f"{figures['ray_games']} games of {figures['ray_game_seconds']:.2f} s"
+        print(f"ray         {figures['ray_over_processes']:6.3f} times processes, {games} (1.1)")
     print(f"on {figures['machine']}, Python {figures['python']}, {figures['date']}")
 
 

@@ -1,4 +1,4 @@
-"""Showing a game to people in a terminal: the component kind ``renderer``."""
+"""Showing a game to people, as text and as pictures: the component kind ``renderer``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from miai.errors import UnknownComponentError
 from miai.game import Game, State
-from miai.information import PlayerView
+from miai.information import BeliefState, PlayerView
 from miai.plugins.loader import registry
 
 
@@ -23,6 +23,33 @@ class HintingRenderer(Renderer, Protocol):
 
     def hint(self, view: PlayerView) -> str:
         """Return a line for the player whose turn it is; empty where nothing needs saying."""
+
+
+@runtime_checkable
+class DrawingRenderer(Renderer, Protocol):
+    """A renderer that also draws, as SVG: for replays, which show many positions on one page.
+
+    A picture is one ``<svg>`` element with a ``viewBox``, to stand inside a page of HTML. It refers
+    to nothing but the definitions, by ``href="#id"``; it holds no script, and every text of foreign
+    origin in it is escaped.
+    """
+
+    def svg_definitions(self) -> str:
+        """Return what the pictures share, as markup for one ``<defs>`` element; may be empty."""
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the position, as far as the view's player knows it."""
+
+    def svg_state(self, state: State) -> str:
+        """Return the whole position, whatever it hides from its players."""
+
+
+@runtime_checkable
+class BeliefDrawingRenderer(DrawingRenderer, Protocol):
+    """A renderer that also draws what a player holds possible."""
+
+    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+        """Return the worlds of a belief as one picture, beside or under the true position."""
 
 
 class PlainRenderer:

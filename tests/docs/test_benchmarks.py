@@ -26,10 +26,18 @@ SMALL = {
     ),
     "go_matches.py": ("--help",),  # plays for minutes
     "go_five.py": ("--help",),  # wants weights for 5x5
-    "tsumego.py": ("--parts", "zones", "--sizes", "5", "--zones", "2"),
+    "tsumego.py": (
+        *("--parts", "zones", "exhaustion", "ordering", "--sizes", "5", "--zones", "2"),
+        *("--tiny-zones", "3", "--ordering-sizes", "6"),
+    ),
     "tournament_overhead.py": (
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),
+    ),
+    "tournament_scale.py": (
+        *("--parts", "ratings", "report", "ray", "--repeats", "1"),
+        *("--agents", "10", "--rated-games", "2000", "--reported-games", "200"),
+        *("--ray-games", "2", "--ray-simulations", "20"),
     ),
     "cold_start.py": ("--help",),  # compiles for half a minute
     "rbc_belief.py": ("--sizes", "1000", "--repeats", "1"),
@@ -43,7 +51,7 @@ SMALL = {
     "rbc_matches.py": ("--help",),  # plays for minutes
 }
 KEYS = {
-    "tsumego.py": {"zones", "date"},
+    "tsumego.py": {"zones", "exhaustion", "ordering", "date"},
     "belief_search.py": {"rows", "search", "date"},
     "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
@@ -60,6 +68,9 @@ KEYS = {
         *("learnt_positions_per_second", "runs"),
     },
     "tournament_overhead.py": {"overhead_seconds_per_game", "two_worker_speedup"},
+    "tournament_scale.py": {
+        *("rating_seconds", "report_seconds", "ray_over_processes", "date"),
+    },
     "rbc_belief.py": {
         "boards",
         "successors_per_second",

@@ -14,6 +14,7 @@ from tests.tournaments.support import config_text, environment, player
 
 from miai_tournaments.live.live import LiveReporter, clock_text
 from miai_tournaments.live.progress import PlainReporter, describe, one_line
+from miai_tournaments.report.standings import count_games
 from miai_tournaments.store.store import GameResult, ScheduledGame
 
 GAME = ScheduledGame(
@@ -59,7 +60,7 @@ def test_lines_of_any_origin_are_bounded_and_printable() -> None:
 
 def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None:
     reporter = PlainReporter()
-    reporter.begin(done=[], total=120)
+    reporter.begin(done=count_games(()), total=120)
     reporter.finished(GAME, result(1.0))
     reporter.voided(GAME, "the worker\ndied")
     reporter.tick(["ann~bob~0001a"])
@@ -105,7 +106,7 @@ def test_the_live_view_fits_into_80_columns() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, height=40, force_terminal=True, highlight=False)
     reporter = LiveReporter("a title", console)
-    reporter.begin(done=[], total=40)
+    reporter.begin(done=count_games(()), total=40)
     for number in range(10):
         names = tuple(f"player-of-a-long-name-{n}" for n in (number % 3, number % 3 + 1))
         game = ScheduledGame(

@@ -112,12 +112,12 @@ miai 0.1.0, python 3.11.7
 
 Ratings: Elo with 95% intervals, mean 0
 #  player        Elo    ±  score  W  D  L  games  s/move  cpu s
-1  mcts-400     +266  305  91.7%  5  1  0      6   0.150  0.135
-2  mcts-100       -4  236  58.3%  3  1  2      6   0.150  0.135
-3  fast-random  -262  265  12.5%  1  0  7      8   0.150  0.135
+1  mcts-400     +302  356  91.7%  5  1  0      6   0.150  0.135
+2  mcts-100      -11  256  58.3%  3  1  2      6   0.150  0.135
+3  fast-random  -291  302  12.5%  1  0  7      8   0.150  0.135
 
-Moving first scored 45.0% (4-1-5) and is worth -69 ± 309 Elo.
-1 game drawn (10.0%); between equals 19.5% would be, 95% interval 3.7% to 60.5%.
+Moving first scored 45.0% (4-1-5) and is worth -83 ± 342 Elo.
+1 game drawn (10.0%); between equals 18.7% would be, 95% interval 2.9% to 63.8%.
 Mean length 54.5 moves.
 
 Crosstable: points/games of the row against the column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +37,11 @@ Workers = Annotated[
     int | None, typer.Option(min=1, max=1024, help="Worker processes; default: one a processor.")
 ]
 ExecutorName = Annotated[
-    str | None, typer.Option("--executor", metavar="serial|processes", help="Who plays.")
+    str | None, typer.Option("--executor", metavar="serial|processes|ray", help="Who plays.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of a Ray cluster: HOST:PORT; default: one of its own."),
 ]
 Records = Annotated[
     list[str] | None,
@@ -53,13 +58,18 @@ def run(
     workers: Workers = None,
     settings: Settings = None,
     executor: ExecutorName = None,
+    address: Address = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Keep a new run in a database: postgresql://..."),
+    ] = None,
     records: Records = None,
 ) -> None:
     """Play the tournament of a config file; where DIR exists, extend and resume it."""
     from miai_tournaments.config.load import load_tournament
     from miai_tournaments.running import sitting
 
-    options = _options(workers, executor, records)
+    options = replace(_options(workers, executor, address, records), store=store)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
     _conclude(sitting.run(tournament, folder, options), folder)
@@ -70,12 +80,13 @@ def resume(
     folder: Folder,
     workers: Workers = None,
     executor: ExecutorName = None,
+    address: Address = None,
     records: Records = None,
 ) -> None:
     """Play what is left of a tournament."""
     from miai_tournaments.running import sitting
 
-    _conclude(sitting.resume(folder, _options(workers, executor, records)), folder)
+    _conclude(sitting.resume(folder, _options(workers, executor, address, records)), folder)
 
 
 @app.command()
@@ -114,30 +125,82 @@ def report(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Also check the intervals by N resamplings.")
     ] = 0,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="Write a file: text, html, markdown, csv, json or parquet."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Where to; default: in DIR/report.")
+    ] = None,
+    replays: Annotated[
+        str | None,
+        typer.Option(metavar="N|all", help="Write replays of N games, or of all, with the page."),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Write the page (html) and show it in a browser.")
+    ] = False,
 ) -> None:
-    """Print ratings, crosstable and statistics of a tournament."""
+    """Print ratings, crosstable and statistics of a tournament, or write them as files."""
     import json
 
-    from miai.errors import ConfigError
-    from miai_tournaments.report.report import build_report
+    from miai_tournaments import report_command
+    from miai_tournaments.store.store import Store
+
+    wanted = report_command.wanted(
+        as_json=as_json, format=format, out=out, replays=replays, open_page=open_page
+    )
+    with Store.read(folder) as store:
+        made = report_command.build(
+            store,
+            anchor=anchor,
+            anchor_elo=anchor_elo,
+            superiority=superiority,
+            bootstrap=bootstrap,
+            details=wanted is not None,
+        )
+        if wanted is not None:
+            report_command.write(store, made, wanted)
+        elif as_json:
+            print(json.dumps(made.to_json(), indent=2))
+        else:
+            _print_report(made)
+
+
+@app.command()
+def replay(
+    folder: Folder,
+    game_id: Annotated[str, typer.Argument(metavar="GAME_ID", help="The game.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to; default: DIR/report/replays/GAME_ID.html."),
+    ] = None,
+    worlds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=1_000_000, help="Most worlds of a belief; 0 for no beliefs."
+        ),
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
+) -> None:
+    """Write a game as a page: every position, what players knew, and what their searches said."""
+    from miai_tournaments import report_command
     from miai_tournaments.store.store import Store
 
     with Store.read(folder) as store:
-        try:
-            made = build_report(
-                store,
-                anchor=anchor,
-                anchor_elo=anchor_elo,
-                superiority=superiority,
-                bootstrap=bootstrap,
-            )
-        except ConfigError as error:  # begins with the argument's name
-            name, _, told = str(error).partition(":")
-            raise ConfigError(f"--{name.replace('_', '-')}:{told}") from None
-    if as_json:
-        print(json.dumps(made.to_json(), indent=2))
-    else:
-        _print_report(made)
+        report_command.write_replay(store, game_id, out=out, worlds=worlds, open_page=open_page)
+
+
+@app.command()
+def watch(
+    folder: Folder,
+    once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
+) -> None:
+    """Show a tournament while it goes on, from another terminal; Ctrl-C ends only the showing."""
+    from miai_tournaments.live.watch import watch as show
+
+    show(folder, once=once)
 
 
 @app.command()
@@ -154,7 +217,9 @@ def stop(folder: Folder) -> None:
         print(f"asked {runner} to finish its running games and end")
 
 
-def _options(workers: int | None, executor: str | None, records: list[str] | None) -> Options:
+def _options(
+    workers: int | None, executor: str | None, address: str | None, records: list[str] | None
+) -> Options:
     from miai.errors import ConfigError, near_matches
     from miai_tournaments.executors.executor import NAMES
     from miai_tournaments.live.progress import make_reporter
@@ -165,6 +230,7 @@ def _options(workers: int | None, executor: str | None, records: list[str] | Non
     return Options(
         workers=workers,
         executor=executor,
+        address=address,
         records=None if records is None else tuple(records),
         make_reporter=make_reporter,
         say=partial(print, flush=True),
@@ -173,9 +239,9 @@ def _options(workers: int | None, executor: str | None, records: list[str] | Non
 
 def _conclude(ending: Ending, folder: Path) -> None:
     """Print the table and where the report is, or how to go on."""
-    from miai_tournaments.store.store import FILE_NAME, Store
+    from miai_tournaments.store.store import Store, has_store
 
-    if not (folder / FILE_NAME).exists():
+    if not has_store(folder):
         print(f"{ending.reason} before the first game; nothing was written")
         raise typer.Exit(INTERRUPTED)
     with Store.read(folder) as store:

@@ -1,4 +1,4 @@
-"""Boards as text for a terminal."""
+"""Boards as text for a terminal, and the renderer of Go."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from miai_go.coordinates import COLUMNS
 from miai_go.phases import Phase
+from miai_go.pictures import board_definitions, board_picture
 
 if TYPE_CHECKING:
-    from miai.game import Game
+    from miai.game import Game, State
     from miai.information import PlayerView
+    from miai_go.game import GoGame
     from miai_go.state import GoState
 
 STONES: Final = ".XO"
@@ -101,6 +103,20 @@ class GoRenderer:
     def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
         """Return the position with a character at the place of each action, the pass left out."""
         return describe(cast("GoState", view.state), marks=marks)
+
+    def svg_definitions(self) -> str:
+        """Return the empty board as a definition."""
+        return board_definitions(cast("GoGame", self.game).size)
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the position of a view as a picture."""
+        return self.svg_state(view.state)
+
+    def svg_state(self, state: State) -> str:
+        """Return a position as a picture: the last move marked, dead stones crossed out."""
+        position = cast("GoState", state)
+        position.result_to_string()  # settles which stones are dead
+        return board_picture(position.board.stones(), last=position.last_action, dead=position.dead)
 
     def hint(self, view: PlayerView) -> str:
         """Return what to do while dead stones are settled; empty while stones are placed."""

@@ -1,4 +1,4 @@
-"""What a person is shown in a terminal: own pieces, what was sensed, and what was told of moves."""
+"""What a person is shown: own pieces, what was sensed, and what was told of moves."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from miai_rbc.actions import (
     move_name,
     square_name,
 )
+from miai_rbc.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
+from miai_rbc.pictures import in_pages
 from miai_rbc.pictures.knowledge import Knowledge
 from miai_rbc.rows import piece_at
 
 if TYPE_CHECKING:
-    from miai import Game, PlayerView
+    from miai import BeliefState, Game, PlayerView, State
     from miai_rbc.game import RbcGame
+    from miai_rbc.state import RbcState
 
 _KEY: Final = "p: seen now, p': seen before, x: kind unknown, .: seen empty now, ?: not seen"
 _WIDTH = 80
@@ -31,12 +34,11 @@ class RbcRenderer:
 
     def __init__(self, game: Game, parameters: object = None) -> None:
         self.game = cast("RbcGame", game)
+        self._followed: dict[int, tuple[PlayerView, int, Knowledge]] = {}
 
     def render(self, view: PlayerView) -> str:
         """Return the board as the player knows it, and what it was told of senses and captures."""
-        told = Knowledge(self.game.start, view.player)
-        for observation in view.observations:
-            told.observe(observation)
+        told = self._told(view)
         lines = [_headline(told, view), *_board_lines(told), _KEY]
         for news in _news(told):
             lines += textwrap.wrap(news, _WIDTH)
@@ -56,6 +58,39 @@ class RbcRenderer:
             name = action_name(promotions[0])
             hint += f"\nA pawn becomes a queen unless its move ends with n, b or r: {name}."
         return hint
+
+    def svg_definitions(self) -> str:
+        """Return the pieces and the empty boards as definitions."""
+        return in_pages.definitions()
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the board as the player knows it as a picture."""
+        return in_pages.knowledge(self._told(view))
+
+    def svg_state(self, state: State) -> str:
+        """Return the true board as a picture."""
+        return in_pages.position(cast("RbcState", state).board())
+
+    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+        """Return what a player holds possible as a picture, the true pieces outlined.
+
+        Raises:
+          TypeError: the belief is none of this plugin's.
+        """
+        if not isinstance(belief, RbcBelief):
+            raise TypeError(f"rbc draws its own beliefs, not {type(belief).__name__}")
+        own = self._told(view).own.board
+        return in_pages.belief(belief.boards, view.player, own, cast("RbcState", truth).board())
+
+    def _told(self, view: PlayerView) -> Knowledge:
+        """Return what a view was told; a view that has grown since is followed, not begun anew."""
+        known, seen, told = self._followed.get(view.player, (None, 0, None))
+        if told is None or known is not view or seen > len(view.observations):
+            seen, told = 0, Knowledge(self.game.start, view.player)
+        for observation in view.observations[seen:]:
+            told.observe(observation)
+        self._followed[view.player] = (view, len(view.observations), told)
+        return told
 
 
 def _headline(told: Knowledge, view: PlayerView) -> str:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import psutil
 
 from miai.game import State
 from miai.information import PlayerView
@@ -94,14 +97,17 @@ class BoardWriter:
 def read_boards(folder: Path) -> list[Board]:
     """Return the newest board of each game in a run's folder; files that are none are left out.
 
-    A referee that died may leave a board: leave out the games that are not running.
+    Boards of referees that died on this machine are left out, too.
     """
     found: dict[str, tuple[float, Board]] = {}
     for path in sorted((folder / LOGS).glob(f"{_NAME}*[0-9]")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             status = path.stat()
             if status.st_size <= _LARGEST and time.time() - status.st_mtime < _STALE_SECONDS:
-                board = _board(json.loads(path.read_text(encoding="utf-8")))
+                values = json.loads(path.read_text(encoding="utf-8"))
+                if values["host"] == socket.gethostname() and not psutil.pid_exists(values["pid"]):
+                    continue
+                board = _board(values)
                 kept = found.setdefault(board.game_id, (status.st_mtime, board))
                 found[board.game_id] = max(kept, (status.st_mtime, board), key=lambda item: item[0])
     return [found[name][1] for name in sorted(found)]
@@ -133,6 +139,7 @@ def _text(state: State) -> str:
 def _write(path: Path, board: Board) -> bool:
     """Write a board; return whether that could be done."""
     values = {name: getattr(board, name) for name in Board.__slots__}
+    values |= {"host": socket.gethostname(), "pid": os.getpid()}
     draft = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

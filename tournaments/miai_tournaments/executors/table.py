@@ -19,6 +19,7 @@ from miai.game import Game
 from miai.match import play_game
 from miai.process import AgentProcess, ProcessLimits
 from miai.record import GameRecord, Termination
+from miai_tournaments.executors.boards import BoardWriter
 from miai_tournaments.executors.jobs import Job, Outcome, Setup
 from miai_tournaments.store.store import GameResult
 
@@ -51,6 +52,7 @@ class Table:
         self._limits = ProcessLimits(**setup.limits)
         self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
+        self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
     def perform(self, job: Job) -> Outcome:
         """Return the outcome of a job; whatever goes wrong is in it."""
@@ -115,8 +117,10 @@ class Table:
                 opening=job.opening,
                 tags=job.tags,
                 log_dir=self._logs,
+                on_move=self._boards.begin(job.job_id, job.players),
             )
         finally:
+            self._boards.end()
             self._keep_logs(job.job_id)
         if record.termination is Termination.CRASH:
             time.sleep(CRASH_PAUSE)

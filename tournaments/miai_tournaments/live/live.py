@@ -17,7 +17,7 @@ from miai_tournaments.live.progress import Voids, describe
 from miai_tournaments.report.crosstables import crosstable
 from miai_tournaments.report.layout import to_rich
 from miai_tournaments.report.report import build_report
-from miai_tournaments.report.standings import FORFEITS
+from miai_tournaments.report.standings import FORFEITS, Standings, count_games
 from miai_tournaments.report.tables import ratings_table
 from miai_tournaments.store.store import GameResult, GameRow, ScheduledGame
 
@@ -48,7 +48,8 @@ class LiveReporter:
         self._title = title
         self._console = console or Console(highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
-        self._rows: list[GameRow] = []
+        self._standings = count_games(())
+        self._done = 0
         self._tables: RenderableType = Text()
         self._tables_due = 0.0
         self._shown = 0.0
@@ -59,9 +60,10 @@ class LiveReporter:
         self._ending = ""
         self._voids = Voids()
 
-    def begin(self, *, done: Sequence[GameRow], total: int) -> None:
+    def begin(self, *, done: Standings, total: int) -> None:
         """Count what was done before and show the view."""
-        self._rows, self._total = list(done), total
+        self._standings, self._total = done, total
+        self._done = done.first_player.games
         self._began = time.monotonic()
         self._live.start()
         self._show()
@@ -73,7 +75,8 @@ class LiveReporter:
     def finished(self, game: ScheduledGame, result: GameResult) -> None:
         """Count a game; a forfeit is told above the view."""
         scheduled = {name: getattr(game, name) for name in ScheduledGame.__dataclass_fields__}
-        self._rows.append(GameRow(status="done", **scheduled, **asdict(result)))
+        self._standings.note(GameRow(status="done", **scheduled, **asdict(result)))
+        self._done += 1
         self._finish_times.append(time.monotonic())
         if result.termination in FORFEITS:
             self.note(describe(game, result))
@@ -102,7 +105,7 @@ class LiveReporter:
         self._live.stop()
 
     def _show(self) -> None:
-        if self._rows and time.monotonic() >= self._tables_due:
+        if self._done and time.monotonic() >= self._tables_due:
             self._make_tables()
         self._live.update(self._view(), refresh=True)
         self._shown = time.monotonic()
@@ -110,7 +113,7 @@ class LiveReporter:
     def _make_tables(self) -> None:
         began = time.monotonic()
         width = self._console.width
-        report = build_report(self._rows)
+        report = build_report(self._standings)
         self._tables = to_rich([ratings_table(report), *crosstable(report, width)], width)
         ended = time.monotonic()
         self._tables_due = ended + max(TABLE_SECONDS, (ended - began) / TABLE_SHARE)
@@ -129,7 +132,7 @@ class LiveReporter:
         )
 
     def _bar(self) -> RenderableType:
-        done = len(self._rows)
+        done = self._done
         facts = f"{done}/{self._total} games"
         rate = self._rate()
         if rate > 0:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from miai_tournaments.report.standings import FORFEITS
-from miai_tournaments.store.store import GameResult, GameRow, ScheduledGame
+from miai_tournaments.report.standings import FORFEITS, Standings
+from miai_tournaments.store.store import GameResult, ScheduledGame
 
 _REASON_LENGTH = 200
 
@@ -15,7 +15,7 @@ _REASON_LENGTH = 200
 class Reporter(Protocol):
     """Is told of a run's progress. All of it is called in the runner's thread."""
 
-    def begin(self, *, done: Sequence[GameRow], total: int) -> None:
+    def begin(self, *, done: Standings, total: int) -> None:
         """Be told of the games that are done before the first one is played."""
 
     def scheduled(self, total: int) -> None:
@@ -73,9 +73,9 @@ class PlainReporter:
         self._voids = Voids()
         self._ending = False
 
-    def begin(self, *, done: Sequence[GameRow], total: int) -> None:
+    def begin(self, *, done: Standings, total: int) -> None:
         """Note where the count begins."""
-        self._done, self._total = len(done), total
+        self._done, self._total = done.first_player.games, total
 
     def scheduled(self, total: int) -> None:
         """Note what to count up to."""

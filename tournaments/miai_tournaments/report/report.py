@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.game import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
+from miai_tournaments.report.counting import count_store
 from miai_tournaments.report.standings import (
     Standings,
     Tally,
     count_games,
     outcome,
 )
-from miai_tournaments.store.store import GameRow, RunInfo, Store
+from miai_tournaments.store.store import GameRow, PlayerRow, RunInfo, Store
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from miai_tournaments.report.details import Details
 
 SCHEMA: Final = "miai.report/1"
 
@@ -40,6 +43,8 @@ class Report:
       ratings: of the players.
       bootstrap: of the ratings, where it was asked for.
       superiority: whether the matrices between players are part of the report.
+      details: what takes a while to find out, where it was asked for.
+      rows: the games, in the order of the schedule, where they were read one by one.
     """
 
     info: RunInfo | None
@@ -47,6 +52,8 @@ class Report:
     ratings: Ratings
     bootstrap: Bootstrap | None = None
     superiority: bool = False
+    details: Details | None = None
+    rows: Sequence[GameRow] = ()
 
     def ranking(self) -> list[str]:
         """Return the players' names, best first."""
@@ -77,6 +84,8 @@ class Report:
             document["matrices"] = self._matrices()
         if self.bootstrap is not None:
             document["bootstrap"] = self._bootstrap(self.bootstrap)
+        if self.details is not None:
+            document["details"] = self.details.to_json()
         plain: dict[str, Json] = _plain(document)
         return plain
 
@@ -139,7 +148,7 @@ class Report:
 
 
 def build_report(
-    source: Store | Iterable[GameRow],
+    source: Store | Standings | Iterable[GameRow],
     *,
     info: RunInfo | None = None,
     players: Sequence[str] = (),
@@ -149,26 +158,37 @@ def build_report(
     superiority: bool = False,
     bootstrap: int = 0,
     bootstrap_seed: int = 0,
+    details: bool = False,
 ) -> Report:
     """Return the report of a tournament as it stands.
 
     Args:
-      source: a store, or games of any status.
+      source: a store, games of any status, or what they add up to; the rows themselves are read
+        where the bootstrap or the details are asked for.
       info, players: what a store would know, where games are given.
       anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
       superiority: whether to report the probability, for every two players, that the one is
         stronger than the other, and the covariance of the ratings.
       bootstrap: replicates of the pair bootstrap; 0 for none.
       bootstrap_seed: what they are drawn from.
+      details: whether to find out what `miai_tournaments.report.details` tells.
 
     Raises:
       ConfigError: the anchor is no player, or a number is out of range.
       StoreError: the store cannot be read, or a game is not one of two players.
     """
+    entered: list[PlayerRow] = []
     if isinstance(source, Store):
-        info, players = source.info(), [player.name for player in source.players()]
-    rows = source.games() if isinstance(source, Store) else list(source)
-    standings = count_games(rows, players=players)
+        info, entered = source.info(), source.players()
+        players = [player.name for player in entered]
+    rows: Sequence[GameRow] = ()
+    if isinstance(source, Standings):
+        standings = source
+    elif isinstance(source, Store) and not (details or bootstrap):
+        standings = count_store(source)
+    else:
+        rows = source.games() if isinstance(source, Store) else list(source)
+        standings = count_games(rows, players=players)
     names = tuple(standings.players)
     ratings = fit_ratings(
         standings.results(),
@@ -188,13 +208,22 @@ def build_report(
             anchor_elo=anchor_elo,
             prior_games=prior_games,
         )
-    return Report(
+    report = Report(
         info=info,
         standings=standings,
         ratings=ratings,
         bootstrap=resampled,
         superiority=superiority,
+        rows=rows,
     )
+    return _detailed(report, entered) if details else report
+
+
+def _detailed(report: Report, players: Sequence[PlayerRow]) -> Report:
+    from miai_tournaments.report.details import build_details, game_of
+
+    found = build_details(report, report.rows, players=players, game=game_of(report.info))
+    return replace(report, details=found)
 
 
 def _paired(rows: Iterable[GameRow]) -> Iterator[PairedGame]:

@@ -44,11 +44,11 @@ class Tally:
         """Points a game, from 0 to 1; None without a game."""
         return self.points / self.games if self.games else None
 
-    def add(self, result: int) -> None:
-        """Count a game: 1 for a win, 0 for a draw, -1 for a loss."""
-        self.wins += result > 0
-        self.draws += result == 0
-        self.losses += result < 0
+    def add(self, result: int, games: int = 1) -> None:
+        """Count games of one result: 1 for a win, 0 for a draw, -1 for a loss."""
+        self.wins += games * (result > 0)
+        self.draws += games * (result == 0)
+        self.losses += games * (result < 0)
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
@@ -99,11 +99,14 @@ class PlayerStanding:
         """All results."""
         return self.as_first + self.as_second
 
+    def count(self, result: int, termination: str, seat: int, games: int = 1) -> None:
+        """Count games of one result, as of `Tally.add`, that ended alike."""
+        (self.as_second if seat else self.as_first).add(result, games)
+        self.endings.setdefault(termination, Tally()).add(result, games)
+
     def add(self, row: GameRow, seat: int) -> None:
         """Count a finished game that the player played in `seat`."""
-        result = outcome(row) if seat == 0 else -outcome(row)
-        (self.as_second if seat else self.as_first).add(result)
-        self.endings.setdefault(row.termination, Tally()).add(result)
+        self.count(outcome(row) if seat == 0 else -outcome(row), row.termination, seat)
         self.returns.add(row.returns[seat])
         moves = _at(row.player_moves, seat)
         seconds, cpu = _at(row.seconds, seat), _at(row.cpu_seconds, seat)
@@ -140,6 +143,18 @@ class Standings:
     lengths: Mean
     versions: Mapping[str, tuple[str, ...]]
     started: tuple[str, ...]
+
+    def note(self, row: GameRow) -> None:
+        """Count one more finished game in the players' standings, pairings and lengths.
+
+        Raises:
+          StoreError: the game is not of two players, or has no result.
+        """
+        first, second = _check(row)
+        self.pairings.setdefault((first, second), Tally()).add(outcome(row))
+        for seat, name in enumerate((first, second)):
+            self.players.setdefault(name, PlayerStanding()).add(row, seat)
+        self.lengths.add(row.moves)
 
     @property
     def first_player(self) -> Tally:
@@ -195,7 +210,7 @@ def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Stan
         forfeits=tuple(row for row in done if row.termination in FORFEITS),
         stakes=len({max(row.returns) for row in done if outcome(row)}) > 1,
         lengths=Mean(sum(row.moves for row in done), len(done)),
-        versions=_versions(done),
+        versions=met_versions(row.versions for row in done),
         started=(started[0], started[-1]) if started else (),
     )
 
@@ -219,9 +234,10 @@ def _at(values: Sequence[T], seat: int) -> T | None:
     return values[seat] if seat < len(values) else None
 
 
-def _versions(rows: Iterable[GameRow]) -> dict[str, tuple[str, ...]]:
+def met_versions(told: Iterable[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return for each package the versions that were met, both in order."""
     met: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for name, version in row.versions.items():
+    for versions in told:
+        for name, version in versions.items():
             met.setdefault(name, {})[version] = None
     return {name: tuple(sorted(versions)) for name, versions in sorted(met.items())}

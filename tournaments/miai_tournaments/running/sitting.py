@@ -23,6 +23,7 @@ from miai_tournaments.executors.table import UNNAMED
 from miai_tournaments.formats.build import how_many
 from miai_tournaments.live.progress import Reporter, one_line
 from miai_tournaments.report.cells import counted
+from miai_tournaments.report.counting import count_store
 from miai_tournaments.running.director import Director
 from miai_tournaments.running.plan import (
     Plan,
@@ -232,7 +233,7 @@ class _Sitting:
         for left in (self.folder / LOGS).glob(f"{UNNAMED}*"):  # of workers that were killed
             shutil.rmtree(left, ignore_errors=True)
         self.files.complete(store)
-        done, counts = store.results(), store.counts()
+        done, counts = count_store(store), store.counts()
         games = counted(sum(counts.values()), "game")
         if director is not None and not director.finished:
             games = how_many(self.plan.format)

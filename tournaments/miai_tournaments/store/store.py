@@ -11,12 +11,13 @@ loses nothing, a power failure at worst the last games, which are then played ag
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from miai.errors import StoreError
+from miai.record import Termination
 from miai_tournaments.store import database, reading
 from miai_tournaments.store.address import ADDRESS_FILE, Address
 from miai_tournaments.store.connection import Connection, SqliteConnection, Writer
@@ -178,6 +179,24 @@ class Store:
     def surplus(self) -> list[GameRow]:
         """Return the games that are not needed any more, played or not, by round and pair."""
         return self._rows("TRUE", surplus=True)
+
+    def ended(self, terminations: Collection[str]) -> list[GameRow]:
+        """Return the games that are done, count and ended in one of some ways."""
+        words = ", ".join(f"'{word}'" for word in sorted({*terminations} & {*Termination}))
+        return self._rows(f"status = 'done' AND termination IN ({words})") if words else []
+
+    def cells(self, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """Yield columns of the games that are done and count, as they are stored."""
+        unknown = set(columns) - set(reading.GAME_COLUMNS)
+        if unknown:
+            raise ValueError(f"no columns {sorted(unknown)}")
+        flag = self._connection.absent.get("surplus", "surplus")
+        query = (
+            f"SELECT {', '.join(columns)} FROM games "  # noqa: S608 - own names
+            f"WHERE {flag} = 0 AND status = 'done'"
+        )
+        with self._explained():
+            yield from self._connection.query(query)
 
     def scores(self) -> dict[str, tuple[float, ...]]:
         """Return the returns of every game that was played, surplus ones included, by identity."""

@@ -1,0 +1,209 @@
+"""The report as a page: its numbers are those of the JSON, and names in it are inert."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tournaments.pages import Node, read_page
+from tests.tournaments.test_report import (
+    HOSTILE,
+    INFO,
+    game,
+    keys_of,
+    round_robin,
+    small_tournament,
+)
+
+from miai_tournaments.pages.charts import Scale, ticks
+from miai_tournaments.pages.report_page import report_page
+from miai_tournaments.pages.standings_sections import shade
+from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.report import Report, build_report
+from miai_tournaments.report.standings import outcome
+from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import Store
+
+ATTACKS = (
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(1)'>",
+    "</title></style></script><h1>",
+    "a' onmouseover='x",
+    "javascript:alert(1)",
+    "<!--",
+    "]]>",
+    "&lt;b&gt;&#60;",
+    "\u202eevil\u202c",
+    "n" * 40,
+)
+
+
+def made(rows: list[GameRow], info: RunInfo = INFO, **options: Any) -> Report:
+    return build_report(rows, info=info, details=True, **options)
+
+
+def values(page: Node, section: str, key: str) -> dict[str, float]:
+    """Return the exact numbers that a section shows under a key, by row."""
+    found = {}
+    for row in page.one("section", id=section).all("tr"):
+        for cell in row.all(data_key=key):
+            found[row.attributes.get("data-row", "")] = float(cell.attributes["data-value"])
+    return found
+
+
+def test_numbers_are_those_of_the_json() -> None:
+    report = made(small_tournament())
+    page, document = read_page(report_page(report)), report.to_json()
+    players: Any = document["players"]
+    for key in ("rank", "elo", "low", "score", "wins", "draws", "losses", "games"):
+        assert values(page, "ratings", key) == {p["name"]: p[key] for p in players}, key
+    details: Any = document["details"]
+    for key in ("per_move", "cpu_per_move", "longest_game", "total", "lost_on_time"):
+        assert values(page, "time", key) == {t["player"]: t[key] for t in details["times"]}, key
+    assert values(page, "transitivity", "alpha_rank") == details["alpha_rank"]
+    scores = {
+        (row.attributes["data-row"], cell.attributes["data-opponent"]): float(
+            cell.attributes["data-value"]
+        )
+        for row in page.one("section", id="crosstable").all("tr")
+        for cell in row.all("td")
+        if "data-opponent" in cell.attributes
+    }
+    table: Any = document["crosstable"]
+    assert scores == {(t["player"], t["opponent"]): t["score"] for t in table}
+    endings = {n.attributes["data-ending"]: n.text() for n in page.all("span") if n.attributes}
+    assert {k: int(v.split()[0]) for k, v in endings.items()} == details["terminations"]
+
+
+def test_openings_and_settings_are_tables_of_their_own() -> None:
+    rows = [
+        replace(row, opening=(i % 2,), settings={"komi": 6.5} if i % 3 else {})
+        for i, row in enumerate(round_robin(4, rounds=2))
+    ]
+    report = made(rows)
+    page, details = read_page(report_page(report)), report.to_json()["details"]
+    assert isinstance(details, dict)
+    lines: Any = details["openings"]
+    games = {line["opening"]: line["games"] for line in lines}
+    assert sum(games.values()) == len(rows)
+    shown = values(page, "openings", "games")
+    assert {k: v for k, v in shown.items() if k in games} == games
+    assert shown['{"komi": 6.5}'] == sum(1 for row in rows if row.settings)
+    assert report.details is not None
+    assert report.details.opening_test is not None
+
+
+def test_curves_end_at_the_ratings_and_begin_where_a_player_began() -> None:
+    rows = round_robin(4, rounds=3)
+    report = made(rows)
+    assert report.details is not None
+    for curve in report.details.curves:
+        assert curve.games[-1] == len(rows)
+        assert curve.elo[-1] == pytest.approx(report.ratings.estimate(curve.player).value, abs=1e-6)
+        half = len(curve.games) // 2
+        prefix = rows[: curve.games[half]]
+        fit = fit_ratings(
+            [(r.players[0], r.players[1], (outcome(r) + 1) / 2) for r in prefix],
+            players=report.ranking(),
+        )
+        assert curve.elo[half] == pytest.approx(fit.estimate(curve.player).value, abs=1e-6)
+        first = next(i for i, r in enumerate(rows, start=1) if curve.player in r.players)
+        assert first <= curve.games[0]
+    polylines = list(read_page(report_page(report)).one("section", id="history").all("polyline"))
+    assert len(polylines) == 4
+
+
+@pytest.mark.parametrize("text", [*ATTACKS, *HOSTILE])
+def test_hostile_texts_are_inert(text: str) -> None:
+    rows = [
+        replace(game(0, text, "b", -1, termination="crash", detail=text), opening=(1,)),
+        replace(game(1, "b", text, 1, termination=text), settings={text: text}),
+        replace(game(2, "b", text, 0), void_count=1, void_reason=text),
+        game(3, "b", "c", 1),
+        game(4, "c", text, 1),
+    ]
+    if text == "b":
+        pytest.skip("the other player's name")
+    facts = {"text": text, "ranking": [text], "kind": text}
+    info = replace(INFO, name=text, game=text, config_text=text, config_path=text, facts=facts)
+    report = made(rows, info)
+    html = report_page(report, replays=rows[:1])
+    page = read_page(html)
+    html.encode("utf-8")
+    assert len(list(page.all("script"))) == 1
+    assert page.one("h1").children
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", html)
+
+
+def test_there_is_no_address_of_the_network() -> None:
+    html = report_page(made(small_tournament()))
+    assert "http" not in html.replace("http-equiv", "")
+    assert "//" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+
+
+def test_a_run_without_games_has_a_page_too() -> None:
+    report = build_report([], info=INFO, players=["a", "b"], details=True)
+    assert "a" in read_page(report_page(report)).one("section", id="ratings").text()
+    read_page(report_page(build_report([], details=True)))
+
+
+def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
+    llr = {"llr": 1.25, "lower": -2.94, "upper": 2.94, "verdict": None, "pairs": 3}
+    info = replace(INFO, facts={"kind": "sprt", "text": "undecided so far", **llr})
+    rows = [replace(row, game_id=f"g{i}") for i, row in enumerate(round_robin(4))]
+    names = sorted({name for row in rows for name in row.players})
+    players = [
+        PlayerRow(name=name, agent="x", team="odd" if i % 2 else "even")
+        for i, name in enumerate(names)
+    ]
+    fields = ("game_id", "pair_id", "round", "players", "seed", "opening")
+    games = [ScheduledGame(**{f: getattr(row, f) for f in fields}) for row in rows]
+    with Store.create(tmp_path, info, players, games) as store:
+        results = [
+            (r.game_id, GameResult(**{f: getattr(r, f) for f in GameResult.__slots__}), "{}")
+            for r in rows
+        ]
+        store.finish(results)
+        report = build_report(store, details=True)
+    page = read_page(report_page(report))
+    teams: Any = report.to_json()["details"]
+    shown = values(page, "teams", "elo")
+    assert shown == {team["name"]: team["elo"] for team in teams["teams"]}
+    elo = report.ratings.estimate
+    for team in teams["teams"]:
+        mean = sum(elo(member).value for member in team["members"]) / len(team["members"])
+        assert team["elo"] == pytest.approx(mean)
+    section = page.one("section", id="format")
+    assert "undecided so far" in section.text()
+    assert section.one("svg").attributes["data-value"] == "1.25"
+
+
+def test_ticks_are_round_and_within() -> None:
+    for low, high in ((-203.0, 411.0), (0.0, 1.0), (0.0, 7.0), (1e-5, 3e-5), (5.0, 5.0)):
+        found = ticks(low, high)
+        assert 1 <= len(found) <= 7
+        assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
+        steps = {round((b - a) / (high - low), 9) for a, b in itertools.pairwise(found)}
+        assert len(steps) <= 1
+
+
+def test_scales_and_shades_keep_within_their_ends() -> None:
+    at = Scale(0, 10, 100, 200)
+    assert [at(value) for value in (-5, 0, 5, 10, 15)] == [100, 100, 150, 200, 200]
+    assert [shade(score) for score in (0.0, 0.5, 1.0)] == [0, 4, 8]
+
+
+def test_every_key_of_the_details_is_documented() -> None:
+    page = Path(__file__).parents[2] / "docs" / "report.md"
+    text = page.read_text(encoding="utf-8").partition("`details` has")[2]
+    rows = [replace(row, opening=(i % 2,)) for i, row in enumerate(round_robin(4, rounds=2))]
+    details: Any = made(rows).to_json()["details"]
+    tally = {"games", "wins", "draws", "losses", "score"}
+    free = ("terminations.", "alpha_rank.", "format.")
+    for key in keys_of(details):
+        if not key.startswith(free) and (last := key.rsplit(".", 1)[-1]) not in tally:
+            assert f"`{last}`" in text, key

@@ -1,0 +1,218 @@
+"""Watching a run from another process, and the boards that referees leave for it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.tournaments.support import (
+    command,
+    config_text,
+    environment,
+    player,
+    refused,
+    tournament,
+)
+from tests.tournaments.test_report import game
+
+from miai import load_game, make_agent
+from miai.match import InProcessSeat, play_game
+from miai_tournaments.executors import boards as boards_module
+from miai_tournaments.executors.boards import BoardWriter, read_boards
+from miai_tournaments.live import watch as watch_module
+from miai_tournaments.live.watch import rate, watch
+from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import Store
+
+
+def frame(folder: Path) -> str:
+    out = io.StringIO()
+    watch(folder, once=True, console=Console(file=out, width=100))
+    return out.getvalue()
+
+
+def test_a_run_is_watched_while_it_goes_on_and_when_it_is_over(tmp_path: Path) -> None:
+    config, folder = tmp_path / "c.toml", tmp_path / "run"
+    players = (player("ann", "mcts", simulations=300), player("bob", "mcts", simulations=300))
+    config.write_text(config_text(*players, tournament={"rounds": 500}, run={"workers": 1}))
+    running = subprocess.Popen(
+        command("run", config, "--out", folder),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        seen = _wait_for_games(folder)
+        assert "run by process" in seen
+        assert "/1000 games" in seen
+        assert "games/min" in seen
+        assert "left, until about" in seen
+        assert "ann" in seen
+    finally:
+        tournament("stop", folder)
+        running.wait(60)
+    seen = tournament("watch", folder).stdout  # not a terminal: once
+    assert "not running; continue with: miai tournament resume" in seen
+    assert running.returncode == 130
+
+
+def _wait_for_games(folder: Path) -> str:
+    for _ in range(600):
+        if (folder / "tournament.sqlite").exists():
+            seen = frame(folder)
+            if "Ratings" in seen:
+                return seen
+        time.sleep(0.1)
+    raise AssertionError("no game within a minute")
+
+
+def test_a_complete_run_says_so(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(config_text(player("a"), player("b"), tournament={"rounds": 1}))
+    tournament("run", config, "--out", tmp_path / "run", "--executor", "serial")
+    seen = frame(tmp_path / "run")
+    assert "2/2 games" in seen
+    assert "the run is complete" in seen
+    out = io.StringIO()
+    watch(tmp_path / "run", console=Console(file=out, width=100, force_terminal=True))
+    assert "the run is complete" in out.getvalue()  # and it has ended by itself
+
+
+def test_there_is_nothing_to_watch(tmp_path: Path) -> None:
+    assert str(tmp_path) in refused("watch", tmp_path)
+
+
+# -- the rate ---------------------------------------------------------------------------------
+
+NOW = datetime(2025, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def ended(minutes_ago: float, *, seconds: float = 6.0) -> Any:
+    begin = NOW - timedelta(minutes=minutes_ago) - timedelta(seconds=seconds)
+    return replace(game(0, "a", "b", 1), started=begin.isoformat(), wall_seconds=seconds)
+
+
+def test_the_rate_is_of_the_last_minutes() -> None:
+    assert rate([ended(m / 10) for m in range(500)], NOW) == pytest.approx(10, rel=0.05)
+    assert rate([ended(60 + m) for m in range(100)], NOW) == 0
+    assert rate([], NOW) == 0
+
+
+def test_the_rate_of_a_young_run_is_of_its_life() -> None:
+    rows = [ended(0.1 * i, seconds=0) for i in range(11)]  # 11 games in the last minute
+    assert rate(rows, NOW) == pytest.approx(11, rel=0.01)
+
+
+def test_times_that_say_nothing_are_left_out() -> None:
+    rows = [replace(ended(1), started=text) for text in ("", "yesterday", "2025-11-21T11:59:00")]
+    assert rate([*rows, replace(ended(1), wall_seconds=1e300)], NOW) == 0
+
+
+# -- boards -----------------------------------------------------------------------------------
+
+
+def played(
+    name: str, writer: BoardWriter, seen: list[Any], folder: Path, **parameters: Any
+) -> None:
+    """Play a game with a writer's hook, reading what it leaves after each action."""
+    made = load_game(name, **parameters)
+    hook = writer.begin("g1", ("ann", "bob"))
+    assert hook is not None
+
+    def on_move(state: Any, move: Any) -> None:
+        hook(state, move)
+        seen.append((str(state), read_boards(folder)))
+
+    seats = [InProcessSeat(make_agent("random", made)) for _ in range(2)]
+    play_game(made, seats, seed=1, on_move=on_move)
+    writer.end()
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"])
+def test_boards_are_those_of_the_game(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boards_module, "INTERVAL", 0.0)
+    seen: list[Any] = []
+    played(name, BoardWriter(tmp_path / "logs"), seen, tmp_path)
+    for ply, (text, (board,)) in enumerate(seen, start=1):
+        assert (board.game_id, board.players, board.ply) == ("g1", ("ann", "bob"), ply)
+        assert list(board.lines) == text.split("\n")
+    assert read_boards(tmp_path) == []
+
+
+def test_short_games_leave_nothing(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    played("tic_tac_toe", BoardWriter(tmp_path / "logs"), seen, tmp_path)
+    assert all(found == [] for _, found in seen)
+    assert not (tmp_path / "logs").exists()
+    assert BoardWriter(None).begin("g1", ("a", "b")) is None
+
+
+def test_a_board_that_cannot_be_written_ends_no_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boards_module, "INTERVAL", 0.0)
+    (tmp_path / "logs").write_text("a file where the folder should be")
+    seen: list[Any] = []
+    played("tic_tac_toe", BoardWriter(tmp_path / "logs"), seen, tmp_path)
+    assert len(seen) >= 5
+
+
+def test_files_that_are_no_boards_are_left_out_and_the_newest_counts(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    here = {"host": socket.gethostname(), "pid": os.getpid()}
+    good = {"game_id": "g1", "players": ["a", "b"], "ply": 3, "lines": ["  x"], **here}
+    texts = ["", "[]", "{}", "null", '{"game_id": 1}', "\x00", "x" * 100_000]
+    for number, text in enumerate([*texts, json.dumps(good)], start=1):
+        (logs / f".board-{number}").write_text(text)
+    (board,) = read_boards(tmp_path)
+    assert board.ply == 3
+    time.sleep(0.02)
+    (logs / ".board-99").write_text(json.dumps({**good, "ply": 4}))
+    (board,) = read_boards(tmp_path)
+    assert (board.ply, board.lines) == (4, ("  x",))
+
+
+def test_the_board_of_a_referee_that_died_is_left_out(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    board = {"game_id": "g1", "players": ["a", "b"], "ply": 3, "lines": ["x"], "pid": dead.pid}
+    (logs / ".board-1").write_text(json.dumps({**board, "host": socket.gethostname()}))
+    assert read_boards(tmp_path) == []
+    (logs / ".board-1").write_text(json.dumps({**board, "host": "elsewhere"}))
+    assert len(read_boards(tmp_path)) == 1
+
+
+def test_boards_are_shown_as_they_are_but_for_what_controls_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = boards_module.Board(
+        game_id="g9", players=("an\x1bn", "bob"), ply=7, lines=("   A B", " 1 X \x1b[31mO")
+    )
+    monkeypatch.setattr(watch_module, "read_boards", lambda folder: [board])
+    monkeypatch.setattr(watch_module, "runner_of", lambda folder: "process 1 on here")
+    games = [game(0, "a", "b", 1)]
+    fields = {f: getattr(games[0], f) for f in ScheduledGame.__dataclass_fields__}
+    info = RunInfo(name="n", seed=0, rounds=1, game="tic_tac_toe", game_version=1)
+    players = [PlayerRow(name=name, agent="random") for name in "ab"]
+    Store.create(tmp_path, info, players, [ScheduledGame(**fields)]).close()
+    seen = frame(tmp_path)
+    assert "\x1b" not in seen
+    assert "an?n - bob, ply 7" in seen
+    assert "\n   A B" in seen
+    assert " 1 X ?[31mO" in seen

@@ -1,0 +1,1 @@
+"""Reports and replays as pages of HTML that need nothing but themselves."""

@@ -1,0 +1,32 @@
+// Tables whose heads sort them: a click, or Enter on the head.
+"use strict";
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    head.textContent = "";
+    head.append(button);
+    button.addEventListener("click", () => sort(table, heads, column));
+  });
+}
+function sort(table, heads, column) {
+  const up = heads[column].getAttribute("aria-sort") === "descending";
+  const body = table.tBodies[0];
+  const key = (row) => {
+    const cell = row.cells[column];
+    return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value);
+  };
+  const order = (a, b) => {
+    const [x, y] = [key(a), key(b)];
+    if (typeof x === "number" && typeof y === "number") return x - y;
+    if (typeof x === "number") return 1;
+    if (typeof y === "number") return -1;
+    return -x.localeCompare(y, undefined, { numeric: true });
+  };
+  const rows = [...body.rows].sort((a, b) => (up ? order(a, b) : order(b, a)));
+  body.append(...rows);
+  for (const head of heads) head.removeAttribute("aria-sort");
+  heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
+}

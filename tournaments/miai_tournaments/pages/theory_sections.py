@@ -1,0 +1,177 @@
+"""Sections of a report's page: ratings over games, cycles, the format's own word, the config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from miai_tournaments.pages import charts
+from miai_tournaments.pages.document import Section, section
+from miai_tournaments.pages.lines import Line, line_chart
+from miai_tournaments.pages.markup import Markup, block, join, name, tag, text
+from miai_tournaments.pages.tables import Cell, Head, table
+from miai_tournaments.ratings.ratings import Z95
+from miai_tournaments.report import cells
+
+if TYPE_CHECKING:
+    from miai_tournaments.report.report import Report
+
+MOST_CURVES = 16
+"""Players whose curves are drawn, best first."""
+
+
+def curves(report: Report) -> Section | None:
+    """Return ratings over games; None before there are two prefixes."""
+    details = report.details
+    assert details is not None
+    found = [curve for curve in details.curves if len(curve.games) > 1]
+    if not found:
+        return None
+    shown = found[:MOST_CURVES]
+    chart = line_chart(
+        [
+            Line(
+                name(curve.player, 24),
+                f"{cells.player_name(curve.player)}: {cells.signed(curve.elo[-1])} Elo",
+                curve.games,
+                curve.elo,
+                [Z95 * error for error in curve.standard_errors],
+            )
+            for curve in shown
+        ],
+        x_label="games of all players",
+        y_label="Elo",
+        label="Ratings over games",
+    )
+    note = "Ratings fitted again on the first games of the schedule; bands are 95 % intervals."
+    if len(found) > len(shown):
+        note += f" The best {len(shown)} of {len(found)}; the JSON has all."
+    return section("Ratings over games", chart, id="history", note=note)
+
+
+def transitivity(report: Report) -> Section | None:
+    """Return cycles and alpha-rank; None with fewer than three players."""
+    details = report.details
+    assert details is not None
+    found, shares = details.transitivity, details.alpha_rank
+    if found is None or shares is None:
+        return None
+    parts = []
+    if found.triples:
+        chance = (
+            f"Of {found.triples} triples of players that met, "
+            f"{found.cycles} are cycles (A beats B beats C beats A): {cells.percent(found.share)}. "
+            f"Ratings alone would lead to {cells.percent(found.expected)}, in 95 % of leagues "
+            f"{cells.percent(found.low)} to {cells.percent(found.high)}; a share as large has "
+            f"probability {found.p_value:.2g}."
+        )
+        parts.append(tag("p", chance, data_value=repr(found.share), data_key="share"))
+    if found.strongest:
+        heads = [Head("strongest cycles", "left"), Head("weakest link", title="least mean score")]
+        rows = [
+            [
+                Cell(join(map(name, (*cycle.players, cycle.players[0])), " \N{RIGHTWARDS ARROW} ")),
+                Cell(cells.percent(cycle.weakest), cycle.weakest),
+            ]
+            for cycle in found.strongest
+        ]
+        parts.append(table("Cycles", heads, rows))
+    heads = [Head("#"), Head("player", "left"), Head("alpha-rank"), Head("", "left")]
+    order = sorted(shares.items(), key=lambda item: -item[1])
+    ranked: list[list[Cell | str]] = [
+        [
+            str(rank),
+            Cell(name(player)),
+            Cell(cells.percent(share), share, "alpha_rank"),
+            Cell(charts.share_bar(share, label=cells.percent(share)), share),
+        ]
+        for rank, (player, share) in enumerate(order, start=1)
+    ]
+    parts.append(table("Alpha-rank", heads, ranked, keys=[player for player, _ in order]))
+    note = (
+        "Whether one rating a player can tell the results. Alpha-rank is the share of time that a "
+        "population that copies what wins would play each player."
+    )
+    return section("Non-transitivity", *parts, id="transitivity", note=note)
+
+
+def format_state(report: Report) -> Section | None:
+    """Return what the format told last: a line, a ranking, the state of a test."""
+    facts = report.details.facts if report.details else {}
+    parts: list[Markup] = []
+    if isinstance(said := facts.get("text"), str) and said:
+        parts.append(tag("p", text(said, 400)))
+    if facts.get("kind") == "sprt" and (bar := _sprt(facts)):
+        parts.append(bar)
+    ranking = facts.get("ranking")
+    if isinstance(ranking, (list, tuple)) and ranking:
+        items = [tag("li", name(str(player))) for player in ranking[:200]]
+        parts.append(tag("ol", *items))
+    if not parts:
+        return None
+    title = "Sequential test" if facts.get("kind") == "sprt" else "The format's own ranking"
+    return section(title, *parts, id="format")
+
+
+def _sprt(facts: Mapping[str, Any]) -> Markup | None:
+    llr, lower, upper = (facts.get(key) for key in ("llr", "lower", "upper"))
+    if not all(isinstance(v, (int, float)) for v in (llr, lower, upper)):
+        return None
+    assert llr is not None
+    assert lower is not None
+    assert upper is not None
+    at = charts.Scale(lower - 0.4, upper + 0.4, 10, 470)
+    parts = [
+        tag("path", class_="axis", d=f"M{at(lower):.1f} 30H{at(upper):.1f}"),
+        tag("path", class_="zero", d=f"M{at(0):.1f} 20V40"),
+        *(
+            tag("path", class_="axis", d=f"M{at(end):.1f} 16V44", stroke_width=2)
+            for end in (lower, upper)
+        ),
+        tag("g", tag("circle", class_="fill", cx=at(llr), cy=30, r=6), class_="s0"),
+        tag("text", f"H0 at {lower:.2f}", x=at(lower), y=60, text_anchor="start", class_="dim"),
+        tag("text", f"H1 at {upper:.2f}", x=at(upper), y=60, text_anchor="end", class_="dim"),
+        tag("text", f"{llr:.2f}", x=at(llr), y=12, text_anchor="middle"),
+    ]
+    return tag(
+        "svg",
+        *parts,
+        class_="chart",
+        viewBox="0 0 480 66",
+        role="img",
+        aria_label=f"log-likelihood ratio {llr:.2f} between {lower:.2f} and {upper:.2f}",
+        data_value=repr(float(llr)),
+        data_key="llr",
+    )
+
+
+def about(report: Report) -> Section:
+    """Return what was played, with which versions, and the config."""
+    info, standings = report.info, report.standings
+    parts: list[Markup] = []
+    if info is not None:
+        facts = {
+            "game": f"{info.game} (version {info.game_version})",
+            "game parameters": json.dumps(dict(info.game_parameters)),
+            "time control": json.dumps(dict(info.time_control)),
+            "format": json.dumps(dict(info.format)) if info.format else "",
+            "seed": str(info.seed),
+            "begun": info.created,
+            "config": info.config_path,
+        }
+        rows = [
+            [Cell(key), Cell(text(told, 600), style="text")] for key, told in facts.items() if told
+        ]
+        parts.append(table("Facts", [Head("", "left"), Head("", "left")], rows, sortable=False))
+    if standings.versions:
+        versions = [
+            [Cell(text(package, 60)), Cell(text(", ".join(met), 200))]
+            for package, met in standings.versions.items()
+        ]
+        heads = [Head("package", "left"), Head("versions met", "left")]
+        parts.append(join((tag("h3", "Versions"), table("Versions", heads, versions))))
+    if info is not None and info.config_text:
+        config = tag("pre", block(info.config_text), tabindex="0")
+        parts.append(tag("details", tag("summary", "The config file"), config))
+    return section("About this run", *parts, id="about", wide=True)

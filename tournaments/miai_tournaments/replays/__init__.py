@@ -1,0 +1,1 @@
+"""One game as a page: every position, what each player knew, and what its search said."""
