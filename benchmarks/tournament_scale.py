@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--rated-games", type=int, default=1_000_000, help="that rate them")
     parser.add_argument("--reported-games", type=int, default=100_000, help="of the report")
     parser.add_argument("--ray-games", type=int, default=40, help="by either executor")
-    parser.add_argument("--ray-simulations", type=int, default=4_000, help="a move of these")
+    parser.add_argument("--ray-simulations", type=int, default=24_000, help="a move of these")
     parser.add_argument("--repeats", type=int, default=3, help="the median is told")
     figures = measure(given := parser.parse_args())
     if given.json:

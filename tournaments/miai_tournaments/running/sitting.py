@@ -154,8 +154,7 @@ class _Sitting:
 
     def play_on(self, tournament: Tournament | None) -> Ending:
         """Play what is left in the folder's store, extended to a config that allows for it."""
-        with Store.read(self.folder):
-            pass  # what is no store is refused before a lock is written beside it
+        Store.look(self.folder)  # what is no store is refused before a lock is written beside it
         with self._stoppable() as stack:
             self.lock = stack.enter_context(locked(self.folder))
             store = stack.enter_context(Store.open(self.folder))

@@ -123,6 +123,14 @@ class Store:
             raise
         return cls(SqliteConnection(path, connection))
 
+    @staticmethod
+    def look(folder: Path) -> None:
+        """Raise `StoreError` unless a folder seems to hold a store; its first bytes are read."""
+        if (folder / ADDRESS_FILE).exists():
+            Address.read(folder)
+        else:
+            database.check_header(folder / FILE_NAME)
+
     @classmethod
     def read(cls, folder: Path) -> Store:
         """Return the store of a folder for reading only. Raises as `open`."""
