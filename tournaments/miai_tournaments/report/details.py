@@ -38,7 +38,7 @@ from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 if TYPE_CHECKING:
     from miai_tournaments.report.report import Report
 
-MOST_OPENINGS: Final = 100
+MOST_OPENINGS: Final = 20
 """Openings that are listed, those of most games first."""
 
 _MOST_ALPHA_RANKED = 300
