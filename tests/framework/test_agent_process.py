@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -273,6 +274,36 @@ def test_limits_must_be_positive() -> None:
         ProcessLimits(frame_bytes=0)
 
 
+def test_memory_is_bounded_and_processors_are_few(unruly: None, make_seat: MakeSeat) -> None:
+    limits = ProcessLimits(memory=1500, processors=1)
+    with AgentProcess("tic_tac_toe", {}, "unruly", {}, name="unruly", limits=limits) as seat:
+        record = play_fatal_game(seat, "glutton")
+        assert record.termination is Termination.CRASH
+        assert "MemoryError" in record.detail
+        told = whereabouts(seat)
+        assert len(told["processors"]) == 1
+        assert set(told["processors"]) <= os.sched_getaffinity(0)
+    with make_seat("unruly") as seat:
+        assert whereabouts(seat)["processors"] == sorted(os.sched_getaffinity(0))
+
+
+def test_each_process_has_a_temporary_folder_that_goes_with_it(make_seat: MakeSeat) -> None:
+    with make_seat("unruly") as one, make_seat("unruly") as other:
+        folders = [Path(whereabouts(seat)["temporary"]) for seat in (one, other)]
+        assert folders[0] != folders[1]
+        assert all((folder / "mine").is_file() for folder in folders)
+        play_fatal_game(one, "sigkill")
+        assert not folders[0].exists(), "it was killed, and what it left is gone"
+    assert not folders[1].exists()
+    assert Path(tempfile.gettempdir()).is_dir()
+
+
+def whereabouts(seat: AgentProcess) -> dict[str, Any]:
+    record = play_against(seat, seed=fatal("whereabouts"))
+    told: Any = [move.statistics["it"] for move in record.moves if "it" in move.statistics]
+    return dict(told[0])
+
+
 def test_asking_without_a_process_is_a_crash() -> None:
     seat = AgentProcess("tic_tac_toe", {}, "random", {}, name="x")
     with pytest.raises(AgentCrashedError, match="has no process"):
@@ -349,16 +380,16 @@ def _facts(seat: AgentProcess) -> Any:
 def test_parameters_may_ask_for_threads() -> None:
     from miai.process.client import _environment
 
-    assert _environment({"threads": 3})["OMP_NUM_THREADS"] == "3"
-    assert _environment({"threads": "many"})["OMP_NUM_THREADS"] == "1"
-    assert _environment({})["NUMBA_NUM_THREADS"] == "1"
+    assert _environment({"threads": 3}, "scratch")["OMP_NUM_THREADS"] == "3"
+    assert _environment({"threads": "many"}, "scratch")["OMP_NUM_THREADS"] == "1"
+    assert _environment({}, "scratch")["NUMBA_NUM_THREADS"] == "1"
 
 
 def test_the_shell_s_hash_seed_does_not_reach_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "5")
     from miai.process.client import _environment
 
-    assert _environment({})["PYTHONHASHSEED"] == "0"
+    assert _environment({}, "scratch")["PYTHONHASHSEED"] == "0"
 
 
 def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -30,6 +31,10 @@ ResultT = TypeVar("ResultT")
 
 _ID_BITS = 53  # of a question, drawn at random: an answer cannot be prepared before it is asked
 
+SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
+"""The variable that names the folder for what processes share, a server's socket say, to an agent
+whose temporary folder is its own."""
+
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",  # torch too
     "OPENBLAS_NUM_THREADS",
@@ -48,9 +53,9 @@ class AgentProcess:
     agent that raises, hangs, floods or answers wrongly is killed with all that it started; the
     next `new_game` starts it anew. Plain data is all that crosses, both ways.
 
-    The agent's libraries get one thread each, or as many as its parameter ``threads`` says, and
-    hashes of texts do not vary from process to process (``PYTHONHASHSEED=0``), so that the same
-    seed gives the same game.
+    Its folder for temporary files is its own, and goes with the process. The agent's libraries get
+    one thread each, or as many as its parameter ``threads`` says, and hashes of texts do not vary
+    from process to process (``PYTHONHASHSEED=0``), so that the same seed gives the same game.
 
     Attributes:
       name: its name in the match.
@@ -83,7 +88,9 @@ class AgentProcess:
             "game_parameters": to_plain(game_parameters, what="the game's parameters"),
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
+            "limits": {"memory": self.limits.memory, "processors": self.limits.processors},
         }
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._channel: Channel | None = None
         self._cpu = 0.0
         self._told: list[Any] = []
@@ -106,7 +113,11 @@ class AgentProcess:
             return
         self.kill()
         try:
-            self._channel = Channel(_environment(self.parameters), self.limits)
+            self._scratch = tempfile.TemporaryDirectory(
+                prefix="miai-agent-", ignore_cleanup_errors=True
+            )
+            environment = _environment(self.parameters, self._scratch.name)
+            self._channel = Channel(environment, self.limits)
         except OSError as error:
             raise AgentUnavailableError(f"{self._who} cannot be started: {error}") from error
         try:
@@ -125,12 +136,20 @@ class AgentProcess:
         if self._channel is not None:
             self._channel.kill()
             self._channel = None
+        self._clear()
 
     def close(self) -> None:
         """Let the agent close and end the process. It may be started again."""
         if self._channel is not None:
             self._channel.quit()
             self._channel = None
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove what the agent left in its folder for temporary files."""
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -272,10 +291,12 @@ _TOLD_ERRORS: dict[str, type[AgentError]] = {
 }
 
 
-def _environment(parameters: Mapping[str, Any]) -> dict[str, str]:
+def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
     threads = parameters.get("threads", 1)
     number = str(threads) if type(threads) is int and threads > 0 else "1"
     environment = dict(os.environ)
     environment.update(dict.fromkeys(_THREAD_VARIABLES, number))
     environment["PYTHONHASHSEED"] = "0"
+    environment.setdefault(SHARED_FOLDER, tempfile.gettempdir())
+    environment["TMPDIR"] = scratch
     return environment

@@ -82,6 +82,7 @@ class AgentHost:
         from miai.errors import AgentError, AgentUnavailableError, MiaiError
         from miai.versions import component_version
 
+        confine(**message["limits"])
         try:
             game = load_game(message["game"], **message["game_parameters"])
             self._agent = make_agent(message["agent"], game, **message["agent_parameters"])
@@ -157,6 +158,22 @@ def _tie_to_parent(lifeline: int, parent: int) -> None:
     orphan = parent and os.getppid() != parent
     if orphan or select.select([lifeline], [], [], 0)[0]:  # it died before the ties were there
         os._exit(1)
+
+
+def confine(*, memory: int | None, processors: int | None) -> None:
+    """Bound this process and all that it starts.
+
+    Args:
+      memory: mebibytes of private memory; None for no bound.
+      processors: how many to run on, those from where the process id points; None for all.
+    """
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory << 20, memory << 20))
+    if processors is not None and sys.platform == "linux":
+        given = sorted(os.sched_getaffinity(0))
+        first = os.getpid() % len(given)
+        taken = (given[first:] + given[:first])[:processors]
+        os.sched_setaffinity(0, taken)
 
 
 def main(arguments: list[str]) -> None:

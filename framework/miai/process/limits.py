@@ -21,6 +21,10 @@ class ProcessLimits:
       end_seconds: most wall time to take note of the end of a game; exceeding it costs no game,
         the process is killed and started anew.
       close_seconds: most wall time to exit when asked to, before it is killed.
+      memory: most mebibytes of private memory of each process, the agent's own and those that it
+        starts (``RLIMIT_DATA``); None for what the system gives.
+      processors: of those that the referee may run on, how many the agent's processes may; None
+        for all.
 
     Raises:
       ConfigError: a limit is not a positive number.
@@ -32,9 +36,13 @@ class ProcessLimits:
     new_game_seconds: float = 60.0
     end_seconds: float = 10.0
     close_seconds: float = 2.0
+    memory: int | None = None
+    processors: int | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
             if not (math.isfinite(value) and value > 0):
                 raise ConfigError(f"process limit {field.name} is {value}; give more than 0")

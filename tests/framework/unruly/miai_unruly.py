@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -234,6 +235,20 @@ def _ok(cpu: float = 0.0, **changes: Any) -> bytes:
     return json.dumps({"id": _question(), "ok": ok, "cpu": cpu}).encode()
 
 
+def _glutton(agent: Unruly) -> Decision:
+    """Take more memory than is there for it, and leave a file behind."""
+    Path(tempfile.gettempdir(), "left").write_text("behind")
+    held = [bytearray(1 << 26) for _ in range(64)]
+    return Decision(agent.view.legal_actions[0], statistics={"it": len(held)})
+
+
+def _whereabouts(agent: Unruly) -> Decision:
+    folder, processors = tempfile.gettempdir(), sorted(os.sched_getaffinity(0))
+    Path(folder, "mine").write_text("x")
+    told: Any = {"temporary": folder, "processors": processors}
+    return Decision(agent.view.legal_actions[0], statistics={"it": told})
+
+
 def _sys_exit(agent: Unruly) -> None:
     sys.exit(4)
 
@@ -252,6 +267,8 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "flood_answer": _statistics("x" * 2_000_000),
     "flood_answer_bare": _raw(b"\x7f\xff\xff\xff"),
     "background": _background,
+    "glutton": _glutton,
+    "whereabouts": _whereabouts,
     "exit": _exit,
     "sys_exit": _sys_exit,
     "sigkill": _die(signal.SIGKILL),

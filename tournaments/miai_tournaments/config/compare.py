@@ -34,7 +34,7 @@ def resolve(tournament: Tournament) -> dict[str, Any]:
             "random_plies": tournament.openings.random_plies,
             "lines": [list(line) for line in tournament.openings.lines],
         },
-        "limits": config.limits.model_dump(mode="json"),
+        "limits": config.limits.model_dump(mode="json", exclude_none=True),
         "players": {p.name: {"agent": p.agent, **p.parameters} for p in tournament.players},
         "teams": {p.name: p.team for p in tournament.players if p.team},
     }

@@ -166,6 +166,8 @@ class LimitsSection(Section):
     new_game_seconds: float = Field(default=60.0, gt=0)
     end_seconds: float = Field(default=10.0, gt=0)
     close_seconds: float = Field(default=2.0, gt=0)
+    memory: int | None = Field(default=None, ge=16, le=1 << 24)
+    processors: int | None = Field(default=None, ge=1, le=4096)
     start_timeout: float = Field(default=60.0, gt=0)
 
     def limits(self) -> ProcessLimits:

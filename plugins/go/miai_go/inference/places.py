@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import miai_go
+from miai.process.client import SHARED_FOLDER
 from miai_go.errors import InferenceError
 
 PROTOCOL = 1
@@ -88,4 +89,5 @@ def _user_folder() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime and Path(runtime).is_dir():
         return Path(runtime) / "miai-go"
-    return Path(tempfile.gettempdir()) / f"miai-go-{os.getuid()}"
+    shared = os.environ.get(SHARED_FOLDER) or tempfile.gettempdir()  # an agent's is its own
+    return Path(shared) / f"miai-go-{os.getuid()}"
