@@ -2,11 +2,14 @@
 
     python benchmarks/tsumego.py --parts zones --sizes 8 10 12 14 --zones 30
     python benchmarks/tsumego.py --parts families gnugo --json
+    python benchmarks/tsumego.py --parts exhaustion --json
 
 `zones`: random fights behind a wall with so many empty points, both first movers, the attacker as
 ko master: the share that is solved within 1, 5 and 15 s a problem. `families`: the positions with
-known answers. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones of 6 to 10 empty points;
-where it claims more than is proved, the refutation of its move is told.
+known answers. `exhaustion`: tiny zones, both first movers, all ko masters, and positions within,
+compared with exhaustion, which is the tests' and knows nothing. `ordering`: the same random zones
+with and without a network's advice. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones of 6
+to 10 empty points; where it claims more than is proved, the refutation of its move is told.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ import os
 import platform
 import sys
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -33,9 +37,10 @@ from miai_go.gtp.engine import EngineProcess
 from miai_go.tsumego.generating.answers import UnprovedError, fate_of
 from miai_go.tsumego.generating.families import members
 from miai_go.tsumego.generating.walled import draw_fight, zone_within
+from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
 from miai_go.tsumego.problem_sgf import write_problems
 from miai_go.tsumego.problems import Problem
-from miai_go.tsumego.prover import Prover, Verdict
+from miai_go.tsumego.prover import Finding, Prover, Verdict
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
@@ -107,6 +112,77 @@ def families() -> dict[str, Any]:
         except UnprovedError:
             wrong.append(f"{member.name}: unsolved")
     return {"positions": count, "wrong": wrong, "seconds": round(perf_counter() - started, 2)}
+
+
+def exhaustion(given: argparse.Namespace) -> dict[str, Any]:
+    """Compare tiny zones, no two the same, with exhaustion."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # the oracle is the tests'
+    from tests.tsumego.exhaustion import Comparison, compare
+
+    started, found = process_time(), Comparison()
+    rng = np.random.default_rng([given.seed, 5])
+    network = OrderingNet.read(SHIPPED)
+    for found in compare(rng, given.tiny_zones, places=3, network=network):
+        if found.zones % 250 == 0:
+            print(f"{found.zones} zones, {len(found.wrong)} disagreements", file=sys.stderr)
+    figures = asdict(found) | {"wrong": found.wrong[:20], "disagreements": len(found.wrong)}
+    compared = found.comparisons + found.advised + found.within
+    return figures | {
+        "agreement": 1 - len(found.wrong) / max(compared, 1),
+        "cpu_seconds": round(process_time() - started, 1),
+    }
+
+
+def ordering(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Ask both provers about random zones, for both first movers.
+
+    Ratios are geometric means of "without over with" over the questions that both answer.
+    """
+    network = find_ordering(given.network)
+    rows = []
+    for empty in given.ordering_sizes:
+        rng = np.random.default_rng([given.seed, 12, empty])
+        nodes, seconds, solved = [], [], []
+        for _ in range(given.zones):
+            _problem, zone = draw(rng, empty)
+            for side in (ATTACKER, DEFENDER):
+                found = [_timed(Prover(zone, network=n), side, given) for n in (None, network)]
+                verdicts = [finding.verdict for finding, _spent in found]
+                solved.append([verdict != Verdict.UNSOLVED for verdict in verdicts])
+                if all(solved[-1]) and verdicts[0] != verdicts[1]:
+                    raise AssertionError(f"verdicts differ: {zone}")
+                nodes.append([max(finding.nodes, 1) for finding, _spent in found])
+                seconds.append([spent for _finding, spent in found])
+        both = np.array(solved).all(1)
+        rows.append(
+            {
+                "empty": empty,
+                "questions": len(solved),
+                "solved": np.array(solved).sum(0).tolist(),
+                "solved_by_both": int(both.sum()),
+                "times_fewer_nodes": _ratio(np.array(nodes)[both]),
+                "times_less_cpu": _ratio(np.array(seconds)[both]),
+                "nodes": np.array(nodes).sum(0).tolist(),
+                "cpu_seconds": np.array(seconds).sum(0).round(2).tolist(),
+            }
+        )
+        print(rows[-1], file=sys.stderr)
+    return rows
+
+
+def _timed(prover: Prover, side: int, given: argparse.Namespace) -> tuple[Finding, float]:
+    """Return an answer and the processor's time that it took."""
+    started = process_time()
+    finding = prover.ask(prover.begin(side), nodes=given.ordering_nodes)
+    return finding, process_time() - started
+
+
+def _ratio(pairs: np.ndarray[Any, np.dtype[Any]]) -> float | None:
+    """Return the geometric mean of the first over the second of each pair."""
+    if not len(pairs):
+        return None
+    logs = np.log(np.maximum(pairs.astype(float), 1e-6))
+    return round(float(np.exp((logs[:, 0] - logs[:, 1]).mean())), 3)
 
 
 def gnugo(given: argparse.Namespace) -> dict[str, Any]:
@@ -181,12 +257,16 @@ def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) ->
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("zones", "families", "gnugo")
+    parts = ("zones", "families", "exhaustion", "ordering", "gnugo")
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 10, 12, 14, 16, 20])
     parser.add_argument("--zones", type=int, default=30, help="of each size")
     parser.add_argument("--seconds", type=float, default=7.5, help="for each first mover")
     parser.add_argument("--gnugo-zones", type=int, default=200)
+    parser.add_argument("--tiny-zones", type=int, default=5_000, help="that are exhausted")
+    parser.add_argument("--ordering-sizes", nargs="+", type=int, default=[12, 13, 14])
+    parser.add_argument("--ordering-nodes", type=int, default=20_000_000, help="limit of each")
+    parser.add_argument("--network", default="shipped", help="that is measured: its file")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
@@ -196,6 +276,10 @@ def main() -> None:
             figures["zones"] = zones(given)
         if "families" in given.parts:
             figures["families"] = families()
+        if "exhaustion" in given.parts:
+            figures["exhaustion"] = exhaustion(given)
+        if "ordering" in given.parts:
+            figures["ordering"] = ordering(given)
         if "gnugo" in given.parts:
             figures["gnugo"] = gnugo(given)
     except MiaiError as error:

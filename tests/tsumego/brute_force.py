@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 ATTACKER, DEFENDER, NOBODY = 0, 1, -1
 
@@ -32,11 +33,8 @@ class Fight:
     target: int
     master: int
 
-    def near(self, p: int) -> Iterator[int]:
-        row, column = divmod(p, self.size)
-        for r, c in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
-            if 0 <= r < self.size and 0 <= c < self.size:
-                yield r * self.size + c
+    def near(self, p: int) -> tuple[int, ...]:
+        return _near(self.size, p)
 
     def block(self, stones: frozenset[int], p: int) -> frozenset[int]:
         found, edge = {p}, [p]
@@ -49,8 +47,7 @@ class Fight:
 
     def liberties(self, state: State, block: frozenset[int], side: int) -> set[int]:
         """Return the liberties of a block; what is beyond is a liberty of the attacker's alone."""
-        taken = state[0] | state[1]
-        out = {q for p in block for q in self.near(p) if q not in taken}
+        out = {q for p in block for q in self.near(p)} - state[0] - state[1]
         if side == DEFENDER:
             return out & self.points
         beyond = any(q in state[0] and q not in self.points for p in block for q in self.near(p))
@@ -88,6 +85,13 @@ class Fight:
 
     def _state(self, side: int, own: frozenset[int], other: frozenset[int]) -> State:
         return (own, other, side, -1) if side == ATTACKER else (other, own, side, -1)
+
+
+@cache
+def _near(size: int, p: int) -> tuple[int, ...]:
+    row, column = divmod(p, size)
+    around = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
+    return tuple(r * size + c for r, c in around if 0 <= r < size and 0 <= c < size)
 
 
 def reachable(fight: Fight, root: State, most: int) -> dict[State, list[State]] | None:

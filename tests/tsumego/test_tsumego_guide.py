@@ -2,38 +2,66 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
-from tests.tsumego.small_nets import small_net
-from tests.tsumego.tiny_zones import tiny_zone
+from tests.tsumego.tiny_zones import held_zone
 
-from miai_go.tsumego.networks.files import save_net
-from miai_go.tsumego.networks.reckoned import DenseArrays
-from miai_go.tsumego.prover import Goal, Prover, Verdict
-
-torch = pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module", name="network")
-def _network(tmp_path_factory: pytest.TempPathFactory) -> DenseArrays:
-    """Return a network whose answers are drawn, and sure of themselves."""
-    net = small_net("dense", planes="extended", width=16, blocks=1)
-    with torch.no_grad():
-        net.network.get_parameter("value.weight").mul_(20)
-    path = tmp_path_factory.mktemp("net") / "net.safetensors"
-    tensors = {name: tensor.numpy() for name, tensor in net.network.state_dict().items()}
-    save_net(path, tensors, net.header)
-    return DenseArrays.read(path)
+from miai_go.errors import WeightsError
+from miai_go.networks.tensors import read_metadata, write_tensors
+from miai_go.tsumego.data.sources import draw_fight_zone
+from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
+from miai_go.tsumego.kernels.guide import OUTPUTS
+from miai_go.tsumego.kernels.traits import ALWAYS, TRAITS
+from miai_go.tsumego.prover import Finding, Goal, Master, Prover, Verdict
+from miai_go.tsumego.zones import Zone
 
 
-@pytest.mark.parametrize("goal", list(Goal))
-def test_verdicts_are_the_same_with_advice(network: DenseArrays, goal: Goal) -> None:
-    rng = np.random.default_rng(8)
+def random_net(seed: int, *, size: float) -> OrderingNet:
+    rng = np.random.default_rng(seed)
+    shapes = ((2, TRAITS, OUTPUTS), (2, TRAITS, 4), (2, 4, OUTPUTS))
+    return OrderingNet(*(rng.normal(0, size, shape).astype(np.float32) for shape in shapes))
+
+
+def enormous_net() -> OrderingNet:
+    """Return a network that foretells the largest numbers everywhere, so that sums run over."""
+    linear = np.zeros((2, TRAITS, OUTPUTS), np.float32)
+    linear[:, ALWAYS] = 100.0
+    return OrderingNet(linear, linear[:, :, :0], linear[:, :0])
+
+
+def fight(seed: int, empty: int) -> Zone:
+    zone = draw_fight_zone(np.random.default_rng([seed, empty]), empty=empty)
+    assert zone is not None
+    return zone
+
+
+def ask(zone: Zone, side: int, network: OrderingNet | None = None) -> Finding:
+    prover = Prover(zone, network=network)
+    finding = prover.ask(prover.begin(side), nodes=20_000_000)
+    assert finding.verdict != Verdict.UNSOLVED, finding
+    return finding
+
+
+NETS = {
+    "shipped": lambda: OrderingNet.read(SHIPPED),
+    "random": lambda: random_net(3, size=0.5),
+    "enormous": enormous_net,
+}
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("master", list(Master))
+def test_verdicts_are_the_same_with_advice(name: str, master: Master) -> None:
+    network, rng = NETS[name](), np.random.default_rng(8)
     other = 0
-    for _ in range(60):
-        zone = tiny_zone(rng, most_points=14, most_empty=8)
+    for _ in range(100):
+        zone = held_zone(rng, most_points=20, most_empty=9)
         for side in (0, 1):
-            alone, advised = Prover(zone, goal=goal), Prover(zone, goal=goal, network=network)
+            alone = Prover(zone, master=master)
+            advised = Prover(zone, master=master, network=network)
             first, second = (prover.ask(prover.begin(side)) for prover in (alone, advised))
             assert Verdict.UNSOLVED not in (first.verdict, second.verdict)
             assert first.verdict == second.verdict
@@ -41,8 +69,74 @@ def test_verdicts_are_the_same_with_advice(network: DenseArrays, goal: Goal) -> 
     assert other > 20  # it is heeded
 
 
-def test_advice_is_the_same_each_time(network: DenseArrays) -> None:
-    zone = tiny_zone(np.random.default_rng(3), most_points=16, most_empty=9)
-    found = [Prover(zone, network=network) for _ in range(2)]
-    nodes = [prover.ask(prover.begin(0)).nodes for prover in found]
-    assert nodes[0] == nodes[1]
+@pytest.mark.parametrize("name", NETS)
+def test_verdicts_of_larger_zones_are_the_same_with_advice(name: str) -> None:
+    network = NETS[name]()
+    for seed in range(25):
+        zone = fight(seed, 10)
+        for side in (0, 1):
+            assert ask(zone, side).verdict == ask(zone, side, network).verdict, seed
+
+
+def test_sums_that_run_over_prove_nothing() -> None:
+    """With sums that may reach infinity this one was held to be safe."""
+    finding = ask(fight(18, 11), 0, random_net(18, size=1.0))
+    assert finding.verdict == ask(fight(18, 11), 0).verdict == Verdict.REACHED
+
+
+def test_the_shipped_network_is_the_file_that_was_made() -> None:
+    told, name = (SHIPPED.parent / "ordering.sha256").read_text().split()
+    assert name == SHIPPED.name
+    assert hashlib.sha256(SHIPPED.read_bytes()).hexdigest() == told
+    assert read_metadata(SHIPPED)["command"].startswith("miai go tsumego ordering --rounds 3")
+
+
+def test_the_shipped_network_spares_most_positions() -> None:
+    network, logs = OrderingNet.read(SHIPPED), []
+    for seed in range(100, 125):
+        zone = fight(seed, 11)
+        for side in (0, 1):
+            logs.append(np.log(ask(zone, side).nodes / ask(zone, side, network).nodes))
+    print(f"{np.exp(np.mean(logs)):.2f} times fewer")
+    assert np.exp(np.mean(logs)) > 1.8
+
+
+def test_advice_is_the_same_each_time_and_not_asked_about_life() -> None:
+    zone, network = fight(3, 10), random_net(1, size=0.3)
+    assert ask(zone, 0, network).nodes == ask(zone, 0, network).nodes != ask(zone, 0).nodes
+    alone, advised = Prover(zone, goal=Goal.LIFE), Prover(zone, goal=Goal.LIFE, network=network)
+    assert alone.ask(alone.begin(1)).nodes == advised.ask(advised.begin(1)).nodes
+
+
+def test_a_network_is_written_and_read(tmp_path: Path) -> None:
+    network, path = random_net(2, size=1.0), tmp_path / "net.safetensors"
+    network.write(path, texts={"command": "made here"})
+    again = find_ordering(str(path))
+    assert again is not None
+    assert np.array_equal(again.linear, network.linear)
+    assert np.array_equal(again.inner, network.inner)
+    assert np.array_equal(again.outer, network.outer)
+    assert read_metadata(path)["command"] == "made here"
+    assert find_ordering("none") is None
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    linear = np.zeros((2, TRAITS, OUTPUTS), np.float32)
+    good = {"linear": linear, "inner": linear[:, :, :0], "outer": linear[:, :0]}
+    texts = {"format": "miai-tsumego-ordering-1"}
+    write_tensors(path, good, {})
+    with pytest.raises(WeightsError, match="is no network that orders searches"):
+        OrderingNet.read(path)
+    write_tensors(path, {**good, "linear": linear[:, 1:]}, texts)
+    with pytest.raises(WeightsError, match=r"'linear' has the shape .*, not \(2, 26, 3\)"):
+        OrderingNet.read(path)
+    write_tensors(path, {"linear": linear}, texts)
+    with pytest.raises(WeightsError, match="has the tensors linear, not inner, linear, outer"):
+        OrderingNet.read(path)
+    wide = np.zeros((2, TRAITS, 1025), np.float32)
+    write_tensors(path, {**good, "inner": wide, "outer": np.zeros((2, 1025, 3), np.float32)}, texts)
+    with pytest.raises(WeightsError, match="1025 hidden units; more than 1024 are refused"):
+        OrderingNet.read(path)
+    with pytest.raises(WeightsError, match="is no file; write shipped, none"):
+        find_ordering(str(tmp_path / "nowhere"))

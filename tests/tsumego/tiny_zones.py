@@ -63,3 +63,57 @@ def _standing(board: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> bool:
         if (spread == free).all():
             return bool(free.all())
         free = spread
+
+
+def held_zone(rng: np.random.Generator, *, most_points: int, most_empty: int) -> Zone:
+    """Draw a zone in which the target may well live: a box that is mostly the defender's.
+
+    The target is of his largest block. Half of the zones or so are safe for one first mover.
+    """
+    while True:
+        zone = _held(rng)
+        if zone is not None and len(zone.points) <= most_points and 3 <= zone.empty <= most_empty:
+            return zone
+
+
+def _held(rng: np.random.Generator) -> Zone | None:
+    height, width = int(rng.integers(2, 5)), int(rng.integers(3, 7))
+    row, column = int(rng.choice([0, 0, 2])), int(rng.choice([0, 2]))
+    board = np.zeros((SIZE, SIZE), np.int8)
+    board[max(row - 1, 0) : row + height + 1, max(column - 1, 0) : column + width + 1] = 1
+    hostile, holes = rng.uniform(0.0, 0.35), rng.uniform(0.0, 0.3)
+    drawn = rng.random((height, width))
+    box = np.where(drawn < hostile, 1, np.where(drawn < hostile + 0.3, 0, 2))
+    open_rows = slice(1 if row else 0, height - 1)
+    open_columns = slice(1 if column else 0, width - 1)
+    rim = np.ones((height, width), bool)
+    rim[open_rows, open_columns] = False
+    box[rim & (rng.random((height, width)) > holes)] = 2
+    board[row : row + height, column : column + width] = box
+    if not _standing(board):
+        return None
+    target = _largest_block(board)
+    if target is None:
+        return None
+    try:
+        return find_zone(board.reshape(-1), target)
+    except ProblemError:
+        return None
+
+
+def _largest_block(board: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> int | None:
+    """Return a stone of the defender's largest block."""
+    left = {(int(r), int(c)) for r, c in np.argwhere(board == 2)}
+    largest: list[tuple[int, int]] = []
+    while left:
+        edge = [left.pop()]
+        block = list(edge)
+        while edge:
+            r, c = edge.pop()
+            for near in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)):
+                if near in left:
+                    left.remove(near)
+                    edge.append(near)
+                    block.append(near)
+        largest = max(largest, block, key=len)
+    return min(largest)[0] * SIZE + min(largest)[1] if largest else None

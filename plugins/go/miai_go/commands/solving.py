@@ -17,6 +17,7 @@ import typer
 if TYPE_CHECKING:
     from miai_go.tsumego.describing import Summary
     from miai_go.tsumego.errors import ProblemError
+    from miai_go.tsumego.guiding import OrderingNet
     from miai_go.tsumego.problems import Problem
     from miai_go.tsumego.prover import Master
     from miai_go.tsumego.solver import Solver
@@ -74,6 +75,12 @@ def solve(
     most: Annotated[
         int | None, typer.Option("--most", min=1, help="Problems at most; the others are left.")
     ] = None,
+    network: Annotated[
+        str,
+        typer.Option(
+            "--network", metavar="NAME|FILE", help="What orders the search: shipped, none, a file."
+        ),
+    ] = "shipped",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Solve problems of life and death: is the marked block safe, and which moves decide it?
@@ -82,8 +89,10 @@ def solve(
     line each and a summary; those that cannot be read are told, and the others go on.
     """
     from miai_go.tsumego.errors import ProblemError
+    from miai_go.tsumego.guiding import find_ordering
 
-    task = _Task(first, ko, seconds_of(limit), nodes, memory << 20)
+    advice = find_ordering(network)
+    task = _Task(first, ko, seconds_of(limit), nodes, memory << 20, advice)
     problems = list(islice(_read(paths), most))
     readable = sum(not isinstance(problem, ProblemError) for problem in problems)
     if not problems:
@@ -133,16 +142,28 @@ class _Task:
     """What is asked of every problem."""
 
     def __init__(
-        self, first: First | None, ko: Ko, seconds: float, nodes: int | None, table_bytes: int
+        self,
+        first: First | None,
+        ko: Ko,
+        seconds: float,
+        nodes: int | None,
+        table_bytes: int,
+        network: OrderingNet | None,
     ) -> None:
         self._first = None if first is None else list(First).index(first)
         self._ko = ko
         self._seconds, self._nodes, self._bytes = seconds, nodes, table_bytes
+        self._network = network
 
     def solve(self, problem: Problem) -> tuple[Solver, Report]:
         from miai_go.tsumego.solver import Solver
 
-        solver = Solver(problem, ko_masters=self._masters(), table_bytes=self._bytes)
+        solver = Solver(
+            problem,
+            ko_masters=self._masters(),
+            table_bytes=self._bytes,
+            network=self._network,
+        )
         return solver, solver.solve(first=self._first, seconds=self._seconds, nodes=self._nodes)
 
     def _masters(self) -> list[Master]:

@@ -3,92 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from miai_go.tsumego.guiding import WEIGHT, guide_of, no_guide
-from miai_go.tsumego.kernels import FAMILY, stones
-from miai_go.tsumego.kernels import search as kernels
+from miai_go.tsumego.guiding import OrderingNet, guide_of, no_guide
+from miai_go.tsumego.kernels import FAMILY, search, stack, stones
 from miai_go.tsumego.kernels import table as table_kernels
+from miai_go.tsumego.questions import NO_BAN, Finding, Goal, Master, Met, Place, Verdict
+from miai_go.tsumego.workspace import Workspace, empty_table
 from miai_go.tsumego.zones import Zone
 
-if TYPE_CHECKING:
-    from miai_go.tsumego.networks.reckoned import DenseArrays
+__all__ = [
+    "NO_BAN",
+    "Finding",
+    "Goal",
+    "Master",
+    "Met",
+    "Place",
+    "Prover",
+    "Verdict",
+    "load_prover",
+]
 
-NO_BAN: Final = -1
 _LEVELS = 400
 _CHUNK = 20_000
 """Positions between two looks at the clock, some ten milliseconds."""
 _FIRST_BYTES = 1 << 18
 _POSITIONS_AN_ENTRY = 6
 """About how many positions are made for each that is kept."""
-
-
-class Goal(Enum):
-    """What is to be reached: the capture of the target by the attacker, or life by the defender."""
-
-    CAPTURE = kernels.CAPTURE
-    LIFE = kernels.LIFE
-
-
-class Master(Enum):
-    """Who may retake a ko at once, as if it always had the larger threat; nobody: neither may."""
-
-    NOBODY = kernels.NO_MASTER
-    ATTACKER = int(stones.ATTACKER)
-    DEFENDER = int(stones.DEFENDER)
-
-
-class Verdict(Enum):
-    """What became of a question."""
-
-    REACHED = "reached"
-    PREVENTED = "prevented"
-    UNSOLVED = "unsolved"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A position of a zone.
-
-    Attributes:
-      attackers, defenders: stones as sets of points of the zone.
-      side: who is to move, 0 the attacker, 1 the defender.
-      ban: the point that may not be played because of a ko, -1 for none.
-    """
-
-    attackers: int
-    defenders: int
-    side: int
-    ban: int = NO_BAN
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The answer to a question.
-
-    Attributes:
-      verdict: whether the goal can be forced.
-      move: the best move found for the side to move, as a point of the zone, 63 for the pass;
-        None where the position was decided by itself.
-      nodes: positions that were made.
-      entered: nodes that were gone down into.
-      seconds: wall time.
-      why: why it is unsolved, empty otherwise.
-    """
-
-    verdict: Verdict
-    move: int | None
-    nodes: int
-    entered: int
-    seconds: float
-    why: str = ""
 
 
 class Prover:
@@ -99,8 +43,8 @@ class Prover:
       master: who may retake a ko at once.
       table_bytes: memory for what was found out, taken as it is needed. Beyond that the entries
         that took least work are forgotten, which costs time and no truth.
-      network: says in which order moves are looked at; None for the order of the board.
-      weight: how much it is heeded, see `miai_go.tsumego.guiding`.
+      network: foretells how hard positions are, which says what is looked at first; None for what
+        liberties and eye points tell. It is asked where the goal is capture, which it has learnt.
     """
 
     def __init__(
@@ -110,16 +54,17 @@ class Prover:
         goal: Goal = Goal.CAPTURE,
         master: Master = Master.ATTACKER,
         table_bytes: int = 1 << 28,
-        network: DenseArrays | None = None,
-        weight: int = WEIGHT,
+        network: OrderingNet | None = None,
     ) -> None:
         load_prover()
         self.zone = zone
         self.goal = goal
         self.master = master
         self._most_bytes = table_bytes
-        self._work = _Work(goal, master, levels=_LEVELS, table=_table(_FIRST_BYTES))
-        self._guide = no_guide() if network is None else guide_of(zone, network, weight=weight)
+        self._work = Workspace(goal, master, levels=_LEVELS, table=empty_table(_FIRST_BYTES))
+        self._guide = no_guide()
+        if network is not None and goal == Goal.CAPTURE:
+            self._guide = guide_of(network)
         self._made = 0
 
     def begin(self, side: int) -> Place:
@@ -146,22 +91,22 @@ class Prover:
         if self.goal == Goal.LIFE and (verdict := self.settled(place)) is not None:
             return Finding(verdict, None, 0, 0, perf_counter() - started)
         work.set_root(place)
-        status = kernels.PAUSED
-        while status == kernels.PAUSED and not why:
+        status = stack.PAUSED
+        while status == stack.PAUSED and not why:
             self._grow()
             left = _CHUNK if nodes is None else min(_CHUNK, nodes - work.made)
             before = work.made
             work.allow(max(left, 1))
-            status = kernels.search(self.zone.words, *work.arrays(self._guide))
+            status = search.search(self.zone.words, *work.arrays(self._guide))
             self._made += work.made - before
-            if status == kernels.PAUSED:
+            if status == stack.PAUSED:
                 why = _limit(work.made, nodes, perf_counter() - started, seconds, stop)
         spent = perf_counter() - started
-        if status == kernels.TOO_DEEP:
+        if status == stack.TOO_DEEP:
             why = f"a line is longer than {_LEVELS} moves"
         if why:
             return Finding(Verdict.UNSOLVED, None, work.made, work.entered, spent, why)
-        verdict = Verdict.REACHED if status == kernels.PROVEN else Verdict.PREVENTED
+        verdict = Verdict.REACHED if status == stack.PROVEN else Verdict.PREVENTED
         return Finding(verdict, work.best_move(), work.made, work.entered, spent)
 
     def moves(self, place: Place) -> list[tuple[int, Place]]:
@@ -172,7 +117,7 @@ class Prover:
         """
         work = self._work
         work.set_root(place)
-        count = kernels.list_children(self.zone.words, *work.arrays())
+        count = search.list_children(self.zone.words, *work.arrays())
         return [(work.move(i), work.place_after(place, i)) for i in range(count)]
 
     def settled(self, place: Place) -> Verdict | None:
@@ -183,8 +128,8 @@ class Prover:
         """
         work = self._work
         work.set_root(place)
-        status = int(kernels.settled(self.zone.words, *work.standing()))
-        verdicts = {kernels.PROVEN: Verdict.REACHED, kernels.DISPROVEN: Verdict.PREVENTED}
+        status = int(search.settled(self.zone.words, *work.standing()))
+        verdicts = {stack.PROVEN: Verdict.REACHED, stack.DISPROVEN: Verdict.PREVENTED}
         return verdicts.get(status)
 
     def decided(self, place: Place, move: int) -> Verdict | None:
@@ -195,11 +140,28 @@ class Prover:
         """
         work = self._work
         work.set_root(place)
-        count = kernels.list_children(self.zone.words, *work.arrays())
+        count = search.list_children(self.zone.words, *work.arrays())
         for i in range(count):
             if work.move(i) == move:
                 return work.verdict(i)
         raise ValueError(f"{move} is no move of {place}")
+
+    def met(self) -> Met:
+        """Return all positions that are in the table: those of past searches, most of them."""
+        rows = self._work.table.reshape(-1, table_kernels.ENTRY_WORDS)
+        info = rows[:, table_kernels.INFO]
+        kinds = ((info >> np.uint64(8)) & np.uint64(3)).astype(np.int64)
+        rows, info, kinds = rows[kinds > 0], info[kinds > 0], kinds[kinds > 0]
+        turns = (info & np.uint64(0xFF)).astype(np.int64)
+        on_this_way = kinds == table_kernels.ON_THIS_WAY
+        work = np.where(on_this_way, np.uint64(0), rows[:, table_kernels.WORK])
+        return Met(
+            attackers=rows[:, table_kernels.A],
+            defenders=rows[:, table_kernels.D],
+            sides=turns & 1,
+            bans=(turns >> 1) - 1,
+            work=work.astype(np.int64),
+        )
 
     def _grow(self) -> None:
         """Take a larger table while there is room for one and this one fills."""
@@ -207,78 +169,9 @@ class Prover:
         entries = len(table) // table_kernels.ENTRY_WORDS
         if self._made < entries * _POSITIONS_AN_ENTRY // 2 or table.nbytes * 4 > self._most_bytes:
             return
-        larger = _table(table.nbytes * 4)
+        larger = empty_table(table.nbytes * 4)
         table_kernels.move_all(table, larger)
         self._work.table = larger
-
-
-class _Work:
-    """The arrays that the kernel works on."""
-
-    def __init__(
-        self, goal: Goal, master: Master, *, levels: int, table: NDArray[np.uint64]
-    ) -> None:
-        self.table = table
-        self._task = np.array([goal.value, master.value], np.int64)
-        self._tally = np.zeros(kernels.TALLY_WORDS, np.int64)
-        self._levels = np.zeros((levels, kernels.LEVEL_WORDS), np.int64)
-        self._sets = np.zeros((levels, kernels.SET_WORDS), np.uint64)
-        self._children = np.zeros((levels, kernels.CHILDREN, kernels.CHILD_WORDS), np.int64)
-        self._child_sets = np.zeros((levels, kernels.CHILDREN, 2), np.uint64)
-        self._room = np.zeros(256, np.uint64)
-
-    def arrays(self, *more: Any) -> tuple[Any, ...]:
-        """Return all of them in the order in which kernels take them, and what comes after."""
-        tally, levels, sets = self._tally, self._levels, self._sets
-        children, child_sets = self._children, self._child_sets
-        return (
-            *(self._task, self.table, tally, levels, sets),
-            *(children, child_sets, self._room, *more),
-        )
-
-    def standing(self) -> tuple[Any, ...]:
-        """Return those that say how a position stands."""
-        return self._task, self._levels, self._sets, self._room
-
-    def set_root(self, place: Place) -> None:
-        self._tally[:] = 0
-        root = self._levels[0]
-        root[:] = 0
-        root[kernels.SIDE] = place.side
-        root[kernels.BAN] = place.ban
-        root[kernels.COUNT] = -1
-        root[[kernels.TP, kernels.TD]] = kernels.INFINITE
-        self._sets[0] = (place.attackers, place.defenders, 0)
-
-    def allow(self, positions: int) -> None:
-        self._tally[kernels.STOP] = self.made + positions
-
-    @property
-    def made(self) -> int:
-        return int(self._tally[kernels.MADE])
-
-    @property
-    def entered(self) -> int:
-        return int(self._tally[kernels.ENTERED])
-
-    def best_move(self) -> int | None:
-        best = int(self._levels[0, kernels.AT])
-        return self.move(best) if best >= 0 else None
-
-    def move(self, child: int) -> int:
-        return int(self._children[0, child, kernels.MOVE])
-
-    def place_after(self, place: Place, child: int) -> Place:
-        attackers, defenders = self._child_sets[0, child].tolist()
-        ban = int(self._children[0, child, kernels.CHILD_BAN])
-        return Place(attackers, defenders, 1 - place.side, ban)
-
-    def verdict(self, child: int) -> Verdict | None:
-        if self._children[0, child, kernels.PN] == 0:
-            return Verdict.REACHED
-        rests = self._children[0, child, kernels.LEAST]
-        refuted = self._children[0, child, kernels.DN] == 0 and rests == kernels.NOWHERE
-        return Verdict.PREVENTED if refuted else None
 
 
 def _limit(
@@ -296,23 +189,16 @@ def _limit(
     return "it was stopped" if stop is not None and stop() else ""
 
 
-def _table(wanted: int) -> NDArray[np.uint64]:
-    """Return an empty table of so many bytes at most."""
-    bucket = table_kernels.BUCKET * table_kernels.ENTRY_WORDS * 8
-    buckets = 1 << max((wanted // bucket).bit_length() - 1, 4)
-    return np.zeros(buckets * bucket // 8, np.uint64)
-
-
 @cache
 def load_prover() -> None:
     """Load the search, or compile it, before a clock runs."""
     with FAMILY.compiling("tsumego"):
         words = np.zeros(stones.ZONE_WORDS, np.uint64)
         words[[stones.POINTS, stones.TARGET]] = 1, 1
-        work = _Work(Goal.CAPTURE, Master.NOBODY, levels=2, table=_table(0))
+        work = Workspace(Goal.CAPTURE, Master.NOBODY, levels=2, table=empty_table(0))
         work.set_root(Place(0, 1, 0))
-        kernels.search(words, *work.arrays(no_guide()))
+        search.search(words, *work.arrays(no_guide()))
         work.set_root(Place(0, 1, 0))
-        kernels.list_children(words, *work.arrays())
-        kernels.settled(words, *work.standing())
-        table_kernels.move_all(work.table, _table(0))
+        search.list_children(words, *work.arrays())
+        search.settled(words, *work.standing())
+        table_kernels.move_all(work.table, empty_table(0))

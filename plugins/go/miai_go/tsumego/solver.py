@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final
 
+from miai_go.tsumego.guiding import OrderingNet
 from miai_go.tsumego.problems import Problem
 from miai_go.tsumego.prover import Finding, Goal, Master, Place, Prover, Verdict
 from miai_go.tsumego.status import Answer, Report
@@ -36,6 +37,7 @@ class Solver:
         first; that a problem depends on ko is told where the attacker and the defender are among
         them.
       table_bytes: memory for what was found out, of all provers together.
+      network: advises the provers what to look at first; see `Prover`.
 
     Raises:
       ProblemError: the problem has no zone, for the reason that is told.
@@ -47,10 +49,12 @@ class Solver:
         *,
         ko_masters: Sequence[Master] = KO_MASTERS,
         table_bytes: int = 1 << 28,
+        network: OrderingNet | None = None,
     ) -> None:
         self.zone = zone_of(problem)
         self.ko_masters = tuple(ko_masters)
         self._table_bytes = table_bytes // _PROVERS
+        self._network = network
         self._provers: dict[tuple[Goal, Master], Prover] = {}
         self._verdicts: dict[_Key, Verdict] = {}
 
@@ -59,7 +63,11 @@ class Solver:
         key = (goal, master or self.ko_masters[0])
         if key not in self._provers:
             self._provers[key] = Prover(
-                self.zone, goal=goal, master=key[1], table_bytes=self._table_bytes
+                self.zone,
+                goal=goal,
+                master=key[1],
+                table_bytes=self._table_bytes,
+                network=self._network,
             )
         return self._provers[key]
 
