@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typer
 
-from miai_go.commands import tsumego_learning, tsumego_problems
+from miai_go.commands import tsumego_learning, tsumego_ordering, tsumego_problems
 
-_MODULES = (tsumego_problems, tsumego_learning)
+_MODULES = (tsumego_problems, tsumego_learning, tsumego_ordering)
 
 
 def add_commands(group: typer.Typer) -> None:
