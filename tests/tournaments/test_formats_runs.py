@@ -257,3 +257,22 @@ def test_a_team_of_seeds_is_one_player_a_seed(tmp_path: Path) -> None:
         ]
         assert len(store.results()) == 6
         assert len({row.seed for row in store.results()}) == 3
+
+
+def test_players_in_another_order_are_another_match(tmp_path: Path) -> None:
+    """The order says whom the test is about, and who is seeded first."""
+    path = config(tmp_path, 'name = "match"\npairs = 4', 2)
+    tournament("run", path, "--out", tmp_path / "run")
+    head, one, other = path.read_text().split("[[players]]")
+    path.write_text("[[players]]".join((head, other, one)))
+    told = refused("run", path, "--out", tmp_path / "run")
+    assert "players: in the order deep, ann, begun as ann, deep" in told
+
+
+def test_a_folder_as_the_file_of_a_report_is_refused(tmp_path: Path) -> None:
+    path = config(tmp_path, 'name = "match"\npairs = 1', 2)
+    tournament("run", path, "--out", tmp_path / "run")
+    for out in (".", str(tmp_path)):
+        told = refused("report", tmp_path / "run", "--format", "json", "--out", out)
+        assert "is a folder; name a file" in told
+    assert not tmp_path.with_name(tmp_path.name + ".new").exists()

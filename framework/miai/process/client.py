@@ -35,6 +35,9 @@ SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
 """The variable that names the folder for what processes share, a server's socket say, to an agent
 whose temporary folder is its own."""
 
+SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
+"""Variables by which the organiser's own programs get at a database; agents do not have them."""
+
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",  # torch too
     "OPENBLAS_NUM_THREADS",
@@ -114,7 +117,7 @@ class AgentProcess:
         self.kill()
         try:
             self._scratch = tempfile.TemporaryDirectory(
-                prefix="miai-agent-", ignore_cleanup_errors=True
+                prefix=f"miai-agent-{os.getpid()}-", ignore_cleanup_errors=True
             )
             environment = _environment(self.parameters, self._scratch.name)
             self._channel = Channel(environment, self.limits)
@@ -297,6 +300,8 @@ def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
     environment = dict(os.environ)
     environment.update(dict.fromkeys(_THREAD_VARIABLES, number))
     environment["PYTHONHASHSEED"] = "0"
+    for name in SECRETS:
+        environment.pop(name, None)
     environment.setdefault(SHARED_FOLDER, tempfile.gettempdir())
     environment["TMPDIR"] = scratch
     return environment

@@ -168,7 +168,9 @@ def confine(*, memory: int | None, processors: int | None) -> None:
       processors: how many to run on, those from where the process id points; None for all.
     """
     if memory is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory << 20, memory << 20))
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        bound = memory << 20 if hard == resource.RLIM_INFINITY else min(memory << 20, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
     if processors is not None and sys.platform == "linux":
         given = sorted(os.sched_getaffinity(0))
         first = os.getpid() % len(given)

@@ -64,6 +64,10 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
         if not _allowed(path, before, after, tournament.format)
         and not _is_new_default(path, before, after, new)
     ]
+    kept = [row.name for row in store.players()]
+    given = [row.name for row in tournament.players]
+    if not tournament.format.may_gain_players and set(kept) == set(given) and kept != given:
+        lines.append(f"  players: in the order {', '.join(given)}, begun as {', '.join(kept)}")
     if lines:
         raise ConfigError(
             f"{tournament.source}: differs from the config that {store.folder} was begun with; "

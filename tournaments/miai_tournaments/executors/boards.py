@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import socket
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,6 +95,9 @@ class BoardWriter:
             self._written = False
 
 
+_NO_BOARD = (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError)
+
+
 def read_boards(folder: Path) -> list[Board]:
     """Return the newest board of each game in a run's folder; files that are none are left out.
 
@@ -101,8 +105,10 @@ def read_boards(folder: Path) -> list[Board]:
     """
     found: dict[str, tuple[float, Board]] = {}
     for path in sorted((folder / LOGS).glob(f"{_NAME}*[0-9]")):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(*_NO_BOARD):
             status = path.stat()
+            if not stat.S_ISREG(status.st_mode):  # a pipe would be read for ever
+                continue
             if status.st_size <= _LARGEST and time.time() - status.st_mtime < _STALE_SECONDS:
                 values = json.loads(path.read_text(encoding="utf-8"))
                 if values["host"] == socket.gethostname() and not psutil.pid_exists(values["pid"]):

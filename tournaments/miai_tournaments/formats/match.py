@@ -105,7 +105,7 @@ class Match(Format):
             return Step(finished=True, counted=counted, facts=self._facts(state, counted))
         if prefix >= self._pairs:
             return Step(finished=True, facts=self._facts(state, prefix))
-        ahead = max(_LEAST_AHEAD, room, prefix // _AHEAD_SHARE)
+        ahead = max(_LEAST_AHEAD, (room + 1) // 2, prefix // _AHEAD_SHARE)
         return Step(
             pairings=self._next(len(played), min(self._pairs, prefix + ahead)),
             ask_after=min(self._pairs, prefix + max(1, prefix // _ASK_SHARE)),

@@ -44,7 +44,6 @@ class Pairings(StaticFormat):
     """The pairings, the whole list in each round. Two players may be listed more than once."""
 
     takes_rounds = True
-    may_gain_players = True
     may_grow = frozenset({"rounds"})
 
     def __init__(self, entrants: Entrants, parameters: PairingsParameters) -> None:

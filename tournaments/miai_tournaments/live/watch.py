@@ -63,7 +63,7 @@ class Watch:
         runner = runner_of(self._store.folder)
         counts = self._store.counts()
         done, total = counts["done"], sum(counts.values())
-        self.over = runner is None or done == total
+        self.over = runner is None
         if self.over or time.monotonic() >= self._due:
             self._read()
         return Group(
@@ -90,7 +90,7 @@ class Watch:
         return to_rich([ratings_table(self._report), *crosstable(self._report, width)], width)
 
     def _state(self, runner: str | None, done: int, total: int) -> str:
-        if done == total:
+        if runner is None and done == total:
             return "the run is complete"
         if runner is None:
             return f"not running; continue with: miai tournament resume {self._store.folder}"

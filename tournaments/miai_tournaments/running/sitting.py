@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -37,7 +38,7 @@ from miai_tournaments.running.runner import Ending, Runner, start_players
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.export import RecordFiles, record_format
 from miai_tournaments.store.folder import LOGS, RunLock, locked, refuse_foreign
-from miai_tournaments.store.store import PlayerRow, Store, has_store
+from miai_tournaments.store.store import PlayerRow, Store, check_database, has_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,8 @@ def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
         a player cannot be started.
     """
     refuse_foreign(folder)
+    if options.store is not None and has_store(folder):
+        raise ConfigError(f"--store: {folder} holds a run already, which stays where it is kept")
     plan = Plan(
         format=tournament.format,
         players=tournament.players,
@@ -136,6 +139,8 @@ class _Sitting:
 
     def play_anew(self, tournament: Tournament) -> Ending:
         """Begin a run in a folder that holds none."""
+        if self.store is not None:
+            check_database(self.folder, self.store)
         with self._stoppable() as stack:
             places = {row.name: tournament.place(row.name) for row in self.players}
             most = self.plan.format.most_games()
@@ -229,8 +234,7 @@ class _Sitting:
 
     def _play(self, store: Store, executor: Executor, director: Director | None) -> Ending:
         store.release()
-        for left in (self.folder / LOGS).glob(f"{UNNAMED}*"):  # of workers that were killed
-            shutil.rmtree(left, ignore_errors=True)
+        _sweep(self.folder / LOGS)
         self.files.complete(store)
         done, counts = count_store(store), store.counts()
         games = counted(sum(counts.values()), "game")
@@ -293,6 +297,18 @@ def make_setup(
         warm_agents=config.run.warm_agents,
         logs=str((folder / LOGS).absolute()),
     )
+
+
+def _sweep(logs: Path) -> None:
+    """Remove what workers that were killed have left: logs, boards, temporary files of agents."""
+    for left in logs.glob(f"{UNNAMED}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    for board in logs.glob(".board-*"):
+        board.unlink(missing_ok=True)
+    for left in Path(tempfile.gettempdir()).glob("miai-agent-*-*"):
+        pid = left.name.split("-")[2]
+        if pid.isdecimal() and Path("/proc/self").exists() and not Path("/proc", pid).exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _refuse_other_version(store: Store, game: Game) -> None:

@@ -9,6 +9,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
+from urllib.parse import parse_qs, urlsplit
 
 from miai.errors import ConfigError, StoreError
 
@@ -18,7 +19,6 @@ MAX_BYTES: Final = 1 << 14
 
 _SCHEMA: Final = re.compile(r"miai_[a-z0-9_]{1,50}")
 _URL: Final = re.compile(r"postgres(ql)?(\+psycopg)?://[^\s]{1,2000}")
-_PASSWORD: Final = re.compile(r"(://[^:/@?]*):[^@/?]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Address:
     """A PostgreSQL database, and the schema in it that holds one run.
 
     Attributes:
-      url: ``postgresql://USER@HOST:PORT/DATABASE``; it may hold a password, the file does not.
+      url: ``postgresql://USER@HOST:PORT/DATABASE``, without a password.
       schema: its name begins with ``miai_``.
     """
 
@@ -35,29 +35,30 @@ class Address:
 
     @classmethod
     def fresh(cls, url: str, name: str) -> Self:
-        """Return an address for a new run of a tournament. Raises `ConfigError` for a wrong URL."""
-        if not _URL.fullmatch(url):
-            raise ConfigError(
-                f"store: '{_without_password(url)[:80]}' is no address of a database; give "
-                "postgresql://USER@HOST:PORT/DATABASE"
-            )
+        """Return an address for a new run of a tournament.
+
+        Raises:
+          ConfigError: the URL is none of a PostgreSQL database, or holds a password: configs and
+            folders are shown to others.
+        """
+        if (wrong := _wrong(url)) is not None:
+            raise ConfigError(f"store: {wrong}")
         plain = re.sub(r"[^a-z0-9]+", "_", name.lower())[:40]
         return cls(url, f"miai_{plain}_{secrets.token_hex(4)}")
 
     @property
     def shown(self) -> str:
         """What messages call it, without a password."""
-        return f"{_without_password(self.url)} ({self.schema})"
+        return f"{self.url} ({self.schema})"
 
     def write(self, folder: Path) -> None:
-        """Write the file, without a password. Raises `StoreError` when it cannot be written."""
-        plain = {**asdict(self), "url": _without_password(self.url)}
+        """Write the file. Raises `StoreError` when it cannot be written."""
         path = folder / ADDRESS_FILE
         draft = path.with_name(f"{ADDRESS_FILE}.new")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with draft.open("w", encoding="utf-8") as file:
-                json.dump(plain, file, indent=1)
+                json.dump(asdict(self), file, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)
@@ -72,7 +73,7 @@ class Address:
             with path.open("rb") as file:
                 values = json.loads(file.read(MAX_BYTES))
             found = cls(**values)
-            sound = _URL.fullmatch(found.url) and _SCHEMA.fullmatch(found.schema)
+            sound = _wrong(found.url) is None and _SCHEMA.fullmatch(found.schema)
         except OSError as error:
             raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:
@@ -84,5 +85,19 @@ class Address:
         return found
 
 
-def _without_password(url: str) -> str:
-    return _PASSWORD.sub(r"\1@", url)
+def _wrong(url: str) -> str | None:
+    """Return what is wrong with a URL, without showing what may be a password; None for nothing."""
+    form = "postgresql://USER@HOST:PORT/DATABASE"
+    if not _URL.fullmatch(url):
+        return f"this is no address of a database; give {form}"
+    try:
+        parts = urlsplit(url)
+        host, _, secret = parts.hostname, parts.port, parts.password
+    except ValueError:
+        return f"host or port of the database are malformed; give {form}"
+    if secret is not None or "password" in parse_qs(parts.query) or url.count("@") > 1:
+        return (
+            "the address of a database holds a password, which others could read; leave it out and "
+            "give it by PGPASSWORD or ~/.pgpass"
+        )
+    return None if host and parts.path.strip("/") else f"no host or database in it; give {form}"

@@ -68,6 +68,8 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
       StoreError: it cannot be written.
     """
+    if not path.name or path.is_dir():
+        raise StoreError(f"{path}: is a folder; name a file")
     draft = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,7 @@ class PostgresConnection:
         """Turn what the database raises in the block into a `StoreError`."""
         try:
             yield
-        except self._sqlalchemy.exc.SQLAlchemyError as error:
+        except (self._sqlalchemy.exc.SQLAlchemyError, self._sqlalchemy.exc.ArgumentError) as error:
             cause = getattr(error, "orig", None) or error
             said = " ".join(str(cause).split())[:300]
             raise StoreError(
@@ -108,6 +108,8 @@ class PostgresConnection:
         )
         for old, new in _TYPES:
             tables = tables.replace(old, new)
+        for name in ("game_id", "pair_id"):  # ordered as SQLite does, whatever the collation is
+            tables = tables.replace(f"{name} TEXT", f'{name} TEXT COLLATE "C"')
         self._run(f"CREATE SCHEMA {schema}")
         self._run(f"SET search_path TO {schema}")
         for statement in tables.split(";"):

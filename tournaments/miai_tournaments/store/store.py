@@ -44,6 +44,7 @@ __all__ = [
     "ScheduledGame",
     "Status",
     "Store",
+    "check_database",
     "has_store",
 ]
 
@@ -342,6 +343,11 @@ class Store:
 def has_store(folder: Path) -> bool:
     """Return whether a folder has a tournament's store, or tells where it is."""
     return (folder / FILE_NAME).exists() or (folder / ADDRESS_FILE).exists()
+
+
+def check_database(folder: Path, url: str) -> None:
+    """Raise `ConfigError` or `StoreError` unless a new run could be kept in a database."""
+    _made(folder, Address.fresh(url, "check")).close()
 
 
 def _made(folder: Path, address: Address) -> PostgresConnection:
