@@ -121,6 +121,7 @@ def test_two_cannot_run_in_one_folder(tmp_path: Path) -> None:
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     config.write_text(config_text(ARMS, CELLS))
     process = run_until(folder, 1, (config, "--out", folder, "--no-plots"), tmp_path)
+    process.send_signal(signal.SIGSTOP)  # on a slow machine it would be over before we look
     try:
         error = compare(config, "--out", folder, env=environment(tmp_path), status=2).stderr
         assert f"is being run by process {process.pid}" in error

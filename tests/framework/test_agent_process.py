@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from miai.errors import (
 )
 from miai.match import InProcessSeat, play_game
 from miai.process import AgentProcess, ProcessLimits
+from miai.process.spawning import SHARED_FOLDER
 from miai.record import GameRecord, Termination
 from miai.seeds import derive_seed
 
@@ -285,6 +287,34 @@ def test_memory_is_bounded_and_processors_are_few(unruly: None, make_seat: MakeS
         assert set(told["processors"]) <= os.sched_getaffinity(0)
     with make_seat("unruly") as seat:
         assert whereabouts(seat)["processors"] == sorted(os.sched_getaffinity(0))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is nothing to share out")
+def test_agents_do_not_share_processors_while_there_are_some(
+    make_seat: MakeSeat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(SHARED_FOLDER, str(tmp_path))
+    given = sorted(os.sched_getaffinity(0))
+
+    def taken(seat: AgentProcess) -> list[int]:
+        found: list[int] = whereabouts(seat)["processors"]
+        return found
+
+    with ExitStack() as stack:
+        limits = ProcessLimits(processors=1)
+        seats = [
+            stack.enter_context(
+                AgentProcess("tic_tac_toe", {}, "unruly", {}, name=f"{n}", limits=limits)
+            )
+            for n in range(2)
+        ]
+        first, second = map(taken, seats)
+        assert len(first) == len(second) == 1
+        assert first != second
+        seats[0].kill()  # what is killed gives back what it had
+        others = {processor for processor in given if [processor] != second}
+        with AgentProcess("tic_tac_toe", {}, "unruly", {}, name="new", limits=limits) as new:
+            assert set(taken(new)) <= others
 
 
 def test_each_process_has_a_temporary_folder_that_goes_with_it(make_seat: MakeSeat) -> None:

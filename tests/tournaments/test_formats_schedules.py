@@ -171,6 +171,9 @@ def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> No
         assert step.facts["verdict"] == expected.verdict
         assert step.facts["pairs"] == expected.pairs
         assert (step.counted or len(meetings)) == expected.pairs
+        curve = step.facts["curve"]
+        assert len(curve) <= 200
+        assert curve[-1] == [expected.pairs, pytest.approx(expected.llr, abs=1e-4)]
         if expected.verdict is not None:
             assert len(meetings) <= expected.pairs * (1 + 1 / 32 + 1 / 64) + 26
 

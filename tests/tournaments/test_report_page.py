@@ -153,6 +153,7 @@ def test_a_run_without_games_has_a_page_too() -> None:
 
 def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
     llr = {"llr": 1.25, "lower": -2.94, "upper": 2.94, "verdict": None, "pairs": 3}
+    llr["curve"] = [[1, -0.5], [2, 0.25], [3, 1.25]]
     info = replace(INFO, facts={"kind": "sprt", "text": "undecided so far", **llr})
     rows = [replace(row, game_id=f"g{i}") for i, row in enumerate(round_robin(4))]
     names = sorted({name for row in rows for name in row.players})
@@ -179,7 +180,21 @@ def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
         assert team["elo"] == pytest.approx(mean)
     section = page.one("section", id="format")
     assert "undecided so far" in section.text()
-    assert section.one("svg").attributes["data-value"] == "1.25"
+    bar, course, *_ = list(section.all("svg"))
+    assert bar.attributes["data-value"] == "1.25"
+    points = course.one("polyline").attributes["points"].split()
+    assert len(points) == 3
+    assert "H1 is accepted" in course.text()
+
+
+@pytest.mark.parametrize("curve", [None, 3, [], [[1, 2]], [[1, "x"], [2, 1]], [[1, 2, 3]] * 3])
+def test_a_course_that_is_none_is_left_out(curve: object) -> None:
+    facts = {"kind": "sprt", "llr": 0.1, "lower": -1.0, "upper": 1.0, "curve": curve}
+    report = replace(build_report(round_robin(2), details=True), info=replace(INFO, facts=facts))
+    assert report.details is not None
+    report = replace(report, details=replace(report.details, facts=facts))
+    section = read_page(report_page(report)).one("section", id="format")
+    assert len(list(section.all("svg"))) == 1
 
 
 def test_ticks_are_round_and_within() -> None:

@@ -190,6 +190,15 @@ def test_pair_by_pair_is_all_at_once() -> None:
         assert state == sprt.decide(pairs[:number])
 
 
+@pytest.mark.parametrize("model", ["normalised", "logistic"])
+def test_the_course_is_the_ratio_of_every_beginning(model: Model) -> None:
+    pairs, sprt = draw(5, 60), Sprt(0, 60, model=model)
+    assert sprt.path([]).shape == (0,)
+    for number, ratio in enumerate(sprt.path(pairs), 1):
+        counts = [sum(score == half / 2 for score in pairs[:number]) for half in range(5)]
+        assert ratio == pytest.approx(sprt.log_likelihood_ratio(counts), rel=1e-9, abs=1e-9)
+
+
 def test_thousands_of_pairs_take_milliseconds() -> None:
     pairs = draw(4, 5000, 1.0)
     begun = time.process_time()

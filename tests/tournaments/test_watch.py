@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -28,10 +29,13 @@ from tests.tournaments.test_report import game
 
 from miai import load_game, make_agent
 from miai.match import InProcessSeat, play_game
+from miai_tournaments.config.load import load_tournament
 from miai_tournaments.executors import boards as boards_module
 from miai_tournaments.executors.boards import BoardWriter, read_boards
 from miai_tournaments.live import watch as watch_module
+from miai_tournaments.live.progress import PlainReporter
 from miai_tournaments.live.watch import rate, watch
+from miai_tournaments.running.sitting import Options, run
 from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -87,6 +91,29 @@ def test_a_complete_run_says_so(tmp_path: Path) -> None:
     out = io.StringIO()
     watch(tmp_path / "run", console=Console(file=out, width=100, force_terminal=True))
     assert "the run is complete" in out.getvalue()  # and it has ended by itself
+
+
+def test_a_swiss_stopped_between_rounds_is_not_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, folder = tmp_path / "c.toml", tmp_path / "run"
+    swiss = {"name": "swiss", "rounds": 2}
+    config.write_text(
+        config_text(*map(player, "abcd"), format=swiss).replace("rounds = 2\n", "", 1)
+    )
+    options = Options(make_reporter=lambda _: PlainReporter(), executor="serial")
+    with monkeypatch.context() as patched:
+        # Where a runner stands that is killed when a round's last game has been committed.
+        patched.setattr(Store, "schedule", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run(load_tournament(config), folder, options)
+    told = tournament("status", folder).stdout
+    assert "4 of 4 games scheduled so far are done" in told
+    assert f"miai tournament resume {folder}" in told
+    assert "not running; continue with" in frame(folder)
+    tournament("resume", folder)
+    assert "8 of 8 games are done" in tournament("status", folder).stdout
+    assert "the run is complete" in frame(folder)
 
 
 def test_there_is_nothing_to_watch(tmp_path: Path) -> None:

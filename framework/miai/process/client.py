@@ -25,15 +25,12 @@ from miai.plain import one_line, to_plain
 from miai.process.channel import Channel
 from miai.process.limits import ProcessLimits
 from miai.process.messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
+from miai.process.spawning import SHARED_FOLDER
 from miai.seat import Reply
 
 ResultT = TypeVar("ResultT")
 
 _ID_BITS = 53  # of a question, drawn at random: an answer cannot be prepared before it is asked
-
-SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
-"""The variable that names the folder for what processes share, a server's socket say, to an agent
-whose temporary folder is its own."""
 
 SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
 """Variables by which the organiser's own programs get at a database; agents do not have them."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.process.frames import MAX_REQUEST_BYTES, FrameReader, encode
+from miai.process.affinity import take_processors
 from miai.process.messages import pack_decision, unpack_clock, unpack_observation
 
 if TYPE_CHECKING:
@@ -165,17 +166,15 @@ def confine(*, memory: int | None, processors: int | None) -> None:
 
     Args:
       memory: mebibytes of private memory; None for no bound.
-      processors: how many to run on, those from where the process id points; None for all.
+      processors: how many to run on, none of which another agent's process of this user has, as
+        long as there are so many; None for all.
     """
     if memory is not None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         bound = memory << 20 if hard == resource.RLIM_INFINITY else min(memory << 20, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
     if processors is not None and sys.platform == "linux":
-        given = sorted(os.sched_getaffinity(0))
-        first = os.getpid() % len(given)
-        taken = (given[first:] + given[:first])[:processors]
-        os.sched_setaffinity(0, taken)
+        os.sched_setaffinity(0, take_processors(processors))
 
 
 def main(arguments: list[str]) -> None:

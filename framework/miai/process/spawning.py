@@ -10,6 +10,10 @@ import sys
 import threading
 from collections.abc import Mapping
 
+SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
+"""The variable that names the folder for what processes share, a server's socket say, to an agent
+whose temporary folder is its own."""
+
 
 def open_pipe(*, reader: list[int], writer: list[int]) -> tuple[int, int]:
     """Return the ends of a new pipe, each noted with its side."""

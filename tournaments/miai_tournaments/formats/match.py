@@ -33,6 +33,9 @@ _ASK_SHARE = 64
 """The test looks again when the complete pairs have grown by one part in so many: each look costs
 time in proportion to them, and a late look costs nothing but surplus games."""
 
+_CURVE = 200
+"""Most points of the test's course that are kept for reports."""
+
 
 class SprtParameters(StrictModel):
     """The sequential probability ratio test, see `miai_tournaments.ratings.sprt`.
@@ -102,14 +105,15 @@ class Match(Format):
         state, prefix = self._sprt.decide(scores), len(scores)
         if state.verdict is not None:
             counted = state.pairs
-            return Step(finished=True, counted=counted, facts=self._facts(state, counted))
+            facts = self._facts(state, scores[:counted])
+            return Step(finished=True, counted=counted, facts=facts)
         if prefix >= self._pairs:
-            return Step(finished=True, facts=self._facts(state, prefix))
+            return Step(finished=True, facts=self._facts(state, scores))
         ahead = max(_LEAST_AHEAD, (room + 1) // 2, prefix // _AHEAD_SHARE)
         return Step(
             pairings=self._next(len(played), min(self._pairs, prefix + ahead)),
             ask_after=min(self._pairs, prefix + max(1, prefix // _ASK_SHARE)),
-            facts=self._facts(state, prefix),
+            facts=self._facts(state, scores),
         )
 
     def most_games(self) -> int:
@@ -132,9 +136,14 @@ class Match(Format):
             for number in range(begin + 1, end + 1)
         ]
 
-    def _facts(self, state: SprtState, pairs: int) -> Mapping[str, Any]:
-        """Return how the test stands; what is not finite is told as unknown."""
+    def _facts(self, state: SprtState, scores: Sequence[float]) -> Mapping[str, Any]:
+        """Return how the test stands; what is not finite is told as unknown.
+
+        Args:
+          scores: points of the first player in each pair that counts.
+        """
         assert self._sprt is not None
+        pairs = len(scores)
         numbers = {"llr": state.llr, "lower": state.lower, "upper": state.upper}
         elo = {"H0": self._sprt.elo0, "H1": self._sprt.elo1, None: None}[state.verdict]
         told = "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} Elo"
@@ -142,7 +151,21 @@ class Match(Format):
             "kind": "sprt",
             "verdict": state.verdict,
             "pairs": pairs,
+            "curve": _curve(self._sprt, scores),
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "text": f"SPRT of {' against '.join(self._names)}: {told} after {pairs} pairs, "
             f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}]",
         }
+
+
+def _curve(test: Sprt, scores: Sequence[float]) -> list[list[float]]:
+    """Return (pairs, log-likelihood ratio) on the way, at most `_CURVE` of them, the last one too.
+
+    After the first pairs a ratio may not be finite; those are left out.
+    """
+    if not scores:
+        return []
+    ratios = test.path(scores)
+    step = -(-len(ratios) // _CURVE)
+    places = sorted({*range(step, len(ratios) + 1, step), len(ratios)})
+    return [[n, round(float(r), 4)] for n in places if math.isfinite(r := ratios[n - 1])]

@@ -20,6 +20,7 @@ class RunStatus:
       folder, name, game: which one.
       counts: games by status.
       runner: who runs it now, in words; None when nobody does.
+      open: whether the format may add games when these are played.
       voids: (game, attempts that were void, reason of the last).
     """
 
@@ -29,6 +30,7 @@ class RunStatus:
     counts: Mapping[Status, int]
     runner: str | None
     voids: tuple[tuple[str, int, str], ...]
+    open: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -42,13 +44,14 @@ class RunStatus:
     def to_text(self) -> str:
         """Return it in a few lines."""
         counts = self.counts
-        done = f"{counts['done']} of {self.total} games are done"
+        so_far = " scheduled so far" if self.open else ""
+        done = f"{counts['done']} of {self.total} games{so_far} are done"
         others = [f"{counts[s]} {s}" for s in ("running", "void", "pending") if counts[s]]
         lines = [f"{self.name} ({self.game}) in {self.folder}", ", ".join([done, *others])]
         lines += [f"void {n}x: {game}: {one_line(reason)}" for game, n, reason in self.voids]
         if self.runner:
             lines.append(f"running: {self.runner}")
-        elif counts["done"] < self.total:
+        elif counts["done"] < self.total or self.open:
             lines.append(f"not running; continue with: miai tournament resume {self.folder}")
         return "\n".join(lines)
 
@@ -69,4 +72,5 @@ def read_status(folder: Path) -> RunStatus:
         counts=counts,
         runner=runner,
         voids=tuple(voids),
+        open=info.facts.get("open") is True,
     )

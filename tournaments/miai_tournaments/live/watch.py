@@ -77,7 +77,7 @@ class Watch:
 
     def _read(self) -> None:
         began = time.monotonic()
-        self._rows = self._store.results()
+        self._info, self._rows = self._store.info(), self._store.results()
         names = [player.name for player in self._store.players()]
         self._report = build_report(self._rows, info=self._info, players=names)
         ended = time.monotonic()
@@ -90,7 +90,7 @@ class Watch:
         return to_rich([ratings_table(self._report), *crosstable(self._report, width)], width)
 
     def _state(self, runner: str | None, done: int, total: int) -> str:
-        if runner is None and done == total:
+        if runner is None and done == total and self._info.facts.get("open") is not True:
             return "the run is complete"
         if runner is None:
             return f"not running; continue with: miai tournament resume {self._store.folder}"

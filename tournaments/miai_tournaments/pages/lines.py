@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from miai_tournaments.pages import charts
 from miai_tournaments.pages.markup import Markup, join, number, tag
@@ -30,20 +31,31 @@ class Line:
     margins: Sequence[float] = ()
 
 
-def line_chart(lines: Sequence[Line], *, x_label: str, y_label: str, label: str) -> Markup:
+def line_chart(
+    lines: Sequence[Line],
+    *,
+    x_label: str,
+    y_label: str,
+    label: str,
+    space: float = 80.0,
+    levels: Mapping[str, float] = MappingProxyType({}),
+) -> Markup:
     """Return a chart of lines with its legend; the band of the first few lines is shown.
 
     Args:
       label: what the chart shows, for readers who hear it.
+      space: what is left above and below the lines' ends, in units of y.
+      levels: values of y that are marked across the chart, by what they are called.
     """
     xs = [x for line in lines for x in line.x]
-    ends = [y + m for line in lines for y in line.y[-1:] for m in (-80, 80)]
-    ys = [y for line in lines for y in line.y] + ends
+    ends = [y + m for line in lines for y in line.y[-1:] for m in (-space, space)]
+    ys = [y for line in lines for y in line.y] + ends + list(levels.values())
     across = charts.Scale(0.0, max(xs, default=1.0), _LEFT, _WIDTH - _RIGHT)
     up = charts.Scale(*charts.widened(ys), _HEIGHT - _BOTTOM, _TOP)
     banded = len(lines) <= charts.SERIES
     parts = [
         *_axes(across, up, x_label, y_label),
+        *(part for told, value in levels.items() for part in _level(told, up(value))),
         *(_band(i, line, across, up) for i, line in enumerate(lines) if banded and line.margins),
         *(_line(i, line, across, up) for i, line in enumerate(lines)),
     ]
@@ -69,6 +81,11 @@ def _axes(across: charts.Scale, up: charts.Scale, x_label: str, y_label: str) ->
     parts.append(_text(x_label, _WIDTH - _RIGHT, _HEIGHT - 4, "end"))
     parts.append(_text(y_label, 2, _TOP - 4, "start"))
     return parts
+
+
+def _level(told: str, y: float) -> tuple[Markup, Markup]:
+    path = tag("path", class_="zero", d=f"M{_LEFT} {number(y)}H{_WIDTH - _RIGHT}")
+    return path, _text(told, _LEFT + 4, y - 4, "start")
 
 
 def _text(text: str, x: float, y: float, anchor: str) -> Markup:

@@ -103,7 +103,7 @@ def format_state(report: Report) -> Section | None:
     if isinstance(said := facts.get("text"), str) and said:
         parts.append(tag("p", text(said, 400)))
     if facts.get("kind") == "sprt" and (bar := _sprt(facts)):
-        parts.append(bar)
+        parts += [bar, *_course(facts)]
     ranking = facts.get("ranking")
     if isinstance(ranking, (list, tuple)) and ranking:
         items = [tag("li", name(str(player))) for player in ranking[:200]]
@@ -143,6 +143,32 @@ def _sprt(facts: Mapping[str, Any]) -> Markup | None:
         aria_label=f"log-likelihood ratio {llr:.2f} between {lower:.2f} and {upper:.2f}",
         data_value=repr(float(llr)),
         data_key="llr",
+    )
+
+
+def _course(facts: Mapping[str, Any]) -> list[Markup]:
+    """Return how the ratio went from pair to pair; nothing where the store does not tell."""
+    curve = facts.get("curve")
+    if not isinstance(curve, (list, tuple)) or len(curve) < 2 or not all(map(_is_point, curve)):
+        return []
+    xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
+    line = Line(join(("log-likelihood ratio",)), "log-likelihood ratio", xs, ys)
+    chart = line_chart(
+        [line],
+        x_label="pairs of games",
+        y_label="LLR",
+        label=f"the log-likelihood ratio over {xs[-1]:.0f} pairs",
+        space=0.3,
+        levels={"H1 is accepted": facts["upper"], "H0 is accepted": facts["lower"]},
+    )
+    return [chart]
+
+
+def _is_point(value: Any) -> bool:
+    return (
+        isinstance(value, (list, tuple))
+        and len(value) == 2
+        and all(isinstance(v, (int, float)) and abs(v) < 1e9 for v in value)
     )
 
 

@@ -135,15 +135,20 @@ class Sprt:
             size = min(2 * size, _LARGEST_CHUNK)
         return state
 
+    def path(self, pairs: Sequence[float]) -> NDArray[np.float64]:
+        """Return the log-likelihood ratio after each pair, bounds or not, in the order of `pairs`.
+
+        Raises:
+          ValueError: a pair has other points than 0, 1/2, 1, 3/2 or 2.
+        """
+        return self._ratios(_running(pairs).astype(np.float64))
+
     def log_likelihood_ratio(self, counts: Sequence[float] | NDArray[np.int64]) -> float:
         """Return ln(likelihood of H1 / likelihood of H0) of pairs, given as the five counts."""
         return float(self._ratios(np.asarray(counts, dtype=np.float64)[None])[0])
 
     def _advance(self, state: SprtState, pairs: Sequence[float]) -> SprtState:
-        points = 2 * np.asarray(pairs, dtype=np.float64)
-        if not np.isin(points, np.arange(_OUTCOMES)).all():
-            raise ValueError("a pair has 0, 0.5, 1, 1.5 or 2 points: the first player's in 2 games")
-        met = np.cumsum(points[:, None] == np.arange(_OUTCOMES), axis=0) + np.array(state.counts)
+        met = _running(pairs) + np.array(state.counts)
         ratios = self._ratios(met.astype(np.float64))
         near = (ratios <= self.lower + _ROUNDING) | (ratios >= self.upper - _ROUNDING)
         # The last digit of a ratio may depend on where in a batch it is computed. So whatever is
@@ -173,3 +178,11 @@ class Sprt:
             pairs=int(counts.sum()),
             counts=(low, half, one, more, high),
         )
+
+
+def _running(pairs: Sequence[float]) -> NDArray[np.int64]:
+    """Return the five counts after each pair, [pairs, 5]."""
+    points = 2 * np.asarray(pairs, dtype=np.float64)
+    if not np.isin(points, np.arange(_OUTCOMES)).all():
+        raise ValueError("a pair has 0, 0.5, 1, 1.5 or 2 points: the first player's in 2 games")
+    return np.cumsum(points[:, None] == np.arange(_OUTCOMES), axis=0, dtype=np.int64)

@@ -23,7 +23,8 @@ class Director:
 
     Attributes:
       finished: whether nothing is added any more, whatever comes.
-      facts: what the format told last.
+      facts: what the format told last; with ``open``, which is true, as long as more games may
+        follow.
       surplus: identities of the games that are not needed any more.
     """
 
@@ -88,7 +89,8 @@ class Director:
             ) from error
 
     def _take(self, step: Step) -> list[ScheduledGame]:
-        self.finished, self.facts, self._ask_after = step.finished, step.facts, step.ask_after
+        self.finished, self._ask_after = step.finished, step.ask_after
+        self.facts = step.facts if step.finished else {**step.facts, "open": True}
         games: list[ScheduledGame] = []
         for pairing in step.pairings:
             added = self._draw.games(pairing)

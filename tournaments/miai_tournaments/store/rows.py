@@ -27,7 +27,8 @@ class RunInfo:
       config_text: the config file as it was written.
       config_path: where it was, as it was named.
       format: its ``name`` and all its parameters; empty for a round-robin of earlier versions.
-      facts: what the format told last: ``text``, a ``ranking``, a verdict; see docs/tournaments.md.
+      facts: what the format told last: ``text``, a ``ranking``, a verdict, ``open`` while more
+        games may follow; see docs/tournaments.md.
     """
 
     name: str
