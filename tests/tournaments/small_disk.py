@@ -17,7 +17,8 @@ from pathlib import Path
 
 from tests.tournaments.support import command, environment
 
-from miai_tournaments.store.store import Store, has_store
+from miai_tournaments.store.sharing import has_store
+from miai_tournaments.store.store import Store
 
 DISTURBANCES = 20
 SIZE = 12 << 20

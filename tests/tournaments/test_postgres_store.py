@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.tournaments.postgres_server import Server
@@ -24,7 +25,12 @@ from tests.tournaments.support import (
 )
 
 from miai.errors import ConfigError, StoreError
-from miai_tournaments.store.address import ADDRESS_FILE, Address
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.running.runner import Ending
+from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, Address
+from miai_tournaments.store.postgres import PostgresConnection
 from miai_tournaments.store.store import GameResult, PlayerRow, RunInfo, ScheduledGame, Store
 
 pytest.importorskip("sqlalchemy")
@@ -133,6 +139,33 @@ def test_one_driver_at_a_time(server: Server, tmp_path: Path) -> None:
             pass  # another run of the same database
     with Store.open(tmp_path / "one"):
         pass
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_driver_that_dies_while_it_begins_leaves_no_run_unknown(
+    made: bool, server: Server, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies after it has said what it makes: with the schema made, or before."""
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patched:
+        dies = (Address, "keep") if made else (PostgresConnection, "make")
+        patched.setattr(*dies, Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            play(config, folder, server.url)
+    drafted = Address.read(folder, DRAFT_FILE)
+    if made:
+        play(config, folder, None)
+        assert Address.read(folder) == drafted
+    else:
+        play(config, folder, server.url)
+        assert Address.read(folder) != drafted
+    assert not (folder / DRAFT_FILE).exists()
+    assert len(games_of(folder)) == GAMES
+
+
+def play(config: Path, folder: Path, url: str | None) -> None:
+    options = Options(make_reporter=lambda _: PlainReporter(), executor="serial", store=url)
+    assert run(load_tournament(config), folder, options) == Ending("complete")
 
 
 def test_what_a_crash_of_the_server_leaves_is_whole(tmp_path: Path) -> None:

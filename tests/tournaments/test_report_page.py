@@ -152,7 +152,7 @@ def test_a_run_without_games_has_a_page_too() -> None:
 
 
 def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
-    llr = {"llr": 1.25, "lower": -2.94, "upper": 2.94, "verdict": None, "pairs": 3}
+    llr: dict[str, Any] = {"llr": 1.25, "lower": -2.94, "upper": 2.94, "verdict": None, "pairs": 3}
     llr["curve"] = [[1, -0.5], [2, 0.25], [3, 1.25]]
     info = replace(INFO, facts={"kind": "sprt", "text": "undecided so far", **llr})
     rows = [replace(row, game_id=f"g{i}") for i, row in enumerate(round_robin(4))]

@@ -239,7 +239,8 @@ def _options(
 
 def _conclude(ending: Ending, folder: Path) -> None:
     """Print the table and where the report is, or how to go on."""
-    from miai_tournaments.store.store import Store, has_store
+    from miai_tournaments.store.sharing import has_store
+    from miai_tournaments.store.store import Store
 
     if not has_store(folder):
         print(f"{ending.reason} before the first game; nothing was written")

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miai.process.frames import MAX_REQUEST_BYTES, FrameReader, encode
 from miai.process.affinity import take_processors
+from miai.process.frames import MAX_REQUEST_BYTES, FrameReader, encode
 from miai.process.messages import pack_decision, unpack_clock, unpack_observation
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from miai_tournaments.config.overrides import apply_overrides
 from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format
-from miai_tournaments.store.store import PlayerRow, has_store
+from miai_tournaments.store.sharing import has_store
+from miai_tournaments.store.store import PlayerRow
 
 _EXAMPLE = "configs/quickstart.toml"
 

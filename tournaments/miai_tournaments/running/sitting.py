@@ -36,9 +36,11 @@ from miai_tournaments.running.plan import (
 )
 from miai_tournaments.running.runner import Ending, Runner, start_players
 from miai_tournaments.running.signals import Stopped, StopSignals
+from miai_tournaments.store.address import DRAFT_FILE
 from miai_tournaments.store.export import RecordFiles, record_format
 from miai_tournaments.store.folder import LOGS, RunLock, locked, refuse_foreign
-from miai_tournaments.store.store import PlayerRow, Store, check_database, has_store
+from miai_tournaments.store.sharing import check_database, has_store, settle_draft, store_url
+from miai_tournaments.store.store import PlayerRow, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,10 @@ def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
         a player cannot be started.
     """
     refuse_foreign(folder)
-    if options.store is not None and has_store(folder):
+    if (folder / DRAFT_FILE).exists():
+        with locked(folder):
+            settle_draft(folder)
+    if options.store not in {None, store_url(folder)} and has_store(folder):
         raise ConfigError(f"--store: {folder} holds a run already, which stays where it is kept")
     plan = Plan(
         format=tournament.format,

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -14,6 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 from miai.errors import ConfigError, StoreError
 
 ADDRESS_FILE: Final = "store.json"
+
+DRAFT_FILE: Final = "store.json.new"
+"""Is there while a store is made, so that a process that dies then leaves no schema behind that
+nobody knows of."""
 
 MAX_BYTES: Final = 1 << 14
 
@@ -51,24 +57,39 @@ class Address:
         """What messages call it, without a password."""
         return f"{self.url} ({self.schema})"
 
-    def write(self, folder: Path) -> None:
-        """Write the file. Raises `StoreError` when it cannot be written."""
-        path = folder / ADDRESS_FILE
-        draft = path.with_name(f"{ADDRESS_FILE}.new")
-        try:
+    def draft(self, folder: Path) -> None:
+        """Write the draft of the file: the schema is about to be made.
+
+        Raises:
+          StoreError: it cannot be written.
+        """
+        with _writing(folder / DRAFT_FILE):
             folder.mkdir(parents=True, exist_ok=True)
-            with draft.open("w", encoding="utf-8") as file:
+            with (folder / DRAFT_FILE).open("w", encoding="utf-8") as file:
                 json.dump(asdict(self), file, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+
+    @staticmethod
+    def keep(folder: Path) -> None:
+        """Make the draft the file: the schema is there. Raises `StoreError` when it cannot."""
+        with _writing(folder / ADDRESS_FILE):
+            (folder / DRAFT_FILE).replace(folder / ADDRESS_FILE)
+
+    @staticmethod
+    def drop(folder: Path) -> None:
+        """Remove the draft. Raises `StoreError` when it cannot be removed."""
+        with _writing(folder / DRAFT_FILE):
+            (folder / DRAFT_FILE).unlink(missing_ok=True)
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Return the address in a folder. Raises `StoreError` when the file is not as written."""
-        path = folder / ADDRESS_FILE
+    def read(cls, folder: Path, name: str = ADDRESS_FILE) -> Self:
+        """Return the address in a folder, or of its draft.
+
+        Raises:
+          StoreError: the file is not as written.
+        """
+        path = folder / name
         try:
             with path.open("rb") as file:
                 values = json.loads(file.read(MAX_BYTES))
@@ -83,6 +104,14 @@ class Address:
                 f"{path}: does not tell where the store is; restore the file from a copy"
             )
         return found
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _wrong(url: str) -> str | None:

@@ -6,6 +6,7 @@ holds an advisory lock, which the server gives back when the driver or its conne
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 10
 """How long a server may take to answer."""
+
+_LOCK_ATTEMPTS: Final = 10
+"""How often a lock is asked for: the server gives it back a moment after a driver has gone."""
+
+_LOCK_PAUSE: Final = 0.1
 
 _TYPES: Final = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"))
 
@@ -118,13 +124,17 @@ class PostgresConnection:
         self._run("CREATE TABLE about (version BIGINT NOT NULL)")
         self._run("INSERT INTO about VALUES (?)", (TOURNAMENT.schema,))
 
-    def check(self) -> None:
-        """Raise `StoreError` unless the schema holds a run that this version of miai reads."""
+    def holds_run(self) -> bool:
+        """Return whether the schema is there and holds a run of some version of miai."""
         found = self.query(
             "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
             (self.address.schema, "about"),
         )
-        if not found:
+        return bool(found)
+
+    def check(self) -> None:
+        """Raise `StoreError` unless the schema holds a run that this version of miai reads."""
+        if not self.holds_run():
             raise StoreError(
                 f"{self.address.shown}: holds no tournament any more; begin a new run with --out"
             )
@@ -148,12 +158,16 @@ class PostgresConnection:
 
     def _lock(self) -> None:
         key = f"SELECT pg_try_advisory_lock(hashtextextended('{self.address.schema}', 0))"
-        ((taken,),) = self.query(key)
-        if not taken:
-            raise StoreError(
-                f"{self.address.shown}: is being run by another driver; let it end, or stop it "
-                "where it runs"
-            )
+        for attempt in range(_LOCK_ATTEMPTS):
+            ((taken,),) = self.query(key)
+            if taken:
+                return
+            if attempt < _LOCK_ATTEMPTS - 1:
+                time.sleep(_LOCK_PAUSE)
+        raise StoreError(
+            f"{self.address.shown}: is being run by another driver; let it end, or stop it "
+            "where it runs"
+        )
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
         if not values:

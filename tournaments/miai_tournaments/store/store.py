@@ -10,15 +10,14 @@ loses nothing, a power failure at worst the last games, which are then played ag
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from miai.errors import StoreError
 from miai.record import Termination
-from miai_tournaments.store import database, reading
+from miai_tournaments.store import database, reading, sharing
 from miai_tournaments.store.address import ADDRESS_FILE, Address
 from miai_tournaments.store.connection import Connection, SqliteConnection, Writer
 from miai_tournaments.store.kinds import TOURNAMENT
@@ -31,9 +30,7 @@ from miai_tournaments.store.rows import (
     Status,
 )
 from miai_tournaments.store.tables import SCHEMA, UPGRADES
-
-if TYPE_CHECKING:
-    from miai_tournaments.store.postgres import PostgresConnection
+from miai_tournaments.store.writing import REPLACE, as_json, cell, extend_run, insert_games
 
 __all__ = [
     "FILE_NAME",
@@ -44,18 +41,11 @@ __all__ = [
     "ScheduledGame",
     "Status",
     "Store",
-    "check_database",
-    "has_store",
 ]
 
 FILE_NAME = TOURNAMENT.file_name
 
-_SCHEDULED = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
 _RESULT = tuple(GameResult.__dataclass_fields__)
-_REPLACE = (
-    "INSERT INTO run (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
-    "excluded.value"
-)
 
 
 class Store:
@@ -94,12 +84,12 @@ class Store:
           StoreError: the folder or database cannot be written, or holds a store already.
         """
         if url is not None:
-            with closing(_made(folder, Address.fresh(url, info.name))) as shared:
-                store = cls(shared)
-                with store._transaction():
+            with closing(sharing.connect_new(folder, Address.fresh(url, info.name))) as shared:
+                shared.address.draft(folder)
+                with cls(shared)._transaction():
                     shared.make()
-                    _extend(shared, info, players, games)
-                shared.address.write(folder)
+                    extend_run(shared, info, players, games)
+                Address.keep(folder)
             return cls.open(folder)
         path = folder / FILE_NAME
         with database.created(path, SCHEMA) as connection:
@@ -114,7 +104,7 @@ class Store:
           StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
         if (folder / ADDRESS_FILE).exists():
-            return cls(_shared(folder, alone=True))
+            return cls(sharing.connect(folder, alone=True))
         path = folder / FILE_NAME
         connection = database.connect(path, database.WRITE)
         try:
@@ -136,7 +126,7 @@ class Store:
     def read(cls, folder: Path) -> Store:
         """Return the store of a folder for reading only. Raises as `open`."""
         if (folder / ADDRESS_FILE).exists():
-            return cls(_shared(folder, alone=False))
+            return cls(sharing.connect(folder, alone=False))
         path = folder / FILE_NAME
         return cls(SqliteConnection(path, database.connect(path, database.READ)))
 
@@ -244,7 +234,7 @@ class Store:
     ) -> None:
         """Add players and games, and replace what is told of the run. Present rows stay as is."""
         with self._transaction() as writer:
-            _extend(writer, info, players, games)
+            extend_run(writer, info, players, games)
 
     def schedule(
         self,
@@ -262,12 +252,12 @@ class Store:
           facts: what is told of the run from now on.
         """
         with self._transaction() as connection:
-            _insert(connection, games)
+            insert_games(connection, games)
             connection.executemany(
                 "UPDATE games SET surplus = 1 WHERE game_id = ?", [(name,) for name in surplus]
             )
             if facts is not None:
-                connection.execute(_REPLACE, ("facts", _json(facts)))
+                connection.execute(REPLACE, ("facts", as_json(facts)))
 
     def mark_running(self, game_ids: Sequence[str]) -> None:
         """Note that games were handed to a worker."""
@@ -282,7 +272,7 @@ class Store:
         columns = ", ".join(f"{name} = ?" for name in _RESULT)
         with self._transaction() as connection:
             for game_id, result, record in games:
-                values = [_cell(getattr(result, name)) for name in _RESULT]
+                values = [cell(getattr(result, name)) for name in _RESULT]
                 connection.execute(
                     f"UPDATE games SET status = 'done', {columns} "  # noqa: S608 - own names
                     "WHERE game_id = ? AND status != 'done'",
@@ -338,64 +328,3 @@ class Store:
                 yield
         except ValueError as error:
             raise database.damaged(self.path, str(error)) from error
-
-
-def has_store(folder: Path) -> bool:
-    """Return whether a folder has a tournament's store, or tells where it is."""
-    return (folder / FILE_NAME).exists() or (folder / ADDRESS_FILE).exists()
-
-
-def check_database(folder: Path, url: str) -> None:
-    """Raise `ConfigError` or `StoreError` unless a new run could be kept in a database."""
-    _made(folder, Address.fresh(url, "check")).close()
-
-
-def _made(folder: Path, address: Address) -> PostgresConnection:
-    from miai_tournaments.store.postgres import PostgresConnection
-
-    if has_store(folder):
-        raise StoreError(f"{folder}: holds a tournament already; choose another folder")
-    return PostgresConnection(folder, address, alone=True)
-
-
-def _shared(folder: Path, *, alone: bool) -> PostgresConnection:
-    from miai_tournaments.store.postgres import PostgresConnection
-
-    connection = PostgresConnection(folder, Address.read(folder), alone=alone)
-    try:
-        with connection.explained():
-            connection.check()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _extend(
-    writer: Writer, info: RunInfo, players: Iterable[PlayerRow], games: Iterable[ScheduledGame]
-) -> None:
-    told = [(key, _json(getattr(info, key))) for key in RunInfo.__dataclass_fields__]
-    writer.executemany(_REPLACE, told)
-    writer.executemany(
-        "INSERT INTO players (name, agent, given, parameters, team) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        [(p.name, p.agent, _json(p.given), _json(p.parameters), p.team) for p in players],
-    )
-    _insert(writer, games)
-
-
-def _insert(writer: Writer, games: Iterable[ScheduledGame]) -> None:
-    marks = ", ".join("?" * len(_SCHEDULED))
-    writer.executemany(
-        f"INSERT INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
-        f"VALUES ({marks}, 'pending') ON CONFLICT DO NOTHING",
-        ([_cell(getattr(game, name)) for name in _SCHEDULED] for game in games),
-    )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
-def _cell(value: Any) -> Any:
-    return _json(value) if isinstance(value, (tuple, Mapping)) else value
