@@ -7,6 +7,10 @@ those counts from a million games in memory, one tuple each.
 `report`: `report_seconds`, wall time from a store on disk to a report's page with all its details;
 `reading_seconds` of it went into reading the games.
 
+`store`: wall time of commands with a huge run, `status_seconds`, `huge_report_seconds`, and of
+resuming it for its last four games, `resume_cold_seconds`; those called cold with nothing of the
+store in the system's memory.
+
 `ray`: `ray_over_processes`, wall time of games of about a second by the executor ``ray`` divided by
 that of ``processes``, both with two workers on this machine, their agents started before.
 
@@ -20,6 +24,8 @@ import json
 import os
 import platform
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +36,7 @@ from typing import Any
 import numpy as np
 
 import miai
+from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.executors.executor import Executor, make_executor
 from miai_tournaments.executors.jobs import Job, Setup
 from miai_tournaments.pages.report_page import report_page
@@ -37,8 +44,9 @@ from miai_tournaments.ratings.model import outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.report import build_report
+from miai_tournaments.running.plan import Plan, run_info
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import Store
+from miai_tournaments.store.store import FILE_NAME, Store
 
 RATING_TARGET = 5.0
 REPORT_TARGET = 10.0
@@ -144,6 +152,71 @@ def _result(rng: np.random.Generator) -> GameResult:
     )
 
 
+def measure_store(given: argparse.Namespace) -> Figures:
+    """Return how long the commands take with a store of very many games, disk cold and warm."""
+    told: Figures = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "run")
+        config = Path(name, "huge.toml")
+        config.write_text(_huge(given.huge_games))
+        told["huge_games"] = _play_all_but(4, load_tournament(config), folder)
+        told["store_bytes"] = (folder / FILE_NAME).stat().st_size
+        for word, key in (("status", "status"), ("report", "huge_report"), ("resume", "resume")):
+            for warmth in ("_cold", ""):
+                if warmth:
+                    _forget(folder / FILE_NAME)
+                elif word == "resume":
+                    continue  # nothing is left to be resumed
+                told[f"{key}{warmth}_seconds"] = _command(word, folder)
+    return told
+
+
+def _huge(games: int) -> str:
+    """Return a config of a round-robin of ten players of about so many games."""
+    rounds = max(1, round(games / (_REPORTED_AGENTS * (_REPORTED_AGENTS - 1))))
+    players = "".join(
+        f'[[players]]\nname = "agent-{n}"\nagent = "random"\n' for n in range(_REPORTED_AGENTS)
+    )
+    return (
+        f'[tournament]\nname = "huge"\nseed = 1\nrounds = {rounds}\n'
+        f'[game]\nname = "tic_tac_toe"\n[run]\nexecutor = "serial"\n{players}'
+    )
+
+
+def _play_all_but(left: int, tournament: Tournament, folder: Path) -> int:
+    """Write the store of a run, all but a few games of it done; return how many there are."""
+    rng = np.random.default_rng(1)
+    plan = Plan(
+        format=tournament.format,
+        players=tournament.players,
+        seed=tournament.config.tournament.seed,
+        openings=tournament.openings,
+    )
+    games = plan.director().advance(room=1)
+    agents = [miai.make_agent("random", tournament.game) for _ in range(2)]
+    record = miai.play(tournament.game, agents, seed=1).to_json_lines()
+    with Store.create(folder, run_info(tournament), tournament.players, games) as store:
+        for start in range(0, len(games) - left, _CHUNK):
+            some = games[start : min(start + _CHUNK, len(games) - left)]
+            store.finish((game.game_id, _result(rng), record) for game in some)
+    return len(games)
+
+
+def _forget(path: Path) -> None:
+    """Have the system forget what it keeps of a file in memory."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _command(word: str, folder: Path) -> float:
+    """Return the seconds that a command takes. Raises `CalledProcessError` when it fails."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "miai", "tournament", word, str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
 def measure_ray(given: argparse.Namespace) -> Figures:
     """Return how long the same games take with either executor."""
     agent = ("mcts", {"simulations": given.ray_simulations})
@@ -191,6 +264,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Figures]] = {
     "ratings": measure_ratings,
     "ray": measure_ray,
     "report": measure_report,
+    "store": measure_store,
 }
 
 
@@ -222,6 +296,7 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=100, help="that are rated")
     parser.add_argument("--rated-games", type=int, default=1_000_000, help="that rate them")
     parser.add_argument("--reported-games", type=int, default=100_000, help="of the report")
+    parser.add_argument("--huge-games", type=int, default=1_000_000, help="of the huge store")
     parser.add_argument("--ray-games", type=int, default=40, help="by either executor")
     parser.add_argument("--ray-simulations", type=int, default=24_000, help="a move of these")
     parser.add_argument("--repeats", type=int, default=3, help="the median is told")
@@ -237,6 +312,12 @@ def main() -> None:
         page = f"{figures['reported_games']:,} games, {figures['page_bytes']:,} bytes"
         print(f"report      {figures['report_seconds']:6.2f} s for {page} (target: 10)")
         print(f"reading     {figures['reading_seconds']:6.2f} s of that is reading the store")
+    if "store" in given.parts:
+        size = f"{figures['huge_games']:,} games, {figures['store_bytes']:,} bytes"
+        for key in ("status", "huge_report", "resume"):
+            warm = figures.get(f"{key}_seconds")
+            told = "" if warm is None else f", {warm:.2f} s warm"
+            print(f"{key:<11} {figures[f'{key}_cold_seconds']:6.2f} s cold{told}: {size} (10)")
     if "ray" in given.parts:
         games = f"{figures['ray_games']} games of {figures['ray_game_seconds']:.2f} s"
         print(f"ray         {figures['ray_over_processes']:6.3f} times processes, {games} (1.1)")

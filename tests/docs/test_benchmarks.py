@@ -35,7 +35,8 @@ SMALL = {
         *("--simulations", "50", "--repeats", "1"),
     ),
     "tournament_scale.py": (
-        *("--parts", "ratings", "report", "ray", "--repeats", "1"),
+        *("--parts", "ratings", "report", "ray", "store", "--repeats", "1"),
+        *("--huge-games", "200"),
         *("--agents", "10", "--rated-games", "2000", "--reported-games", "200"),
         *("--ray-games", "2", "--ray-simulations", "20"),
     ),
@@ -50,6 +51,11 @@ SMALL = {
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
 }
+LONG = {
+    *("go_encoding.py", "go_search.py", "go_training.py", "tsumego.py", "rbc_minimax.py"),
+    *("tournament_overhead.py", "tournament_scale.py"),
+}
+"""Take ten seconds and more however little they are given to do."""
 KEYS = {
     "tsumego.py": {"zones", "exhaustion", "ordering", "date"},
     "belief_search.py": {"rows", "search", "date"},
@@ -70,6 +76,7 @@ KEYS = {
     "tournament_overhead.py": {"overhead_seconds_per_game", "two_worker_speedup"},
     "tournament_scale.py": {
         *("rating_seconds", "report_seconds", "ray_over_processes", "date"),
+        *("resume_cold_seconds", "huge_report_cold_seconds", "status_seconds"),
     },
     "rbc_belief.py": {
         "boards",
@@ -85,7 +92,17 @@ def test_every_benchmark_is_run_here() -> None:
     assert {path.name for path in BENCHMARKS.glob("*.py")} == set(SMALL)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", sorted(LONG))
+def test_a_long_benchmark_can_be_begun(name: str) -> None:
+    command = [sys.executable, str(BENCHMARKS / name), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    assert "--json" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SMALL]
+)
 def test_a_benchmark_prints_one_json_object(name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / name), "--json", *SMALL[name]]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110)

@@ -18,6 +18,7 @@ from miai_tournaments.live.progress import make_reporter
 from miai_tournaments.live.status import read_status
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import sitting
+from miai_tournaments.store import database
 from miai_tournaments.store.store import FILE_NAME, GameResult, PlayerRow, RunInfo, Store
 
 RUBBISH = (
@@ -168,6 +169,30 @@ def test_a_corrupt_row_is_told_with_file_row_cause_and_remedy(
     with pytest.raises(StoreError) as caught:
         _report(finished, tmp_path)
     assert str(caught.value) == f"{tmp_path / FILE_NAME}: {message}{REMEDY}"
+
+
+def test_damage_of_a_file_too_large_to_look_at_is_told_where_it_is_read(
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "CHECKED_BYTES", 0)
+    path, told, whole = tmp_path / FILE_NAME, list[str](), _everything(finished.folder)
+    data = (finished.folder / FILE_NAME).read_bytes()
+    size = int.from_bytes(data[16:18], "big")
+    for place in range(size, len(data), size):
+        path.write_bytes(data[:place] + b"\xff" * size + data[place + size :])
+        try:
+            assert _everything(tmp_path) == whole  # a page of an index that nothing needs
+        except StoreError as error:
+            told.append(str(error))
+    assert len(told) > len(data) // size // 2
+    assert all(words.startswith(f"{path}: ") and words.endswith(REMEDY) for words in told)
+
+
+def _everything(folder: Path) -> tuple[object, ...]:
+    with Store.read(folder) as store:
+        report = build_report(store, details=True).to_json()
+        records = [store.record(row.game_id) for row in store.games()]
+        return report, records, store.identities(), store.scores(), store.counts()
 
 
 @pytest.mark.parametrize(
