@@ -190,6 +190,21 @@ def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     assert distribution_of("no-such-agent", "tic_tac_toe") is None
 
 
+def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    pairings = (
+        '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\n'
+        '[[format.pairings]]\nfirst = "bob"\nsecond = "ann"\nsettings = {komi = 0.5}\n'
+    )
+    path.write_text(config_text(*RANDOMS[:2], game={"name": "go", "board_size": 3}) + pairings)
+    options = sitting.Options(make_reporter=lambda _: PlainReporter(), executor="serial")
+    sitting.run(load_tournament(path), tmp_path / "run", options)
+    found = read_run(tmp_path / "run")
+    assert found.results.games.sum() == found.left_out == 4
+    (warning,) = join_runs([found]).warnings
+    assert "4 games with parameters of the game of their own" in warning
+
+
 def test_the_list_is_the_fit_of_all_games(folders: list[Path]) -> None:
     made = rate_runs(folders, anchor="ann", anchor_elo=1000.0)
     data = made.to_json()

@@ -65,6 +65,7 @@ class RunResults:
       identities: who played; the order is that of `results.players`, whatever these are called.
       results: of the games that are finished.
       seeds: of the games; where two runs share some, the same games may count twice.
+      left_out: finished games that are not counted, being played with other parameters.
     """
 
     source: str
@@ -75,6 +76,7 @@ class RunResults:
     game_parameters: str = "{}"
     conditions: Mapping[str, str] = field(default_factory=dict)
     seeds: frozenset[int] = frozenset()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,7 +136,7 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     results = PairResults.from_counts(*columns, players=labels)
     groups = results.groups()
-    warnings = [*_conditions(runs), *_repeated(runs)]
+    warnings = [*_conditions(runs), *_left_out(runs), *_repeated(runs)]
     if len(groups) > 1:
         told = _apart(tuple(numbers), labels, groups)
         if not unlinked:
@@ -225,6 +227,15 @@ def _conditions(runs: Sequence[RunResults]) -> Iterable[str]:
         if len(values) > 1:
             told = "; ".join(f"{value or 'none'} in {_few(w)}" for value, w in values.items())
             yield f"the {name} differs, and ratings mean strength in all of it mixed: {told}"
+
+
+def _left_out(runs: Sequence[RunResults]) -> Iterable[str]:
+    for run in runs:
+        if run.left_out:
+            yield (
+                f"{run.source}: {run.left_out} games with parameters of the game of their own, a "
+                "handicap say, are left out"
+            )
 
 
 def _repeated(runs: Sequence[RunResults]) -> Iterable[str]:

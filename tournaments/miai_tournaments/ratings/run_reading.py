@@ -17,7 +17,10 @@ FRAMEWORK = "miai"
 
 
 def read_run(folder: Path) -> RunResults:
-    """Return the results of the finished games of a run.
+    """Return the results of the finished games of a run, as far as they are of one game.
+
+    Those with parameters of the game of their own, a handicap say, are another game, in which the
+    same difference in strength leads to other results: they are counted and left out.
 
     An agent's version is that of the distribution that brings it, as each game's row has it: an
     agent that was updated in the middle of a run is two identities. It is not known where the
@@ -29,7 +32,8 @@ def read_run(folder: Path) -> RunResults:
     with Store.read(folder) as store:
         info, players, rows = store.info(), store.players(), store.results()
     counter = _Counter(info, players)
-    for row in rows:
+    even = [row for row in rows if not row.settings]
+    for row in even:
         counter.add(row)
     return RunResults(
         source=str(folder),
@@ -39,7 +43,8 @@ def read_run(folder: Path) -> RunResults:
         conditions=_conditions(info),
         identities=tuple(counter.identities),
         results=counter.results(),
-        seeds=frozenset(row.seed for row in rows),
+        seeds=frozenset(row.seed for row in even),
+        left_out=len(rows) - len(even),
     )
 
 
