@@ -104,7 +104,7 @@ def test_a_run_is_that_of_the_file_and_resumes(
         again = (shared / ADDRESS_FILE).exists()
         words = ["resume", str(shared)] if again else ["run", str(config), "--out", str(shared)]
         process = subprocess.Popen(
-            [*command("tournament"), *words, *(() if again else ("--store", server.url))],
+            [*command(*words), *(() if again else ("--store", server.url))],
             env=environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -64,6 +64,11 @@ class Worker:
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
 
     @property
+    def ready(self) -> bool:
+        """Whether it can begin with what it is sent, as it can from the start."""
+        return True
+
+    @property
     def at(self) -> Job | None:
         """The job that it is at."""
         return self.jobs[0] if self.jobs else None

@@ -24,6 +24,10 @@ class Worker(Protocol):
         """The job that it has begun."""
 
     @property
+    def ready(self) -> bool:
+        """Whether it can begin with what it is sent."""
+
+    @property
     def begun(self) -> float:
         """When it began with that, on the monotonic clock."""
 
@@ -92,7 +96,8 @@ class Pool(ABC, Generic[W]):
         while True:
             outcomes = self._take(self._pause(until)) + self._take_hung()
             self._dispatch()
-            if outcomes or not self._busy() or (until is not None and time.monotonic() >= until):
+            idle = not self._busy() and not self._waiting
+            if outcomes or idle or (until is not None and time.monotonic() >= until):
                 return outcomes
 
     def cancel(self) -> list[str]:
@@ -108,14 +113,19 @@ class Pool(ABC, Generic[W]):
 
     def _dispatch(self) -> None:
         while self._waiting:
-            least = min(self._workers, key=lambda worker: len(worker.jobs), default=None)
-            if (least is None or least.jobs) and len(self._workers) < self._most:
-                least = self._spawn()
-                self._workers.append(least)
+            ready = [worker for worker in self._workers if worker.ready]
+            least = min(ready, key=lambda worker: len(worker.jobs), default=None)
+            if (least is None or least.jobs) and self._may_spawn(len(ready)):
+                self._workers.append(self._spawn())
+                continue
             if least is None or len(least.jobs) >= self._pace.depth:
                 return
             least.send(self._waiting.popleft())
             self._sent(least)
+
+    def _may_spawn(self, ready: int) -> bool:
+        coming = len(self._workers) - ready
+        return len(self._workers) < self._most and coming < len(self._waiting)
 
     def _pause(self, until: float | None) -> float | None:
         """Return seconds to sleep: until `until` or the first deadline of a worker."""

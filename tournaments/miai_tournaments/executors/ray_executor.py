@@ -1,6 +1,7 @@
 """The executor ``ray``: workers that are actors of a Ray cluster, replaced when they die.
 
-A job is a call of an actor, so a busy or small cluster only lets jobs wait. The death of an actor
+A worker is given jobs when it is placed, so a busy or small cluster plays with those that it has
+room for, and lets jobs wait where it has none. The death of an actor
 or of its whole node costs the job it was at; those behind it go to another. Ray is told to repeat
 nothing by itself: what is played again is for the scheduler to decide.
 """
@@ -75,7 +76,7 @@ class RayExecutor(Pool[RayWorker]):
         return RayWorker(self._ray, self._setup)
 
     def _take(self, seconds: float | None) -> list[Outcome]:
-        awaited = {worker.awaited: worker for worker in self._busy()}
+        awaited = self._awaited()
         if not awaited:
             return []
         outcomes: list[Outcome] = []
@@ -83,11 +84,13 @@ class RayExecutor(Pool[RayWorker]):
         while ready:
             for reference in ready:
                 outcomes += self._take_from(awaited.pop(reference))
-            awaited = {worker.awaited: worker for worker in self._busy()}
-            if not awaited:
+            if not (awaited := self._awaited()):
                 break
             ready, _ = self._ray.wait(list(awaited), num_returns=len(awaited), timeout=0)
         return outcomes
+
+    def _awaited(self) -> dict[Any, RayWorker]:
+        return {w.awaited: w for w in self._workers if w.awaited is not None}
 
     def _take_from(self, worker: RayWorker) -> list[Outcome]:
         try:

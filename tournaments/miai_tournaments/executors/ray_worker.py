@@ -45,7 +45,7 @@ class RayWorker:
       jobs: what it was sent, the one it is at first.
       begun: when it began with the first of them, on the monotonic clock.
       place: the machine and the process id; None while it is not placed, because the cluster is
-        busy or small: then it is at nothing yet.
+        busy or small: then it is given nothing yet.
     """
 
     def __init__(self, ray: ModuleType, setup: Setup) -> None:
@@ -65,9 +65,16 @@ class RayWorker:
         return self.jobs[0] if self.jobs and self.place is not None else None
 
     @property
+    def ready(self) -> bool:
+        """Whether it is placed: what is sent before would wait with it, however long that takes."""
+        return self.place is not None
+
+    @property
     def awaited(self) -> Any:
-        """What it is waited for: to be placed, then the first job's answer."""
-        return self._placing if self.place is None else self._answers[0]
+        """What it is waited for: to be placed, the first job's answer, or None for nothing."""
+        if self.place is None:
+            return self._placing
+        return self._answers[0] if self._answers else None
 
     def send(self, job: Job) -> None:
         """Queue a job."""

@@ -2,7 +2,7 @@
 
 It is the only one that writes to the store while games are played. After each commit it hears from
 the director whether games are added, or not needed any more. It ends when all games that are
-needed are done, when it is told to stop, or when games are void twice in a row.
+needed are done, when it is told to stop, or when games are void again and again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ POLL_SECONDS = 0.25
 """How often the runner looks whether it was told to stop."""
 
 VOIDS_IN_A_ROW = 2
-"""Attempts void in a row, of one game or in the whole run, that stop the run."""
+"""Attempts at one game, one after the other, that stop the run when they are void. In the whole run
+it is as many, and more than there are workers: a machine that dies takes all of its own along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Runner:
         games are finished.
       files: where records are written besides.
       director: adds games as others are done; None where all are known.
+      workers: at most so many play at once.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Runner:
         stop_asked: Callable[[], str | None],
         files: RecordFiles,
         director: Director | None = None,
+        workers: int = 1,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -112,6 +115,7 @@ class Runner:
         self._handed: dict[str, GameRow] = {}
         self._voids: dict[str, int] = {}
         self._voids_in_a_row = 0
+        self._most_voids = max(VOIDS_IN_A_ROW, workers + 1)
         self._ending: Ending | None = None
 
     def run(self) -> Ending:
@@ -237,7 +241,8 @@ class Runner:
         self._voids_in_a_row += 1
         if self._voids[row.game_id] >= VOIDS_IN_A_ROW:
             self._end(Ending("failed", f"game {row.game_id} was void twice in a row: {reason}"))
-        elif self._voids_in_a_row >= VOIDS_IN_A_ROW:
-            self._end(Ending("failed", f"two games in a row were void, the last one: {reason}"))
+        elif self._voids_in_a_row >= self._most_voids:
+            told = f"{self._voids_in_a_row} games in a row were void, the last one: {reason}"
+            self._end(Ending("failed", told))
         else:
             self._queue.appendleft(row)

@@ -256,6 +256,7 @@ class _Sitting:
                 stop_asked=self._stop_asked,
                 files=self.files,
                 director=director,
+                workers=1 if self.executor_name == "serial" else self.workers,
             )
             ending = runner.run()
             self.signals.finish()
