@@ -15,6 +15,7 @@ import miai
 from miai.errors import ConfigError
 from miai.openings import Opening
 from miai.plugins.loader import registry
+from miai.search.advantage import Appraiser
 from miai_rbc.actions import SENSE_NOTHING
 from miai_rbc.game import RbcGame
 from miai_rbc.openings import pgn, positions
@@ -268,3 +269,31 @@ def test_a_king_in_check_may_be_captured(read: Read) -> None:
         state.apply_action(state.string_to_action(text))
     assert state.returns() == (1.0, -1.0)
     assert opening.settings["fen"] != START_FEN
+
+
+# -- the evaluator --------------------------------------------------------------------------------
+
+
+def test_the_engine_values_the_board_for_white() -> None:
+    fens = {
+        "4k3/pppp4/8/8/8/8/PPPP4/4K3 {} - - 0 1": 0.0,
+        "4k3/pppp4/8/8/8/8/PPPP4/3QK3 {} - - 0 1": 0.9,
+        "3qk3/pppp4/8/8/8/8/PPPP4/4K3 {} - - 0 1": -0.9,
+    }
+    component = registry().get("evaluator", "engine", game="rbc")
+    for fen, value in fens.items():
+        for side in "wb":
+            game = rbc(fen=fen.format(side))
+            appraiser = Appraiser(game, "evaluator", "engine", {"depth": 2})
+            found = appraiser.advantage(game.new_initial_state(), seed=1)
+            assert (
+                (found > 0.9) if value > 0 else (found < -0.9) if value < 0 else abs(found) < 0.15
+            )
+            evaluator = component.build(game, values={"depth": 2})
+            ((white, black),) = evaluator.evaluate([game.new_initial_state()])
+            assert white == found == -black
+    mate = rbc(fen="4k3/4R3/8/8/8/8/8/4K3 w - - 0 1").new_initial_state()
+    both = component.build(rbc(), values={}).evaluate([mate, rbc().new_initial_state()])
+    assert both.shape == (2, 2)
+    assert both[0, 0] == pytest.approx(1.0)
+    assert abs(both[1, 0]) < 0.15

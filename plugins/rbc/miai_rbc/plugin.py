@@ -124,6 +124,14 @@ def _add_openings(registry: Registry) -> None:
         summary="Openings from games of chess: main lines, or every variation",
         game="rbc",
     )
+    registry.add(
+        "evaluator",
+        "engine",
+        "miai_rbc.engine_evaluator:EngineEvaluator",
+        parameters="miai_rbc.parameters:EngineParameters",
+        summary="What the embedded engine thinks of the true board; to balance openings",
+        game="rbc",
+    )
     for name, lines in (("epd", "EPD, named by their id"), ("fen", "FEN")):
         registry.add(
             "opening-reader",

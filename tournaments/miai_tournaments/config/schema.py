@@ -127,7 +127,8 @@ class BalanceSection(Section):
     """``[openings.balance]``: openings are to be near to equal; all other keys are parameters.
 
     Attributes:
-      evaluator, search: what values them, a component; one of the two.
+      evaluator, search: what values them, a component; beside a search, an evaluator is the
+        search's.
       within: the largest advantage of either player, in the game's utilities.
       tries: random openings that are drawn for a pair of games until one is balanced.
     """
@@ -141,12 +142,17 @@ class BalanceSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _fold(cls, values: Any) -> Any:
+        if isinstance(values, dict) and {"search", "evaluator"} <= values.keys():
+            rest = {key: value for key, value in values.items() if key != "evaluator"}
+            inner = values.get("parameters", {})
+            if isinstance(inner, dict):
+                values = {**rest, "parameters": {"evaluator": values["evaluator"], **inner}}
         return _folded(values, cls)
 
     @model_validator(mode="after")
     def _one_component(self) -> BalanceSection:
-        if (self.evaluator is None) == (self.search is None):
-            raise ValueError("name an evaluator or a search, one of them")
+        if self.evaluator is None and self.search is None:
+            raise ValueError("name an evaluator or a search")
         return self
 
 
