@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournaments.support import RANDOMS, config_text, player, refused, tournament
+from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, refused, tournament
 
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError
@@ -466,3 +467,25 @@ def test_check_tells_how_many_are_balanced(tmp_path: Path) -> None:
         load(tmp_path, config_text(*TWO, **openings(EXACT, file="x.moves"))), show=said.append
     )
     assert said[2] == "1 of 2 openings are within 0.5 of equal by alpha-beta"
+
+
+# -- the pages ------------------------------------------------------------------------------------
+
+
+def test_the_book_of_the_page_is_balanced() -> None:
+    lines = tournament("openings", CONFIGS / "book.toml", "--count", 3).stdout.splitlines()
+    assert lines[0].startswith("# openings of book (go): 3, within 0.2 of equal by mcts")
+    values = [float(line.partition("# ")[2]) for line in lines[1:]]
+    assert len(values) == 3
+    assert max(map(abs, values)) <= 0.2
+
+
+def test_the_tables_of_the_page_on_reconnaissance_blind_chess_work(tmp_path: Path) -> None:
+    page = (CONFIGS.parent / "docs" / "rbc.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "book.pgn").write_text("1. e4 e5 *\n\n1. e4 d5 2. Qh5 Nf6 3. Kd1 Nxh5 *\n")
+    text = config_text(*TWO, game={"name": "rbc"}) + "\n" + block
+    t = load(tmp_path, text, "openings.balance.depth=2")
+    assert len(t.openings.lines) == 2
+    (line,) = t.openings.judged(3).chosen()
+    assert len(line.actions) == 4, "not the one in which white has lost its queen"
