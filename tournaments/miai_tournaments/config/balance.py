@@ -23,7 +23,7 @@ class Balance:
 
     Attributes:
       kind, name: the component.
-      parameters: all of its parameters, defaults included.
+      parameters: those of its parameters that are given.
       within: the largest distance from 0 that is balanced.
       tries: random openings that are drawn until one is balanced.
       watch: is called before each valuation; may raise to end them.
@@ -66,7 +66,11 @@ class Balance:
 
     def to_plain(self) -> dict[str, Any]:
         """Return all that openings depend on; how often is tried decides about failure alone."""
-        return {self.kind: self.name, **self.parameters, "within": self.within}
+        return {
+            self.kind: self.name,
+            "parameters": dict(self.parameters),
+            "within": self.within,
+        }
 
     def close(self) -> None:
         """Release what the component holds, and its watch; it is made anew when asked again."""
@@ -103,7 +107,7 @@ def check_balance(section: BalanceSection, game: Game) -> Balance:
     return Balance(
         kind=kind,
         name=name,
-        parameters=filled.model_dump(mode="json"),
+        parameters=filled.model_dump(mode="json", exclude_unset=True),
         within=section.within,
         tries=section.tries,
     )
