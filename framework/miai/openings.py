@@ -1,4 +1,4 @@
-"""Openings: actions that the referee plays before the agents are asked.
+"""Openings: actions that the referee plays before the agents are asked, or another start.
 
 The component kind ``opening-reader`` reads them from files; its name is the files' suffix
 without the dot (``sgf``). The format ``moves``, a line of moves in the game's notation an opening,
@@ -8,9 +8,10 @@ serves any game.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from miai.errors import ConfigError, GameError
 from miai.game import Game, Player, State
@@ -20,11 +21,27 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 """Largest opening file that is read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a game begins with.
+
+    Attributes:
+      actions: that the referee plays first, outcomes of chance included; may be empty.
+      settings: parameters of the game that are other than given, a starting position say. Agents
+        are told them, as they are told all parameters.
+      name: what it is called in reports; empty for none.
+    """
+
+    actions: tuple[int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
 class OpeningReader(Protocol):
     """Reads openings of one game from a file."""
 
-    def read(self, path: Path) -> list[list[int]]:
-        """Return one list of actions for each opening, each legal from the initial state.
+    def read(self, path: Path) -> Sequence[Opening]:
+        """Return the openings, their actions legal from the initial state with their settings.
 
         Raises:
           MiaiError: the file is malformed or an opening is not legal in the game; the message
@@ -35,24 +52,25 @@ class OpeningReader(Protocol):
 class MovesReader:
     """Reads a line of moves an opening; ``#`` begins a comment.
 
-    Moves are in the game's notation, separated by white space.
+    Moves are in the game's notation, separated by white space; by semicolons in a line that has
+    one, for notations in which a move has spaces.
     """
 
     def __init__(self, game: Game, parameters: object = None) -> None:
         self.game = game
 
-    def read(self, path: Path) -> list[list[int]]:
+    def read(self, path: Path) -> list[Opening]:
         """Return the openings of a file. Raises `ConfigError` naming file and line."""
         openings = []
         for number, line in enumerate(read_text(path).splitlines(), 1):
-            moves = line.partition("#")[0].split()
+            moves = _moves(line.partition("#")[0])
             if moves:
                 openings.append(self._opening(moves, where=f"{path}:{number}"))
         if not openings:
             raise ConfigError(f"{path}: holds no opening; write one line of moves for each")
         return openings
 
-    def _opening(self, moves: Sequence[str], *, where: str) -> list[int]:
+    def _opening(self, moves: Sequence[str], *, where: str) -> Opening:
         state = self.game.new_initial_state()
         for ply, move in enumerate(moves, 1):
             try:
@@ -61,7 +79,24 @@ class MovesReader:
                 raise ConfigError(f"{where}: move {ply} '{move[:40]}': {error}") from None
         if state.is_terminal():
             raise ConfigError(f"{where}: the opening ends the game; leave something to play")
-        return state.history()
+        return Opening(tuple(state.history()))
+
+
+def _moves(line: str) -> list[str]:
+    moves = line.split(";") if ";" in line else line.split()
+    return [move.strip() for move in moves if not move.isspace() and move]
+
+
+def moves_text(game: Game, actions: Iterable[int]) -> str:
+    """Return actions as the line of moves that `MovesReader` reads."""
+    state = game.new_initial_state()
+    moves = []
+    for action in actions:
+        moves.append(state.action_to_string(action))
+        state.apply_action(action)
+    if all(len(move.split()) == 1 for move in moves):
+        return " ".join(moves)
+    return "; ".join(moves) + ";" * (len(moves) == 1)
 
 
 def read_text(path: Path) -> str:

@@ -192,7 +192,8 @@ def test_a_finished_game_takes_no_move() -> None:
 def test_moves_files_open_games(tmp_path: Any) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("E5 C3 # tengen\nc3 g7 pass\n")
-    assert MovesReader(go(board_size=9)).read(file) == [[40, 20], [20, 60, 81]]
+    read = MovesReader(go(board_size=9)).read(file)
+    assert [opening.actions for opening in read] == [(40, 20), (20, 60, 81)]
 
 
 @pytest.mark.parametrize("size", [2, 3, 9])

@@ -427,7 +427,8 @@ def test_records_that_are_no_game_of_go_are_refused() -> None:
 def openings(tmp_path: Path, text: str, game: GoGame, **parameters: Any) -> list[list[int]]:
     file = tmp_path / "openings.sgf"
     file.write_text(text, encoding="utf-8")
-    return SgfOpenings(game, SgfOpeningParameters(**parameters)).read(file)
+    read = SgfOpenings(game, SgfOpeningParameters(**parameters)).read(file)
+    return [list(opening.actions) for opening in read]
 
 
 def test_main_lines_or_all_variations_are_openings(tmp_path: Path) -> None:

@@ -380,7 +380,7 @@ def test_openings_are_read_and_taken_in_turn(tmp_path: Path) -> None:
     centre, corner = state.action_to_string(4), state.action_to_string(0)
     (tmp_path / "lines.txt").write_text(f"{centre}\n{corner} {centre}  # a comment\n")
     t = load(tmp_path, config_text(*RANDOMS, openings={"file": "lines.txt"}))
-    assert [t.openings.opening(n, 0) for n in (1, 2, 3)] == [(4,), (0, 4), (4,)]
+    assert [t.openings.opening(n, 0).actions for n in (1, 2, 3)] == [(4,), (0, 4), (4,)]
 
 
 def test_a_reader_has_parameters_of_its_own(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_a_reader_has_parameters_of_its_own(tmp_path: Path) -> None:
     go = {"name": "go", "board_size": 5}
     openings = {"file": "x.sgf", "plies": 2}
     t = load(tmp_path, config_text(*RANDOMS, game=go, openings=openings))
-    assert [len(line) for line in t.openings.lines] == [2]
+    assert [len(line.actions) for line in t.openings.lines] == [2]
     with pytest.raises(ConfigError, match=r"openings\.pleis: unknown parameter.*'plies'"):
         load(tmp_path, config_text(*RANDOMS, game=go, openings={"file": "x.sgf", "pleis": 2}))
     with pytest.raises(ConfigError, match=r"openings\.pleis: unknown key"):

@@ -148,8 +148,8 @@ def test_a_driver_that_dies_while_it_begins_leaves_no_run_unknown(
     """It dies after it has said what it makes: with the schema made, or before."""
     folder = tmp_path / "run"
     with monkeypatch.context() as patched:
-        dies = (Address, "keep") if made else (PostgresConnection, "make")
-        patched.setattr(*dies, Mock(side_effect=KeyboardInterrupt))
+        where: type = Address if made else PostgresConnection
+        patched.setattr(where, "keep" if made else "make", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             play(config, folder, server.url)
     drafted = Address.read(folder, DRAFT_FILE)

@@ -99,6 +99,30 @@ def check(config: Config, settings: Settings = None) -> None:
 
 
 @app.command()
+def openings(
+    config: Config,
+    count: Annotated[
+        int, typer.Option(metavar="N", min=1, max=100_000, help="Random openings to draw.")
+    ] = 20,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write them as a file of openings.")
+    ] = None,
+    settings: Settings = None,
+) -> None:
+    """Show the openings of a config, with their values where they are balanced."""
+    from miai_tournaments import book_command
+    from miai_tournaments.config.load import load_tournament
+
+    tournament = load_tournament(config, settings or [])
+    lines = book_command.book(tournament, count=count)
+    if out is None:
+        print("\n".join(lines))
+    else:
+        book_command.write_book(tournament, lines, out)
+        print(f"{out}: {len(lines) - 1} openings")
+
+
+@app.command()
 def status(
     folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from miai.openings import check_file
+from miai.openings import Opening, check_file
 from miai_go.component_parameters import SgfOpeningParameters
 from miai_go.game import GoGame
 from miai_go.sgf import SgfError, SgfGame, SgfLine, read_file
@@ -23,7 +23,7 @@ class SgfOpenings:
         self.game = game
         self.parameters = parameters or SgfOpeningParameters()
 
-    def read(self, path: Path) -> list[list[int]]:
+    def read(self, path: Path) -> list[Opening]:
         """Return the openings of a file, each once, in the file's order.
 
         Raises:
@@ -31,17 +31,17 @@ class SgfOpenings:
           ConfigError: there is no such file.
         """
         check_file(path)
-        openings: list[list[int]] = []
+        openings: list[Opening] = []
         known: set[tuple[int, ...]] = set()
         for game in read_file(path):
             for line in game.lines() if self.parameters.variations else [game.main_line()]:
                 actions = self._opening(game, line)
-                if tuple(actions) not in known:
-                    known.add(tuple(actions))
-                    openings.append(actions)
+                if actions not in known:
+                    known.add(actions)
+                    openings.append(Opening(actions))
         return openings
 
-    def _opening(self, game: SgfGame, line: SgfLine) -> list[int]:
+    def _opening(self, game: SgfGame, line: SgfLine) -> tuple[int, ...]:
         state = game.replay(self.game, line, plies=self.parameters.plies)
         if state.is_terminal():
             raise SgfError(
@@ -55,4 +55,4 @@ class SgfOpenings:
                 source=game.source,
                 place=line.place,
             )
-        return state.history()
+        return tuple(state.history())

@@ -17,3 +17,12 @@ class RbcParameters(Parameters):
     full_turn_limit: int | None = parameter(
         None, ge=1, le=100_000, help="turns of both players after which the game is drawn"
     )
+
+
+class EngineParameters(Parameters):
+    """How far the embedded engine looks as an evaluator."""
+
+    depth: int = parameter(
+        4, ge=1, le=32, unit="plies", help="How far; captures beyond are not counted"
+    )
+    nodes: int | None = parameter(None, ge=1, help="Nodes of one board, captures included")

@@ -32,6 +32,7 @@ def miai_register(registry: Registry) -> None:
     )
     _add_players(registry)
     _add_searches(registry)
+    _add_openings(registry)
 
 
 def _add_players(registry: Registry) -> None:
@@ -112,6 +113,33 @@ def _add_searches(registry: Registry) -> None:
         parameters="miai_rbc.belief_minimax.parameters:MinimaxSearchParameters",
         summary="The search over beliefs in arrays, for the problem rbc alone",
     )
+
+
+def _add_openings(registry: Registry) -> None:
+    registry.add(
+        "opening-reader",
+        "pgn",
+        "miai_rbc.openings.pgn:PgnOpenings",
+        parameters="miai_rbc.openings.parameters:PgnParameters",
+        summary="Openings from games of chess: main lines, or every variation",
+        game="rbc",
+    )
+    registry.add(
+        "evaluator",
+        "engine",
+        "miai_rbc.engine_evaluator:EngineEvaluator",
+        parameters="miai_rbc.parameters:EngineParameters",
+        summary="What the embedded engine thinks of the true board; to balance openings",
+        game="rbc",
+    )
+    for name, lines in (("epd", "EPD, named by their id"), ("fen", "FEN")):
+        registry.add(
+            "opening-reader",
+            name,
+            "miai_rbc.openings.positions:EpdOpenings",
+            summary=f"Positions to start from, a line each, as {lines}",
+            game="rbc",
+        )
 
 
 @hookimpl

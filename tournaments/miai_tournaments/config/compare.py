@@ -30,10 +30,7 @@ def resolve(tournament: Tournament) -> dict[str, Any]:
         "format": resolved_format(config),
         "game": {"name": config.game.name, **tournament.game_parameters()},
         "time": config.time.model_dump(mode="json"),
-        "openings": {
-            "random_plies": tournament.openings.random_plies,
-            "lines": [list(line) for line in tournament.openings.lines],
-        },
+        "openings": tournament.openings.to_plain(),
         "limits": config.limits.model_dump(mode="json", exclude_none=True),
         "players": {p.name: {"agent": p.agent, **p.parameters} for p in tournament.players},
         "teams": {p.name: p.team for p in tournament.players if p.team},

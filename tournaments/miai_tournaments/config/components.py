@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +13,12 @@ from miai.errors import ConfigError
 from miai.game import Game
 from miai.openings import OpeningReader
 from miai.plugins.loader import registry
+from miai_tournaments.config.balance import check_balance
 from miai_tournaments.config.entrants import parameters_of, players_of
 from miai_tournaments.config.openings import (
     Openings,
     file_openings,
+    in_order,
     opening_file,
     opening_reader,
     random_openings,
@@ -94,12 +97,25 @@ def check_sections(
     if openings is None:
         return None
     head = _section(raw, "tournament", TournamentSection)
-    limit = None if head is None else head.move_limit
+    found: Openings | None = None
     if openings.file is not None:
-        return _file_openings(openings, openings.file, game, limit, folder, problems)
-    if game is not None:
+        found = _file_openings(openings, openings.file, game, head, folder, problems)
+    elif game is not None:
         with problems.at("openings.random_plies"):
-            return random_openings(openings.random_plies, game, limit)
+            limit = None if head is None else head.move_limit
+            found = random_openings(openings.random_plies, game, limit)
+    return _balanced(found, openings, game, problems)
+
+
+def _balanced(
+    found: Openings | None, section: OpeningsSection, game: Game | None, problems: Problems
+) -> Openings | None:
+    """Return openings with what they are valued by; None when something is wrong."""
+    if section.balance is None or game is None:
+        return found
+    with problems.at("openings.balance"):
+        balance = check_balance(section.balance, game)
+        return None if found is None else replace(found, balance=balance)
     return None
 
 
@@ -133,10 +149,11 @@ def _file_openings(
     section: OpeningsSection,
     file: str,
     game: Game | None,
-    limit: int | None,
+    head: TournamentSection | None,
     folder: Path,
     problems: Problems,
 ) -> Openings | None:
+    found: Openings | None = None
     path: Path | None = None
     reader: OpeningReader | None = None
     with problems.at("openings.file"):
@@ -147,7 +164,10 @@ def _file_openings(
         reader = opening_reader(section, game)
     if path is not None and reader is not None:
         with problems.at("openings.file"):
-            return file_openings(path, reader, game, limit)
+            found = file_openings(path, reader, game, None if head is None else head.move_limit)
+    if found is not None and head is not None:
+        with problems.at("openings.start"):
+            return in_order(found, section, head.seed)
     return None
 
 

@@ -60,7 +60,7 @@ def player(
     if agent == "human":
         raise ConfigError("a person plays with `miai play`, not in a tournament")
     filled = registry().get("agent", agent, game=game).fill(values, where=where)
-    _check_named(filled, game, where=where)
+    check_named(filled, game, where=where)
     return PlayerRow(
         name=name,
         agent=agent,
@@ -70,7 +70,7 @@ def player(
     )
 
 
-def _check_named(filled: Parameters, game: str, *, where: str) -> None:
+def check_named(filled: Parameters, game: str, *, where: str) -> None:
     """Check the components that an agent's parameters name, and what they are told.
 
     Raises:

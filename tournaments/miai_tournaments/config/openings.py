@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from miai.errors import ConfigError, UnknownComponentError
 from miai.game import Game
-from miai.openings import OpeningReader, check_file, player_plies, random_opening
+from miai.openings import Opening, OpeningReader, check_file, player_plies, random_opening
 from miai.plugins.loader import registry
 from miai.seeds import derive_seed
+from miai_tournaments.config.balance import Balance, none_found
 from miai_tournaments.config.schema import OpeningsSection
+from miai_tournaments.config.settings import game_with_settings
+from miai_tournaments.store.reading import is_int, is_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,29 +27,125 @@ class Openings:
     Attributes:
       game: the game.
       random_plies: random moves of each pair; 0 for none.
-      lines: openings from a file; empty for none.
+      lines: openings from a file, in the order in which they are taken; empty for none.
+      balance: what they must be worth; None for anything.
+      kept: numbers of the lines that are balanced, from 0; None before `judged`, or for all.
+      values: of the lines that are kept; empty where nothing was valued.
     """
 
     game: Game
     random_plies: int = 0
-    lines: tuple[tuple[int, ...], ...] = ()
+    lines: tuple[Opening, ...] = ()
+    balance: Balance | None = None
+    kept: tuple[int, ...] | None = None
+    values: tuple[float, ...] = ()
 
-    def opening(self, round_number: int, seed: int) -> tuple[int, ...]:
+    def opening(self, round_number: int, seed: int) -> Opening:
         """Return the opening of a pair of games.
 
         Args:
           round_number: from 1; all pairings of a round take the same line of a file, and the
             lines begin again when there are more rounds than lines.
           seed: the pair's.
+
+        Raises:
+          ConfigError: none that was drawn is balanced.
         """
         if self.lines:
-            return self.lines[(round_number - 1) % len(self.lines)]
-        if not self.random_plies:
-            return ()
-        drawn = random_opening(
-            self.game, plies=self.random_plies, seed=derive_seed(seed, "opening")
-        )
-        return tuple(drawn)
+            numbers = self._numbers()
+            return self.lines[numbers[(round_number - 1) % len(numbers)]]
+        return self.drawn(derive_seed(seed, "opening"))[0] if self.random_plies else Opening()
+
+    def chosen(self) -> list[Opening]:
+        """Return the lines of the file that are played."""
+        return [self.lines[number] for number in self._numbers()]
+
+    def drawn(self, seed: int) -> tuple[Opening, float | None]:
+        """Return a random opening, and its value where it is to be balanced.
+
+        Raises:
+          ConfigError: none that was drawn is balanced.
+        """
+        if self.balance is None:
+            return self._random(seed), None
+        nearest = math.inf
+        for number in range(self.balance.tries):
+            drawn = self._random(derive_seed(seed, "try", number) if number else seed)
+            value = self.balance.value(self.game, drawn.actions, seed=seed)
+            if self.balance.holds(value):
+                return drawn, value
+            nearest = min(nearest, value, key=abs)
+        raise none_found(self.balance, self.random_plies, nearest)
+
+    def judged(self, seed: int) -> Openings:
+        """Return the openings with those lines of the file that are balanced.
+
+        Args:
+          seed: of the run.
+
+        Raises:
+          ConfigError: none is.
+        """
+        if self.balance is None or not self.lines or self.kept is not None:
+            return self
+        values = [self._value(line, self.balance, seed) for line in self.lines]
+        kept = tuple(n for n, value in enumerate(values) if self.balance.holds(value))
+        if not kept:
+            raise ConfigError(
+                f"openings.balance: of {len(values)} openings none is {self.balance.title()}; the "
+                f"nearest has {min(values, key=abs):+.3f} for the first player. Raise within, or "
+                "take another file"
+            )
+        return replace(self, kept=kept, values=tuple(values[n] for n in kept))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return all that openings follow from, as plain data, without what there is none of."""
+        told: dict[str, Any] = {
+            "random_plies": self.random_plies,
+            "lines": [list(line.actions) for line in self.lines],
+        }
+        if any(line.settings for line in self.lines):
+            told["settings"] = [dict(line.settings) for line in self.lines]
+        if any(line.name for line in self.lines):
+            told["names"] = [line.name for line in self.lines]
+        if self.balance is not None:
+            told["balance"] = self.balance.to_plain()
+        return told
+
+    def judgement(self) -> dict[str, Any]:
+        """Return the lines found balanced, as plain data; empty where nothing was valued."""
+        if self.kept is None:
+            return {}
+        return {"kept": list(self.kept), "values": [round(value, 6) for value in self.values]}
+
+    def _numbers(self) -> Sequence[int]:
+        return range(len(self.lines)) if self.kept is None else self.kept
+
+    def _value(self, line: Opening, balance: Balance, seed: int) -> float:
+        game = game_with_settings(self.game, line.settings)
+        return balance.value(game, line.actions, seed=seed)
+
+    def _random(self, seed: int) -> Opening:
+        return Opening(tuple(random_opening(self.game, plies=self.random_plies, seed=seed)))
+
+
+def told_lines(told: Mapping[str, Any]) -> tuple[Opening, ...] | None:
+    """Return the lines of `Openings.to_plain`; None where they are not told as they should be."""
+    lines = told.get("lines")
+    if not is_list(lines, lambda line: is_list(line, is_int)):
+        return None
+    settings = told.get("settings", [{}] * len(lines))
+    names = told.get("names", [""] * len(lines))
+    if not is_list(settings, lambda item: isinstance(item, dict)):
+        return None
+    if not is_list(names, lambda item: isinstance(item, str)):
+        return None
+    if not len(lines) == len(settings) == len(names):
+        return None
+    return tuple(
+        Opening(tuple(actions), given, name)
+        for actions, given, name in zip(lines, settings, names, strict=True)
+    )
 
 
 def random_openings(plies: int, game: Game, move_limit: int | None) -> Openings:
@@ -82,16 +185,36 @@ def file_openings(
     Raises:
       MiaiError: what the reader says of the file, or an opening that leaves nothing to play.
     """
-    lines = tuple(tuple(line) for line in reader.read(path))
-    if not lines or not all(lines):
+    lines = tuple(reader.read(path))
+    if not lines or not all(line.actions or line.settings for line in lines):
         raise ConfigError(f"{path}: holds an opening without moves; take it out")
-    longest = max(player_plies(game, line) for line in lines)
-    if move_limit is not None and longest >= move_limit:
-        raise ConfigError(
-            f"{path}: holds an opening of {longest} plies, but tournament.move_limit stops games "
-            f"after {move_limit}; raise it or shorten the opening"
-        )
+    for line in lines:
+        other = game_with_settings(game, line.settings, where=str(path))
+        plies = player_plies(other, line.actions)
+        if move_limit is not None and plies >= move_limit:
+            raise ConfigError(
+                f"{path}: holds an opening of {plies} plies, but tournament.move_limit stops games "
+                f"after {move_limit}; raise it or shorten the opening"
+            )
     return Openings(game, lines=lines)
+
+
+def in_order(openings: Openings, section: OpeningsSection, seed: int) -> Openings:
+    """Return a file's openings in the order in which they are taken.
+
+    Args:
+      seed: of the run, from which a random order is drawn.
+
+    Raises:
+      ConfigError: there is no such opening to start with.
+    """
+    lines = list(openings.lines)
+    if section.order == "random":
+        random.Random(derive_seed(seed, "order of openings")).shuffle(lines)
+    if section.start > len(lines):
+        raise ConfigError(f"is {section.start}, but the file holds {len(lines)} openings")
+    first = section.start - 1
+    return replace(openings, lines=(*lines[first:], *lines[:first]))
 
 
 def opening_file(file: str, folder: Path) -> Path:

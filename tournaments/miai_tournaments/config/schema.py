@@ -123,6 +123,39 @@ class TimeSection(Section):
         return TimeControl(**values)
 
 
+class BalanceSection(Section):
+    """``[openings.balance]``: openings are to be near to equal; all other keys are parameters.
+
+    Attributes:
+      evaluator, search: what values them, a component; beside a search, an evaluator is the
+        search's.
+      within: the largest advantage of either player, in the game's utilities.
+      tries: random openings that are drawn for a pair of games until one is balanced.
+    """
+
+    evaluator: str | None = None
+    search: str | None = None
+    within: float = Field(gt=0)
+    tries: int = Field(default=200, ge=1, le=100_000)
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fold(cls, values: Any) -> Any:
+        if isinstance(values, dict) and {"search", "evaluator"} <= values.keys():
+            rest = {key: value for key, value in values.items() if key != "evaluator"}
+            inner = values.get("parameters", {})
+            if isinstance(inner, dict):
+                values = {**rest, "parameters": {"evaluator": values["evaluator"], **inner}}
+        return _folded(values, cls)
+
+    @model_validator(mode="after")
+    def _one_component(self) -> BalanceSection:
+        if self.evaluator is None and self.search is None:
+            raise ValueError("name an evaluator or a search")
+        return self
+
+
 class OpeningsSection(Section):
     """``[openings]``: what is played before the agents are asked; each pair shares one.
 
@@ -131,12 +164,18 @@ class OpeningsSection(Section):
       file: a file of openings, relative to the config file. Round after round takes the next one.
       reader: what reads the file, a component of kind ``opening-reader``; by default the one of
         the file's suffix, else ``moves``, a line of moves an opening.
+      order: of the file's openings: as they stand there, or drawn from the run's seed.
+      start: which of them is the first, from 1.
+      balance: what an opening must be worth.
       parameters: of the reader; with a file, all other keys of the table.
     """
 
     random_plies: int = Field(default=0, ge=0, le=10_000)
     file: str | None = None
     reader: str | None = None
+    order: Literal["sequential", "random"] = "sequential"
+    start: int = Field(default=1, ge=1)
+    balance: BalanceSection | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -150,6 +189,12 @@ class OpeningsSection(Section):
             raise ValueError("give random_plies or a file, not both")
         if self.file is None and (self.reader is not None or self.parameters):
             raise ValueError("a reader needs a file to read")
+        if self.file is None and (self.order, self.start) != ("sequential", 1):
+            raise ValueError("order and start are of a file's openings; name a file")
+        if self.order == "random" and self.start != 1:
+            raise ValueError("start means nothing where the order is random")
+        if self.balance is not None and self.file is None and not self.random_plies:
+            raise ValueError("balance needs random_plies or a file")
         return self
 
 

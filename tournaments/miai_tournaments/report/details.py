@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import MiaiError
 from miai.game import Game
-from miai.render import action_text
 from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.performance import (
@@ -31,6 +30,7 @@ from miai_tournaments.ratings.transitivity import (
     payoff_table,
 )
 from miai_tournaments.report.history import Curve, rating_curves
+from miai_tournaments.report.opening_names import OpeningNames
 from miai_tournaments.report.standings import Tally, outcome
 from miai_tournaments.report.timing import TimeUse, time_uses
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -43,7 +43,6 @@ MOST_OPENINGS: Final = 20
 
 _MOST_ALPHA_RANKED = 300
 _LEAST_FOR_CYCLES = 3
-_MOST_PLIES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +126,8 @@ def build_details(
     names = report.ranking()
     ratings = report.ratings
     done = [row for row in rows if row.status == "done"]
-    openings = _by_opening(done, game)
+    opening_names = OpeningNames(report.info, game)
+    openings = _by_opening(done, opening_names)
     listed = sorted(measure_performance(openings).openings, key=lambda line: -line.games)
     some = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
@@ -142,7 +142,7 @@ def build_details(
         openings=listed[:MOST_OPENINGS] if some else [],
         opening_count=len(listed) if some else 0,
         opening_test=compare_openings(openings) if len(listed) > 1 else None,
-        settings=_by_settings(done),
+        settings=_by_settings(done, opening_names),
         teams=_teams(report, players),
         **_cycles(report),
         facts=report.info.facts if report.info else {},
@@ -162,37 +162,20 @@ def game_of(info: RunInfo | None) -> Game | None:
         return None
 
 
-def opening_text(actions: Sequence[int], game: Game | None) -> str:
-    """Return an opening in the game's notation, cut where it is long."""
-    shown = actions[:_MOST_PLIES]
-    told: list[str] = []
-    state = None if game is None else game.new_initial_state()
-    for action in shown:
-        told.append(str(action) if state is None else action_text(state, action))
-        try:
-            if state is not None:
-                state.apply_action(action)
-        except ValueError:  # of another version of the game: what follows stays numbers
-            state = None
-    return " ".join(told) + (" ..." if len(actions) > len(shown) else "")
-
-
-def _by_opening(rows: Iterable[GameRow], game: Game | None) -> list[Row]:
-    texts: dict[tuple[int, ...], str] = {}
+def _by_opening(rows: Iterable[GameRow], names: OpeningNames) -> list[Row]:
     table: list[Row] = []
     for row in rows:
-        if row.opening not in texts:
-            texts[row.opening] = opening_text(row.opening, game)
         first, second = row.players
-        table.append((texts[row.opening], first, second, (outcome(row) + 1) / 2))
+        table.append((names.name(row), first, second, (outcome(row) + 1) / 2))
     return table
 
 
-def _by_settings(rows: Iterable[GameRow]) -> list[Line]:
+def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[Line]:
     """Return results by the parameters of the game; empty where all games have the same."""
     table: list[Row] = []
     for row in rows:
-        told = json.dumps(row.settings, sort_keys=True) if row.settings else ""
+        settings = names.settings(row)
+        told = json.dumps(settings, sort_keys=True) if settings else ""
         first, second = row.players
         table.append((told, first, second, (outcome(row) + 1) / 2))
     lines = list(measure_performance(table).openings)

@@ -36,8 +36,24 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
             problems.append(f"{tournament.source}: {tournament.place(player.name)}: {said}")
     if problems:
         raise ConfigError("\n".join(problems))
+    _check_openings(tournament, show)
     games = how_many(tournament.format)
     show(f"{tournament.source}: {len(tournament.players)} players, {games}, all is well")
+
+
+def _check_openings(tournament: Tournament, show: Callable[[str], None]) -> None:
+    """Value the openings of a file; of random ones, draw one."""
+    openings, seed = tournament.openings, tournament.config.tournament.seed
+    if openings.balance is None:
+        return
+    if openings.lines:
+        judged = openings.judged(seed)
+        count = f"{len(judged.values)} of {len(openings.lines)} openings are"
+        show(f"{count} {openings.balance.title()}")
+    else:
+        _, value = openings.drawn(seed)
+        show(f"openings are {openings.balance.title()}: one of {value:+.3f} was drawn")
+    openings.balance.close()
 
 
 def _problem(tournament: Tournament, player: PlayerRow) -> str | None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from miai.errors import MiaiError, StoreError
-from miai.game import Game
 from miai.plugins.parameters import explain
 from miai_tournaments.config.compare import resolve, resolved_format
 from miai_tournaments.config.load import Tournament
@@ -20,8 +18,7 @@ from miai_tournaments.formats.build import build_format
 from miai_tournaments.formats.format import Format
 from miai_tournaments.running.director import Director
 from miai_tournaments.running.schedule import Draw
-from miai_tournaments.store.database import damaged
-from miai_tournaments.store.reading import is_int
+from miai_tournaments.running.stored_openings import JUDGED
 from miai_tournaments.store.store import FILE_NAME, PlayerRow, RunInfo, ScheduledGame, Store
 
 
@@ -34,9 +31,14 @@ class Plan:
     seed: int
     openings: Openings
 
-    def director(self, scores: Mapping[str, Sequence[float]] | None = None) -> Director:
-        """Return what leads the tournament; see `Director`."""
-        draw = Draw(self.players, seed=self.seed, openings=self.openings)
+    def director(
+        self,
+        scores: Mapping[str, Sequence[float]] | None = None,
+        *,
+        drawn: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Director:
+        """Return what leads the tournament; see `Director`, and `Draw` for `drawn`."""
+        draw = Draw(self.players, seed=self.seed, openings=self.openings, drawn=drawn)
         return Director(self.format, draw, scores=scores)
 
     def continued(
@@ -57,7 +59,10 @@ class Plan:
         known = store.identities()
         if self.format.static and len(known) == self.format.most_games():
             return None, []
-        director = self.director({} if self.format.static else store.scores())
+        dear = self.openings.random_plies and self.openings.balance is not None
+        director = self.director(
+            {} if self.format.static else store.scores(), drawn=store.openings() if dear else None
+        )
         games = director.advance(room=len(known))
         unknown = [game_id for game_id in known if not director.knows(game_id)]
         if unknown:
@@ -72,6 +77,7 @@ class Plan:
 def run_info(tournament: Tournament) -> RunInfo:
     """Return what a store tells of the run of a tournament."""
     config, section = tournament.config, tournament.config.tournament
+    judgement = tournament.openings.judgement()
     format_ = resolved_format(config)
     own = format_.get("rounds") or format_.get("pairs")
     return RunInfo(
@@ -83,7 +89,11 @@ def run_info(tournament: Tournament) -> RunInfo:
         game_parameters=tournament.game_parameters(),
         time_control=asdict(config.time.control()),
         move_limit=section.move_limit,
-        resolved={"config": config.model_dump(mode="json"), "results": resolve(tournament)},
+        resolved={
+            "config": config.model_dump(mode="json"),
+            "results": resolve(tournament),
+            **({JUDGED: judgement} if judgement else {}),
+        },
         config_text=tournament.text,
         config_path=tournament.source,
         format=format_,
@@ -120,22 +130,6 @@ def stored_format(config: TournamentConfig, players: Sequence[PlayerRow], folder
         )
     except MiaiError as error:
         raise _not_understood(folder, " ".join(str(error).split())) from error
-
-
-def stored_openings(info: RunInfo, game: Game, folder: Path) -> Openings:
-    """Return the openings of a run. Raises `StoreError` when the store does not tell them."""
-    results: Any = info.resolved.get("results")
-    told = results.get("openings") if isinstance(results, Mapping) else None
-    if isinstance(told, Mapping):
-        plies: Any = told.get("random_plies")
-        lines: Any = told.get("lines")
-        if is_int(plies) and isinstance(lines, list) and all(map(_is_line, lines)):
-            return Openings(game, plies, tuple(tuple(line) for line in lines))
-    raise damaged(folder / FILE_NAME, "table run, row 'resolved': value has no openings")
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, list) and all(map(is_int, value))
 
 
 def _not_understood(folder: Path, wrong: str) -> StoreError:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from miai.openings import Opening
 from miai.seeds import derive_seed
 from miai_tournaments.config.openings import Openings
 from miai_tournaments.config.settings import with_settings
@@ -36,12 +37,21 @@ class Draw:
       players: all of them.
       seed: of the run.
       openings: where the games' openings come from.
+      drawn: random openings that are known already, by the identity of their pair.
     """
 
-    def __init__(self, players: Sequence[PlayerRow], *, seed: int, openings: Openings) -> None:
+    def __init__(
+        self,
+        players: Sequence[PlayerRow],
+        *,
+        seed: int,
+        openings: Openings,
+        drawn: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> None:
         self._identities = {player.name: identity(player) for player in players}
         self._seed = seed
         self._openings = {"{}": openings}
+        self._drawn = drawn or {}
         self._met: Counter[tuple[str, str]] = Counter()
 
     def games(self, pairing: Pairing) -> list[ScheduledGame]:
@@ -52,7 +62,7 @@ class Draw:
         known = self._identities
         pair_seed = derive_seed(self._seed, "pair", known[one], known[other], number)
         pair_id = f"{one}~{other}~{number:04}"
-        opening = self._opening(pairing, pair_seed)
+        opening = self._opening(pairing, pair_id, pair_seed)
         return [
             ScheduledGame(
                 game_id=pair_id + suffix,
@@ -60,13 +70,15 @@ class Draw:
                 round=pairing.round,
                 players=seats,
                 seed=pair_seed,
-                opening=opening,
-                settings=pairing.settings,
+                opening=opening.actions,
+                settings={**pairing.settings, **opening.settings},
             )
             for suffix, seats in zip("ab", _seats(pairing, one, other, pair_seed), strict=False)
         ]
 
-    def _opening(self, pairing: Pairing, pair_seed: int) -> tuple[int, ...]:
+    def _opening(self, pairing: Pairing, pair_id: str, pair_seed: int) -> Opening:
+        if pair_id in self._drawn:
+            return Opening(self._drawn[pair_id])
         key = json.dumps(pairing.settings, sort_keys=True)
         if key not in self._openings:
             self._openings[key] = with_settings(self._openings["{}"], pairing.settings)

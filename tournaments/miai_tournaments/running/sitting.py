@@ -17,6 +17,7 @@ from miai.game import Game, GameInfo
 from miai.record import RecordFormat
 from miai_tournaments.config.compare import refuse_other_config
 from miai_tournaments.config.load import Tournament
+from miai_tournaments.config.openings import Openings
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.executors.executor import Executor, make_executor
 from miai_tournaments.executors.jobs import Setup
@@ -32,10 +33,11 @@ from miai_tournaments.running.plan import (
     run_info,
     stored_config,
     stored_format,
-    stored_openings,
 )
 from miai_tournaments.running.runner import Ending, Runner, start_players
 from miai_tournaments.running.signals import Stopped, StopSignals
+from miai_tournaments.running.stored_openings import stored_openings, with_judgement
+from miai_tournaments.running.valuing import Watch
 from miai_tournaments.store.address import DRAFT_FILE
 from miai_tournaments.store.export import RecordFiles, record_format
 from miai_tournaments.store.folder import LOGS, RunLock, locked, refuse_foreign
@@ -104,7 +106,7 @@ def resume(folder: Path, options: Options) -> Ending:
         format=stored_format(config, players, folder),
         players=players,
         seed=config.tournament.seed,
-        openings=stored_openings(info, game, folder),
+        openings=stored_openings(info, config, game, folder),
     )
     return _Sitting(config, game, plan, folder, options).play_on(None)
 
@@ -147,6 +149,8 @@ class _Sitting:
         if self.store is not None:
             check_database(self.folder, self.store)
         with self._stoppable() as stack:
+            self._watch_valuing()
+            tournament = self._with(tournament, tournament.openings.judged(self.plan.seed))
             places = {row.name: tournament.place(row.name) for row in self.players}
             most = self.plan.format.most_games()
             executor = self._start(stack, most, tournament.source, places)
@@ -171,6 +175,9 @@ class _Sitting:
             _refuse_other_version(store, self.game)
             if tournament is not None:
                 refuse_other_config(store, tournament)
+                told = with_judgement(tournament.openings, store.info(), self.folder)
+                tournament = self._with(tournament, told)
+            self._watch_valuing()
             director, games = self.plan.continued(store, extended=tournament is not None)
             left = len(store.unfinished()) + len(games)
             if left == 0:
@@ -190,6 +197,16 @@ class _Sitting:
             self._settle(store, director)
             return self._play(store, executor, director)
         return self._stopped()
+
+    def _with(self, tournament: Tournament, openings: Openings) -> Tournament:
+        """Return a tournament with openings of which it is known which are balanced."""
+        self.plan = replace(self.plan, openings=openings)
+        return replace(tournament, openings=openings)
+
+    def _watch_valuing(self) -> None:
+        """Tell how many openings were valued, and end when asked to, until the first game."""
+        if (balance := self.plan.openings.balance) is not None:
+            balance.watch = Watch(self.say, self.signals.asked)
 
     def _settle(self, store: Store, director: Director | None) -> None:
         """Write what the format has decided and a runner that was killed did not write."""
@@ -238,6 +255,8 @@ class _Sitting:
         return executor
 
     def _play(self, store: Store, executor: Executor, director: Director | None) -> Ending:
+        if (balance := self.plan.openings.balance) is not None:
+            balance.close()
         store.release()
         _sweep(self.folder / LOGS)
         self.files.complete(store)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeGuard, get_args
 
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
 
@@ -39,12 +39,13 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
-def _is_list(value: Any, check: Callable[[Any], bool]) -> bool:
+def is_list(value: Any, check: Callable[[Any], bool]) -> TypeGuard[list[Any]]:
+    """Return whether a value is a list of what passes a check."""
     return isinstance(value, list) and all(map(check, value))
 
 
 def _is_per_player(value: Any, check: Callable[[Any], bool]) -> bool:
-    return _is_list(value, check) and len(value) in (0, _SEATS)
+    return is_list(value, check) and len(value) in (0, _SEATS)
 
 
 def _is_tables(value: Any) -> bool:
@@ -91,9 +92,9 @@ _GAME: Mapping[str, Cell] = {
     "game_id": A_NAME,
     "pair_id": A_NAME,
     "round": ORDINAL,
-    "players": ("a list of two names", lambda v: _is_list(v, _is_name) and len(set(v)) == _SEATS),
+    "players": ("a list of two names", lambda v: is_list(v, _is_name) and len(set(v)) == _SEATS),
     "seed": COUNT,
-    "opening": ("a list of actions", lambda v: _is_list(v, is_int)),
+    "opening": ("a list of actions", lambda v: is_list(v, is_int)),
     "settings": TABLE,
     "status": (f"one of {', '.join(get_args(Status))}", lambda v: v in get_args(Status)),
     "returns": ("a list of 2 finite numbers", lambda v: _is_per_player(v, is_number)),
@@ -162,6 +163,14 @@ def score(game_id: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
     if not values:
         raise ValueError(f"{where}: is done, but returns is empty")
     return name, tuple(values)
+
+
+def opening(pair_id: Any, actions: Any) -> tuple[str, tuple[int, ...]]:
+    """Return a pair's identity and opening. Raises `ValueError` naming the pair."""
+    where = f"table games, pair {_shown(pair_id)}"
+    name: str = checked(pair_id, A_NAME, where, "pair_id")
+    found = checked(decoded(actions, where, "opening"), _GAME["opening"], where, "opening")
+    return name, tuple(found)
 
 
 def known_status(status: Any) -> Status:

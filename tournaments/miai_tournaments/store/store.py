@@ -208,6 +208,12 @@ class Store:
         with self._explained():
             return {str(name) for (name,) in self._connection.query("SELECT game_id FROM games")}
 
+    def openings(self) -> dict[str, tuple[int, ...]]:
+        """Return the opening of every pair of games, surplus ones included, by its identity."""
+        with self._explained():
+            query = "SELECT DISTINCT pair_id, opening FROM games"
+            return dict(reading.opening(*row) for row in self._connection.query(query))
+
     def counts(self) -> dict[Status, int]:
         """Return the number of games of each status; surplus ones are not counted."""
         counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
