@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,17 @@ pytest.importorskip("torch")
 import torch
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, MiaiError
 from miai_go.data.dataset import GoDataset
+from miai_go.data.writing import ShardWriter
 from miai_go.encoders import load_encoder
 from miai_go.errors import TrainingError
 from miai_go.inference.loading import load_oracle
 from miai_go.networks.tensors import read_tensors
-from miai_go.networks.weights import read_header
+from miai_go.networks.weights import read_header, save_weights
 from miai_go.training.advantages import advantages
 from miai_go.training.checkpoints import Checkpoints
+from miai_go.training.journal import Journal
 from miai_go.training.learner import Learner, Lesson
 from miai_go.training.making import make_network
 from miai_go.training.measuring import measure
@@ -116,10 +119,41 @@ def test_batches_made_ahead_teach_what_others_do_bit_for_bit(tmp_path: Path) -> 
     assert all(first[key].tobytes() == second[key].tobytes() for key in first)
 
 
+def test_a_resumed_runs_log_has_means_of_the_steps_since(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=7)
+    settings = ("run.checkpoint_every=7", "run.measure_every=100")
+    train(config, tmp_path / "run", *settings)
+    train(config, tmp_path / "run", *settings, "run.steps=10")
+    rows = [row.split(",") for row in (tmp_path / "run/log.csv").read_text().splitlines()]
+    logged = {int(row[0]): float(row[2]) for row in rows if row[1] == "policy"}
+    assert sorted(logged) == [5, 10]
+    assert 0.7 * logged[5] < logged[10] < logged[5]  # of the three steps that were made since
+
+
+def test_a_run_does_not_go_on_with_other_games(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=5)
+    train(config, tmp_path / "run")
+    with ShardWriter(tmp_path / "data", size=SIZE) as writer:
+        for game in rollout_games(20, 9):
+            writer.add(game)
+    with pytest.raises(TrainingError, match="other games"):
+        train(config, tmp_path / "run", "run.steps=10")
+
+
+def test_a_damaged_folder_is_told_and_a_busy_one_left_alone(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=5)
+    with Journal(tmp_path / "run"), pytest.raises(TrainingError, match="another process"):
+        train(config, tmp_path / "run")
+    kept = tmp_path / "run/settings.json"
+    kept.write_bytes(kept.read_bytes()[:20])
+    with pytest.raises(TrainingError, match=r"settings.json: is damaged.*delete it"):
+        train(config, tmp_path / "run")
+    kept.unlink()
+    assert train(config, tmp_path / "run").steps == 5
+
+
 def _interrupting(folder: Path, *, at: int):  # type: ignore[no-untyped-def]
     from collections.abc import Mapping
-
-    from miai_go.training.journal import Journal
 
     class Interrupting(Journal):
         def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
@@ -168,11 +202,36 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_in_a_line(tmp_path: Path, setting: str, told: str) -> None:
-    from miai.errors import MiaiError
-
     with pytest.raises(MiaiError, match=told) as caught:
         train(supervised_config(tmp_path, steps=5), tmp_path / "run", setting)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("encoder.parameters={history=2,ko=true}", "'ko': False.*'ko': True"),
+        ("encoder.parameters={history=3}", "'history': 2.*'history': 3"),
+        ("network.parameters={height=2}", "height 1.*say 2"),
+        ("network.parameters={heigth=1}", "heigth"),
+    ],
+)
+def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, told: str) -> None:
+    """The planes of ko and of legal moves are as many; the weights know only one of them."""
+    settings = {
+        "encoder": EncoderSection(name="zero", parameters={"history": 2, "legal": True}),
+        "network": NetworkSection(name="tower", parameters={"height": 1, "width": 8}),
+    }
+    network, _encoder, header = make_network(SIZE, **settings, seed=1)
+    start = tmp_path / "start.safetensors"
+    save_weights(start, network, header)
+    table, text = setting.split(".parameters=")
+    values = tomllib.loads(f"parameters = {text}")
+    settings["network"] = settings["network"].model_copy(update={"start": str(start)})
+    make_network(SIZE, **settings, seed=1)
+    settings[table] = settings[table].model_copy(update=values)
+    with pytest.raises(MiaiError, match=told):
+        make_network(SIZE, **settings, seed=1)
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_weights() -> None:

@@ -85,7 +85,8 @@ class Checkpoints:
         draft = self.folder / f"{_DRAFT}{os.getpid()}"
         final = self.folder / f"step-{step:09}"
         try:
-            shutil.rmtree(draft, ignore_errors=True)
+            for left in self.folder.glob(f"{_DRAFT}*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
             draft.mkdir(parents=True)
             save_weights(draft / WEIGHTS)
             arrays = {name: tensor.numpy() for name, tensor in memory.items()}
