@@ -55,10 +55,13 @@ def train(config: Path, out: Path, *settings: str) -> Learnt:
     return train_supervised(plan)
 
 
-def small_learner(rate: float = 0.05, **run: object) -> Learner:
+def small_learner(
+    rate: float = 0.05, *, tower: dict[str, object] | None = None, **run: object
+) -> Learner:
     settings = RunSection.model_validate({"threads": 1, "steps": 100, **run})
     encoder = EncoderSection(name="simple", parameters={})
-    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8}, start="")
+    parameters = {"height": 1, "width": 8, **(tower or {})}
+    network = NetworkSection(name="tower", parameters=parameters, start="")
     built, feeder, _header = make_network(SIZE, encoder, network, seed=1)
     optimiser = OptimiserSection.model_validate({"rate": rate, "warm_steps": 0})
     return Learner(built, feeder.scales, optimiser=optimiser, loss=LossSection(), run=settings)
@@ -312,6 +315,20 @@ def test_advantages_sum_the_differences_of_values() -> None:
     half = advantages(values, results, games, trace=0.5)
     # For Black: differences 0.2, 0.1, 0.5 with weights 1, 1/2, 1/4.
     assert half[0] == pytest.approx(0.2 + 0.5 * 0.1 + 0.25 * 0.5)
+
+
+def test_owners_that_are_not_known_are_not_learnt() -> None:
+    learner = small_learner(tower={"ownership": True})
+    planes = np.random.default_rng(1).integers(0, 2, (2, 13, SIZE, SIZE)).astype(np.uint8)
+    owners = np.ones((2, SIZE, SIZE), np.int8)
+    owners[1] = 0  # a game that was resigned
+    lesson = Lesson(planes=planes, ownership=owners)
+    answers = learner._answers(lesson).ownership
+    assert answers is not None
+    error = ((answers[0].double() - 1) ** 2).mean()
+    losses = learner._losses(learner._answers(lesson), lesson)
+    share = LossSection().ownership
+    assert float(losses["ownership"].detach()) == pytest.approx(share * float(error.detach()))
 
 
 def test_negative_weights_make_moves_less_likely() -> None:

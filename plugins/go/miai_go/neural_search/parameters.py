@@ -32,7 +32,7 @@ class NetworkParameters(Parameters):
     fixed_batch: int = parameter(
         0,
         ge=0,
-        le=4096,
+        le=1024,
         unit="positions",
         help="Fill every batch up to so many, which makes results independent of how leaves were "
         "batched; 0 for none",
