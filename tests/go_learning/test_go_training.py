@@ -221,20 +221,21 @@ def test_mistakes_are_told_in_a_line(tmp_path: Path, setting: str, told: str) ->
 )
 def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, told: str) -> None:
     """The planes of ko and of legal moves are as many; the weights know only one of them."""
-    settings = {
-        "encoder": EncoderSection(name="zero", parameters={"history": 2, "legal": True}),
-        "network": NetworkSection(name="tower", parameters={"height": 1, "width": 8}),
-    }
-    network, _encoder, header = make_network(SIZE, **settings, seed=1)
+    encoder = EncoderSection(name="zero", parameters={"history": 2, "legal": True})
+    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
+    made, _encoder, header = make_network(SIZE, encoder, network, seed=1)
     start = tmp_path / "start.safetensors"
-    save_weights(start, network, header)
+    save_weights(start, made, header)
+    network = network.model_copy(update={"start": str(start)})
+    make_network(SIZE, encoder, network, seed=1)
     table, text = setting.split(".parameters=")
     values = tomllib.loads(f"parameters = {text}")
-    settings["network"] = settings["network"].model_copy(update={"start": str(start)})
-    make_network(SIZE, **settings, seed=1)
-    settings[table] = settings[table].model_copy(update=values)
+    if table == "encoder":
+        encoder = encoder.model_copy(update=values)
+    else:
+        network = network.model_copy(update=values)
     with pytest.raises(MiaiError, match=told):
-        make_network(SIZE, **settings, seed=1)
+        make_network(SIZE, encoder, network, seed=1)
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_weights() -> None:
@@ -274,6 +275,22 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     assert latest is not None
     assert latest.folder == good.folder
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000000005"]
+
+
+def test_checkpoints_that_are_gone_or_cut_are_told(tmp_path: Path) -> None:
+    checkpoints, learner = Checkpoints(tmp_path), small_learner()
+    written = checkpoints.write(
+        5, memory=learner.tensors(), state={}, save_weights=lambda path: path.write_bytes(b"x")
+    )
+    assert checkpoints.weights(5) == written.weights
+    memory = written.folder / "learner.safetensors"
+    memory.write_bytes(memory.read_bytes()[:-4])
+    latest = checkpoints.latest()
+    assert latest is not None
+    with pytest.raises(TrainingError, match=r"truncated.*delete .*step-000000005"):
+        latest.tensors()
+    with pytest.raises(TrainingError, match=r"step-000000003.*is gone"):
+        checkpoints.weights(3)
 
 
 def test_measures_are_those_of_a_slow_reckoning() -> None:
