@@ -49,6 +49,26 @@ class Stones:
         return np.stack([stones == color, stones == 3 - color], axis=1).astype(np.uint8)
 
 
+def test_shards_without_targets_have_their_moves_beside_shards_with_them(tmp_path: Path) -> None:
+    sets = [tmp_path / "recorded", tmp_path / "searched"]
+    games = [random_game(seed, length=20, search=seed > 3) for seed in range(8)]
+    for folder, some in zip(sets, (games[:4], games[4:]), strict=True):
+        with ShardWriter(folder, size=9) as writer:
+            for game in some:
+                writer.add(game)
+    data = GoDataset(sets)
+    batch = next(data.batches(len(games) * 20, seed=1))
+    assert batch.policy is not None
+    assert batch.weight is not None
+    recorded = batch.game < 4
+    assert (batch.weight[recorded] == 1).all()
+    assert (batch.policy[recorded].argmax(1) == batch.action[recorded]).all()
+    assert (batch.policy[recorded].sum(1) == 1).all()
+    told = np.concatenate([game.weight for game in games[4:] if game.weight is not None])
+    assert batch.weight[~recorded].sum() == told.sum()
+    assert (batch.policy[~recorded].max(1) < 1).all()
+
+
 GAMES = [random_game(seed, length=20 + seed, search=seed % 3 > 0) for seed in range(12)]
 
 
@@ -344,7 +364,9 @@ def test_sgf_serves_batches_without_shards(tmp_path: Path) -> None:
     assert len(batch) == 10
     assert (batch.policy, batch.weight, batch.ownership) == (None, None, None)
     assert data.game(0).moves.tolist() == random_moves(0, length=10)
-    with pytest.raises(DataError, match="none was taken"):
+    with pytest.raises(
+        DataError, match=r"5 dropped \(another board size\); 1 bad, the first .*bad.sgf"
+    ):
         GoDataset(tmp_path, encoder=Stones(13))
 
 

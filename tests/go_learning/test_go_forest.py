@@ -407,22 +407,46 @@ def test_what_is_kept_is_the_branch_and_nothing_else(rules: str) -> None:
     assert kept > 5
 
 
-@pytest.mark.parametrize("few", [{"depth": 1}, {"depth": 2}, {"max_nodes": 60}])
-def test_a_tree_that_could_not_grow_grows_on_after_a_move(few: dict[str, int]) -> None:
-    """Nodes without children for depth or for want of room get them when that has changed."""
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_tree_that_could_not_grow_deeper_does_after_a_move(depth: int) -> None:
     state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
-    room = few.get("max_nodes", 40_000)
-    forest = planted(state, TreeSettings(depth=few.get("depth", 120)), max_nodes=room, leaves=2)
+    forest = planted(state, TreeSettings(depth=depth), leaves=2)
     valuer = Judged(random_judge(5, seed=3))
     for _ in range(8):
         forest.search(ONE, 40, valuer)
-        assert forest.nodes(0) <= room
         assert forest.visits(0).sum() >= 40
         nodes = nodes_of(forest)
-        deepest = max(len(way) for way, seen in nodes.items() if seen.visits)
-        assert deepest == few["depth"] if "depth" in few else deepest >= 1
+        assert max(len(way) for way, seen in nodes.items() if seen.visits) == depth
         assert sum(s.visits for w, s in nodes.items() if len(w) == 1) < nodes[()].visits
         forest.play(0, forest.best(0))
+
+
+@pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(rollouts=1, mix=0.5)])
+def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSettings) -> None:
+    """A leaf without room for children is valued once a move, and not counted again."""
+    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+    forest = planted(state, settings, max_nodes=120, leaves=2)
+    valuer = Judged(random_judge(5, seed=3))
+    for moves in range(8):
+        done = int(forest.search(ONE, 400, valuer)[0])
+        assert 1 <= done < 400
+        assert forest.nodes(0) <= 120
+        nodes = nodes_of(forest)
+        inner = {way[:-1] for way in nodes}
+        finished = (25, 25)  # two passes end a game, which is counted each time
+        leaves = [way for way in nodes if way not in inner and way[-2:] != finished]
+        assert 1 <= max(nodes[way].visits for way in leaves) <= 1 + moves
+        assert forest.search(ONE, 400, valuer)[0] < 40
+        forest.play(0, forest.best(0))
+
+
+def test_rollouts_from_the_deepest_leaves_are_played_anew() -> None:
+    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+    forest = planted(state, TreeSettings(depth=1, rollouts=1, mix=1.0))
+    forest.search(ONE, 300, Judged(random_judge(5, seed=3)))
+    often = forest.visits(0) >= 8
+    assert often.any()
+    assert (np.abs(forest.values(0)[often]) < 1).any()  # one rollout alone is won or lost
 
 
 def test_dropping_the_tree_keeps_the_game() -> None:

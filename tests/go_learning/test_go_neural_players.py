@@ -488,6 +488,7 @@ def test_weights_that_cannot_be_had_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
+        ("policy", {"fixed_batch": 2000}, "fixed_batch: 2000 is too large; at most 1024"),
         ("alphago", {"mix": 1.5}, "mix"),
         ("alphago", {"lambda": 0.5}, "lambda"),
         ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),

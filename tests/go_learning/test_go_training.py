@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,17 @@ pytest.importorskip("torch")
 import torch
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, MiaiError
 from miai_go.data.dataset import GoDataset
+from miai_go.data.writing import ShardWriter
 from miai_go.encoders import load_encoder
 from miai_go.errors import TrainingError
 from miai_go.inference.loading import load_oracle
 from miai_go.networks.tensors import read_tensors
-from miai_go.networks.weights import read_header
+from miai_go.networks.weights import read_header, save_weights
 from miai_go.training.advantages import advantages
 from miai_go.training.checkpoints import Checkpoints
+from miai_go.training.journal import Journal
 from miai_go.training.learner import Learner, Lesson
 from miai_go.training.making import make_network
 from miai_go.training.measuring import measure
@@ -52,10 +55,13 @@ def train(config: Path, out: Path, *settings: str) -> Learnt:
     return train_supervised(plan)
 
 
-def small_learner(rate: float = 0.05, **run: object) -> Learner:
+def small_learner(
+    rate: float = 0.05, *, tower: dict[str, object] | None = None, **run: object
+) -> Learner:
     settings = RunSection.model_validate({"threads": 1, "steps": 100, **run})
     encoder = EncoderSection(name="simple", parameters={})
-    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8}, start="")
+    parameters = {"height": 1, "width": 8, **(tower or {})}
+    network = NetworkSection(name="tower", parameters=parameters, start="")
     built, feeder, _header = make_network(SIZE, encoder, network, seed=1)
     optimiser = OptimiserSection.model_validate({"rate": rate, "warm_steps": 0})
     return Learner(built, feeder.scales, optimiser=optimiser, loss=LossSection(), run=settings)
@@ -116,10 +122,41 @@ def test_batches_made_ahead_teach_what_others_do_bit_for_bit(tmp_path: Path) -> 
     assert all(first[key].tobytes() == second[key].tobytes() for key in first)
 
 
+def test_a_resumed_runs_log_has_means_of_the_steps_since(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=7)
+    settings = ("run.checkpoint_every=7", "run.measure_every=100")
+    train(config, tmp_path / "run", *settings)
+    train(config, tmp_path / "run", *settings, "run.steps=10")
+    rows = [row.split(",") for row in (tmp_path / "run/log.csv").read_text().splitlines()]
+    logged = {int(row[0]): float(row[2]) for row in rows if row[1] == "policy"}
+    assert sorted(logged) == [5, 10]
+    assert 0.7 * logged[5] < logged[10] < logged[5]  # of the three steps that were made since
+
+
+def test_a_run_does_not_go_on_with_other_games(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=5)
+    train(config, tmp_path / "run")
+    with ShardWriter(tmp_path / "data", size=SIZE) as writer:
+        for game in rollout_games(20, 9):
+            writer.add(game)
+    with pytest.raises(TrainingError, match="other games"):
+        train(config, tmp_path / "run", "run.steps=10")
+
+
+def test_a_damaged_folder_is_told_and_a_busy_one_left_alone(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=5)
+    with Journal(tmp_path / "run"), pytest.raises(TrainingError, match="another process"):
+        train(config, tmp_path / "run")
+    kept = tmp_path / "run/settings.json"
+    kept.write_bytes(kept.read_bytes()[:20])
+    with pytest.raises(TrainingError, match=r"settings.json: is damaged.*delete it"):
+        train(config, tmp_path / "run")
+    kept.unlink()
+    assert train(config, tmp_path / "run").steps == 5
+
+
 def _interrupting(folder: Path, *, at: int):  # type: ignore[no-untyped-def]
     from collections.abc import Mapping
-
-    from miai_go.training.journal import Journal
 
     class Interrupting(Journal):
         def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
@@ -168,11 +205,37 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_in_a_line(tmp_path: Path, setting: str, told: str) -> None:
-    from miai.errors import MiaiError
-
     with pytest.raises(MiaiError, match=told) as caught:
         train(supervised_config(tmp_path, steps=5), tmp_path / "run", setting)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("encoder.parameters={history=2,ko=true}", "'ko': False.*'ko': True"),
+        ("encoder.parameters={history=3}", "'history': 2.*'history': 3"),
+        ("network.parameters={height=2}", "height 1.*say 2"),
+        ("network.parameters={heigth=1}", "heigth"),
+    ],
+)
+def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, told: str) -> None:
+    """The planes of ko and of legal moves are as many; the weights know only one of them."""
+    encoder = EncoderSection(name="zero", parameters={"history": 2, "legal": True})
+    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
+    made, _encoder, header = make_network(SIZE, encoder, network, seed=1)
+    start = tmp_path / "start.safetensors"
+    save_weights(start, made, header)
+    network = network.model_copy(update={"start": str(start)})
+    make_network(SIZE, encoder, network, seed=1)
+    table, text = setting.split(".parameters=")
+    values = tomllib.loads(f"parameters = {text}")
+    if table == "encoder":
+        encoder = encoder.model_copy(update=values)
+    else:
+        network = network.model_copy(update=values)
+    with pytest.raises(MiaiError, match=told):
+        make_network(SIZE, encoder, network, seed=1)
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_weights() -> None:
@@ -214,6 +277,22 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000000005"]
 
 
+def test_checkpoints_that_are_gone_or_cut_are_told(tmp_path: Path) -> None:
+    checkpoints, learner = Checkpoints(tmp_path), small_learner()
+    written = checkpoints.write(
+        5, memory=learner.tensors(), state={}, save_weights=lambda path: path.write_bytes(b"x")
+    )
+    assert checkpoints.weights(5) == written.weights
+    memory = written.folder / "learner.safetensors"
+    memory.write_bytes(memory.read_bytes()[:-4])
+    latest = checkpoints.latest()
+    assert latest is not None
+    with pytest.raises(TrainingError, match=r"truncated.*delete .*step-000000005"):
+        latest.tensors()
+    with pytest.raises(TrainingError, match=r"step-000000003.*is gone"):
+        checkpoints.weights(3)
+
+
 def test_measures_are_those_of_a_slow_reckoning() -> None:
     encoder = load_encoder("simple", SIZE)
     data = GoDataset.of_games(rollout_games(), encoder=encoder)
@@ -253,6 +332,20 @@ def test_advantages_sum_the_differences_of_values() -> None:
     half = advantages(values, results, games, trace=0.5)
     # For Black: differences 0.2, 0.1, 0.5 with weights 1, 1/2, 1/4.
     assert half[0] == pytest.approx(0.2 + 0.5 * 0.1 + 0.25 * 0.5)
+
+
+def test_owners_that_are_not_known_are_not_learnt() -> None:
+    learner = small_learner(tower={"ownership": True})
+    planes = np.random.default_rng(1).integers(0, 2, (2, 13, SIZE, SIZE)).astype(np.uint8)
+    owners = np.ones((2, SIZE, SIZE), np.int8)
+    owners[1] = 0  # a game that was resigned
+    lesson = Lesson(planes=planes, ownership=owners)
+    answers = learner._answers(lesson).ownership
+    assert answers is not None
+    error = ((answers[0].double() - 1) ** 2).mean()
+    losses = learner._losses(learner._answers(lesson), lesson)
+    share = LossSection().ownership
+    assert float(losses["ownership"].detach()) == pytest.approx(share * float(error.detach()))
 
 
 def test_negative_weights_make_moves_less_likely() -> None:

@@ -34,6 +34,8 @@ class Batch:
       game: the game's number in the data set, int64 of shape (n,).
       symmetry: uint8 of shape (n,), see `miai_go.symmetry`.
       policy: probabilities that a search found, float32 of shape (n, size * size + 1), or None.
+        Rows of shards without any, beside others with them, have the move that was played, and the
+        weight 1.
       weight: of the policy target, float32 of shape (n,), or None; 0 where the search was too fast
         to learn from.
       root_value: what a search expected, float32 of shape (n,), nan unknown; or None.
@@ -92,6 +94,7 @@ def make_batch(
     size = shards[0].size
     groups = [(int(s), np.flatnonzero(rows.shard == s)) for s in np.unique(rows.shard)]
     gathered = _gather(shards, rows, groups)
+    _aim_at_moves(shards, groups, gathered)
     positions = _positions(shards, rows, groups) if encoder is not None or with_positions else None
     planes = encoder.encode(positions) if encoder is not None and positions is not None else None
     side = 1 - 2 * ((gathered["first"] + rows.ply + 1) % 2)  # 1 for Black to move
@@ -152,6 +155,19 @@ def _gather(
         if name == "first" and name not in gathered:
             gathered[name] = np.ones(len(rows), np.int64)
     return gathered
+
+
+def _aim_at_moves(
+    shards: Sequence[Shard],
+    groups: list[tuple[int, NDArray[np.int64]]],
+    gathered: dict[str, NDArray[Any]],
+) -> None:
+    """Make the moves played the targets of shards that have none, where another shard has."""
+    for s, here in groups:
+        if "policy" in gathered and "policy" not in shards[s].columns:
+            gathered["policy"][here, gathered["moves"][here]] = 1
+        if "weight" in gathered and "weight" not in shards[s].columns:
+            gathered["weight"][here] = 1
 
 
 def _positions(

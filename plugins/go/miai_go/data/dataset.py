@@ -249,8 +249,8 @@ class GoDataset:
         games = list(import_games(sources, filters, self.report))
         if not games:
             raise DataError(
-                f"{', '.join(map(str, sources))}: of {self.report.games} games none was taken: "
-                f"{self.report.bad} bad, {dict(self.report.dropped)}"
+                f"{', '.join(map(str, sources))}: of {self.report.games} games none was taken"
+                f"{self.report.reasons()}"
             )
         return [Shard.of(games)]
 

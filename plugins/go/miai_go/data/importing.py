@@ -45,6 +45,13 @@ class ImportReport:
         if len(self.told) < MOST_TOLD:
             self.told.append((source, cause))
 
+    def reasons(self) -> str:
+        """Return in a clause why games were not taken: each reason, and the first bad game."""
+        reasons = [f"{count} dropped ({reason})" for reason, count in self.dropped.most_common()]
+        if self.bad:
+            reasons.append(f"{self.bad} bad, the first {': '.join(self.told[0])}")
+        return f": {'; '.join(reasons)}" if reasons else ""
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {

@@ -11,7 +11,8 @@ Tree g has its nodes in `ints[g]`, `int32` of `FIELDS` rows, and `floats[g]`, `f
 (POINT, VISITS, FIRST, COUNT, STATUS), with two more:
 
     PENDING   leaves below that are being valued
-    VALUED    1 once the node itself was valued; without children it keeps that value
+    VALUED    1 once the node itself was valued; too deep for children it keeps that value, unless
+              rollouts are part of it
 
 Rows of `floats`:
 
@@ -357,7 +358,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
     Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
     `paths[i, : depths[i] + 1]` and its game in `owners[i]`. Simulations that end in a finished game
     are counted at once. A tree gives fewer leaves when its budget is used up, it is proven, or it
-    comes upon a leaf that is pending.
+    comes upon a leaf that is pending; and its search ends, its budget cut to what is done, when it
+    comes upon a leaf for whose children there is no room.
     """
     n = 0
     for which in range(len(games)):
@@ -443,7 +445,13 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 if result != 0:
                     ints[STATUS, node] = WON if value < 0 else LOST
                     prove(ints, path, depth)
-            elif ints[VALUED, node] != 0:  # no children, for depth or for want of room
+            elif ints[VALUED, node] != 0 and depth < settings[DEPTH]:
+                # No room for its children: the search ends. Its value, counted again and again,
+                # would draw all visits to the one leaf that is held too high.
+                settings[DONE] -= 1
+                settings[BUDGET] = settings[DONE]
+                break
+            elif ints[VALUED, node] != 0 and settings[ROLLOUTS] == 0:  # too deep for children
                 carry_up(ints, floats, path, depth, floats[VALUE, node], np.int64(0))
             else:
                 for d in range(depth + 1):

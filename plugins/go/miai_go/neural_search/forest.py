@@ -67,7 +67,7 @@ class Forest:
     Args:
       size: points on a side.
       games: how many trees there are.
-      max_nodes: nodes of each tree, 56 bytes each; when none is left, leaves get no children.
+      max_nodes: nodes of each tree, 56 bytes each; when none is left, its search ends.
       leaves: how many leaves of one tree are valued at once, at most.
       max_moves: longest game, in actions, that `play` follows.
       max_budget: most simulations of one Gumbel search.
@@ -263,7 +263,8 @@ class Forest:
           stop: asked after each batch whether to end early.
 
         Returns:
-          the simulations done for each, int64 of shape (games,); fewer where a root is proven.
+          the simulations done for each, int64 of shape (games,); fewer where a root is proven or
+          the tree is full.
         """
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):

@@ -32,7 +32,7 @@ class NetworkParameters(Parameters):
     fixed_batch: int = parameter(
         0,
         ge=0,
-        le=4096,
+        le=1024,
         unit="positions",
         help="Fill every batch up to so many, which makes results independent of how leaves were "
         "batched; 0 for none",
@@ -89,7 +89,11 @@ class TreeParameters(NetworkParameters, InPlayParameters):
     )
     reuse: bool = parameter(True, help="Keep the tree between moves (PUCT)")
     max_nodes: int = parameter(
-        1_000_000, ge=1, le=100_000_000, unit="nodes", help="Room of the tree, 56 bytes a node"
+        1_000_000,
+        ge=1,
+        le=100_000_000,
+        unit="nodes",
+        help="Room of the tree, 56 bytes a node; a search ends when it is full",
     )
     resign_below: float | None = parameter(
         None, ge=-1, le=1, unit="utility", help="Resign below this value"

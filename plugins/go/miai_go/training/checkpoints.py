@@ -45,10 +45,13 @@ class Checkpoint:
         return self.folder / WEIGHTS
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return what the learner goes on with. Raises `WeightsError` where that is damaged."""
+        """Return what the learner goes on with. Raises `TrainingError` where that is damaged."""
         import torch
 
-        arrays, _texts = read_tensors(self.folder / _MEMORY)
+        try:
+            arrays, _texts = read_tensors(self.folder / _MEMORY)
+        except WeightsError as error:
+            raise _damaged(self.folder, error) from error
         return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
 
 
@@ -83,9 +86,10 @@ class Checkpoints:
           TrainingError: it cannot be written, or the weights are not finite.
         """
         draft = self.folder / f"{_DRAFT}{os.getpid()}"
-        final = self.folder / f"step-{step:09}"
+        final = self._folder(step)
         try:
-            shutil.rmtree(draft, ignore_errors=True)
+            for left in self.folder.glob(f"{_DRAFT}*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
             draft.mkdir(parents=True)
             save_weights(draft / WEIGHTS)
             arrays = {name: tensor.numpy() for name, tensor in memory.items()}
@@ -119,10 +123,18 @@ class Checkpoints:
         last = self.latest()
         return f"the last good checkpoint is {last.folder}" if last else "there is no checkpoint"
 
-    def all_weights(self) -> dict[int, Path]:
-        """Return the weights that are there, by step."""
-        found = {_step_of(folder): folder / WEIGHTS for folder in self._folders()}
-        return {step: path for step, path in found.items() if path.exists()}
+    def weights(self, step: int) -> Path:
+        """Return the weights after so many steps. Raises `TrainingError` where they are gone."""
+        path = self._folder(step) / WEIGHTS
+        if not path.exists():
+            raise TrainingError(
+                f"{path}: is gone, but the run still plays against these weights; put them back, "
+                "or begin anew in another folder with --out"
+            )
+        return path
+
+    def _folder(self, step: int) -> Path:
+        return self.folder / f"step-{step:09}"
 
     def _folders(self) -> list[Path]:
         if not self.folder.is_dir():
@@ -146,10 +158,14 @@ def _opened(folder: Path, memory: Path) -> Checkpoint:
     except (ValueError, json.JSONDecodeError) as error:
         raise TrainingError(f"{memory}: its state cannot be read: {error}") from error
     except WeightsError as error:
-        raise TrainingError(f"{error}; delete {folder} to go on from the one before") from error
+        raise _damaged(folder, error) from error
     if not isinstance(state, dict):
         raise TrainingError(f"{memory}: its state is no JSON object")
     return Checkpoint(folder, _step_of(folder), state)
+
+
+def _damaged(folder: Path, error: WeightsError) -> TrainingError:
+    return TrainingError(f"{error}; delete {folder} to go on from the one before")
 
 
 def _step_of(folder: Path) -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TextIO
+from typing import IO, Any, Final, Self, TextIO
 
 from miai_go.errors import TrainingError
 
 _FILE: Final = "log.csv"
 _EVENTS: Final = "events"
+_LOCK: Final = ".lock"
 
 
 class Journal:
@@ -21,7 +23,7 @@ class Journal:
 
     ``log.csv`` has a row for every figure: step, name, value, seconds since 1970. A run that goes
     on from a checkpoint first drops the rows beyond it. TensorBoard's events are written where
-    tensorboardX is installed.
+    tensorboardX is installed. One process at a time has the journal of a folder.
 
     Args:
       folder: of the run.
@@ -32,13 +34,14 @@ class Journal:
     def __init__(self, folder: Path, *, step: int = 0, quiet: bool = False) -> None:
         self._path = folder / _FILE
         self._out: TextIO | None = None if quiet else sys.stderr
-        self._events = _event_writer(folder / _EVENTS, step)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(folder / _LOCK)
             _drop_beyond(self._path, step)
             self._file = self._path.open("a", newline="", encoding="utf-8")
         except OSError as error:
             raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
+        self._events = _event_writer(folder / _EVENTS, step)
         self._rows = csv.writer(self._file)
         if self._file.tell() == 0:
             self._rows.writerow(["step", "name", "value", "time"])
@@ -55,6 +58,7 @@ class Journal:
     ) -> None:
         """Close the files."""
         self._file.close()
+        self._lock.close()
         if self._events is not None:
             self._events.close()
 
@@ -73,6 +77,20 @@ class Journal:
         """Write a line on the terminal."""
         if self._out is not None:
             print(line, file=self._out, flush=True)
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """Return the open file whose lock keeps other processes out, as long as it is open."""
+    lock = path.open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise TrainingError(
+            f"{path.parent}: another process is training there; wait for it, or give another "
+            "folder with --out"
+        ) from None
+    return lock
 
 
 def _event_writer(folder: Path, step: int) -> Any:

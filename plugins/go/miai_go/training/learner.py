@@ -33,7 +33,7 @@ class Lesson:
       weight: how much each position counts for the policy, float32 of shape (n,); None: all 1. A
         negative weight makes the move less likely.
       value: float32 of shape (n,), from -1 to 1.
-      ownership: int8 of shape (n, size, size).
+      ownership: int8 of shape (n, size, size); all 0 where the owners are unknown.
       score: points to win by, float32 of shape (n,).
     """
 
@@ -214,8 +214,7 @@ class Learner:
             losses["value"] = share.value * loss
         if outputs.ownership is not None and share.ownership and lesson.ownership is not None:
             target = self._tensor(lesson.ownership).float()
-            loss = functional.mse_loss(outputs.ownership.float(), target)
-            losses["ownership"] = share.ownership * loss
+            losses["ownership"] = share.ownership * _owned(outputs.ownership.float(), target)
         if outputs.score is not None and share.score and lesson.score is not None:
             loss = _known_mean(outputs.score.float() / 10, self._tensor(lesson.score) / 10, _huber)
             losses["score"] = share.score * loss
@@ -271,6 +270,13 @@ def _known_mean(answer: Tensor, target: Tensor, loss: Any) -> Tensor:
     """Return the mean loss over the rows whose target is known; 0 where none is."""
     known = ~torch.isnan(target)
     found: Tensor = loss(answer, torch.where(known, target, answer.detach()))
+    return (found * known).sum() / known.sum().clamp(min=1)
+
+
+def _owned(answer: Tensor, target: Tensor) -> Tensor:
+    """Return the mean square error over the rows that have an owned point; 0 where none has."""
+    known = target.flatten(1).any(1)
+    found = ((answer - target) ** 2).flatten(1).mean(1)
     return (found * known).sum() / known.sum().clamp(min=1)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from miai.plugins.loader import registry
 from miai_go.encoders import load_encoder
 from miai_go.encoders.protocol import Encoder
 from miai_go.errors import TrainingError
-from miai_go.networks.building import build_network, outputs_of
+from miai_go.networks.building import build_network, filled_parameters, outputs_of
 from miai_go.networks.header import TrainingRecord, WeightsHeader
 from miai_go.networks.protocol import NetworkShape
 from miai_go.networks.weights import load_weights, save_weights
@@ -31,18 +32,8 @@ def make_network(
     feeder = load_encoder(encoder.name, size, encoder.parameters)
     if network.start:
         loaded = load_weights(find_weights(network.start, default=""), size=size)
-        header = loaded.header
-        if (header.network, header.encoder) != (network.name, encoder.name):
-            raise TrainingError(
-                f"network.start: weights of '{header.network}' fed by '{header.encoder}', but the "
-                f"config names '{network.name}' and '{encoder.name}'"
-            )
-        if header.planes != feeder.planes:
-            raise TrainingError(
-                f"network.start: weights fed with {header.planes} planes of '{header.encoder}', "
-                f"but encoder.parameters make it {feeder.planes}; give those they were trained with"
-            )
-        return loaded.network, feeder, header
+        _check_start(loaded.header, encoder, network)
+        return loaded.network, feeder, loaded.header
     shape = NetworkShape(size, feeder.planes)
     header = WeightsHeader(
         network=network.name,
@@ -58,6 +49,32 @@ def make_network(
     )
     built = build_network(network.name, shape, network.parameters, seed=seed)
     return built, feeder, header.model_copy(update={"outputs": outputs_of(built, shape)})
+
+
+def _check_start(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
+    """Raise `TrainingError` where weights to start from are not what the config names."""
+    if (header.network, header.encoder) != (network.name, encoder.name):
+        raise TrainingError(
+            f"network.start: weights of '{header.network}' fed by '{header.encoder}', but the "
+            f"config names '{network.name}' and '{encoder.name}'"
+        )
+    fed, wanted = (
+        registry().get("go.encoder", encoder.name).fill(values).model_dump(mode="json")
+        for values in (header.encoder_parameters, encoder.parameters)
+    )
+    if fed != wanted:
+        raise TrainingError(
+            f"network.start: weights fed by '{encoder.name}' with {fed}, but encoder.parameters "
+            f"make that {wanted}; give those they were trained with"
+        )
+    given = filled_parameters(network.name, network.parameters)
+    for name in network.parameters:
+        if given[name] != header.network_parameters[name]:
+            raise TrainingError(
+                f"network.start: weights of '{network.name}' with {name} "
+                f"{header.network_parameters[name]!r}, but network.parameters say {given[name]!r}; "
+                "leave it out"
+            )
 
 
 def grown(

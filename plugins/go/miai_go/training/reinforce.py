@@ -173,7 +173,7 @@ class _Reinforcement:
     def _opponent(self, step: int) -> Oracle:
         """Return the weights of an earlier step, ready to play."""
         if step not in self._opened:
-            path = self._rounds.checkpoints.all_weights()[step]
+            path = self._rounds.checkpoints.weights(step)
             weights = load_weights(path, size=self._config.game.size)
             run = self._config.run
             self._opened[step] = TorchOracle(

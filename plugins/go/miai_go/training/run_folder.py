@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from miai.config_files import assign, fill, read_toml
 from miai.errors import ConfigError
 from miai.plain import dumps
-from miai_go.errors import TrainingError
+from miai_go.errors import TrainingError, WeightsError
+from miai_go.networks.tensors import write_atomically
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -76,17 +77,29 @@ def _settle(folder: Path, text: str, settings: str) -> None:
     kept = folder / _SETTINGS
     try:
         if kept.exists():
-            if _comparable(kept.read_text("utf-8")) != _comparable(settings):
+            if _kept(kept) != _comparable(settings):
                 raise ConfigError(
                     f"{folder}: holds a run with other settings; give another folder with --out, "
-                    "or the config it was begun with (run.steps alone may differ)"
+                    "or the config it was begun with (more steps or rounds are fine)"
                 )
         else:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / CONFIG).write_text(text, encoding="utf-8")
-        kept.write_text(settings, encoding="utf-8")
+        write_atomically(kept, [settings.encode("utf-8")])
     except OSError as error:
         raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
+    except WeightsError as error:
+        raise TrainingError(str(error)) from error
+
+
+def _kept(path: Path) -> Any:
+    try:
+        return _comparable(path.read_text("utf-8"))
+    except ValueError as error:
+        raise TrainingError(
+            f"{path}: is damaged: {error}; delete it if the run was begun with this config, else "
+            "give another folder with --out"
+        ) from error
 
 
 def _comparable(settings: str) -> Any:

@@ -75,7 +75,7 @@ class DataSection(StrictModel):
     )
     games: int | None = parameter(None, ge=1, unit="games", help="At most so many, drawn by seed")
     size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
-    min_moves: int = parameter(10, ge=0, unit="moves", help="Shorter games are left out")
+    min_moves: int = parameter(10, ge=0, unit="moves", help="Shorter games of SGF are left out")
     validation: float = parameter(0.05, ge=0, lt=1, help="Share of games that measure progress")
     test: float = parameter(0.05, ge=0, lt=1, help="Share of games kept for the last measurement")
     symmetries: bool = parameter(True, help="Turn every position by one of the eight symmetries")

@@ -110,6 +110,7 @@ class _Training:
     def run(self, journal: Journal | None) -> Learnt:
         found = self._checkpoints.latest()
         if found is not None:
+            self._check_games(found)
             self._learner.load_tensors(found.tensors(), steps=found.step)
         own = journal or Journal(self._plan.folder, step=self._learner.steps)
         with own:
@@ -117,12 +118,21 @@ class _Training:
             with closing(self._batches(self._learner.steps)) as batches:
                 return self._loop(own, found, batches)
 
+    def _check_games(self, found: Checkpoint) -> None:
+        told = found.state.get("games")
+        if told != self._train.digest():
+            raise TrainingError(
+                f"{found.folder}: learnt from other games than there are now; put those back, or "
+                "begin anew in another folder with --out"
+            )
+
     def _loop(
         self, journal: Journal, found: Checkpoint | None, batches: Generator[Batch, None, None]
     ) -> Learnt:
         config, learner = self._plan.config, self._learner
         began, waited, measures, measured = time.perf_counter(), 0.0, None, 0
         sums: dict[str, float] = {}
+        first = logged = learner.steps
         last = found
         while learner.steps < config.run.steps:
             before = time.perf_counter()
@@ -136,10 +146,10 @@ class _Training:
                 sums[name] = sums.get(name, 0.0) + value
             step = learner.steps
             if step % config.run.log_every == 0:
-                means = {name: value / config.run.log_every for name, value in sums.items()}
-                seconds = time.perf_counter() - began
-                journal.note(step, means, line=self._line(step, means, seconds))
-                sums = {}
+                means = {name: value / (step - logged) for name, value in sums.items()}
+                rate = (step - first) * config.optimiser.batch / (time.perf_counter() - began)
+                journal.note(step, means, line=self._line(step, means, rate))
+                sums, logged = {}, step
             if step % config.run.measure_every == 0:
                 measures = self._measure(journal)
                 measured = step
@@ -212,11 +222,9 @@ class _Training:
             f"{self._plan.config.run.steps} steps{going}"
         )
 
-    def _line(self, step: int, means: dict[str, float], seconds: float) -> str:
-        config = self._plan.config
-        rate = (step - 0) * config.optimiser.batch / max(seconds, 1e-9)
+    def _line(self, step: int, means: dict[str, float], rate: float) -> str:
         told = "  ".join(f"{n} {v:.4g}" for n, v in means.items() if n != "rate")
-        return f"[{step}/{config.run.steps}] {told}  ({rate:.0f} positions/s)"
+        return f"[{step}/{self._plan.config.run.steps}] {told}  ({rate:.0f} positions/s)"
 
 
 def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDataset]:

@@ -10,6 +10,7 @@ from miai_go.inference.protocol import Oracle
 from miai_go.selfplay.policy_games import PolicyGames
 from miai_go.shipped import find_weights
 from miai_go.training.journal import Journal
+from miai_go.training.rounds import learning_threads
 from miai_go.training.run_folder import Plan
 from miai_go.training.sections import (
     DataSection,
@@ -58,6 +59,7 @@ def train_value(plan: Plan[ValueConfig], *, journal: Journal | None = None) -> L
     config, games = plan.config, plan.folder / "games"
     with journal or Journal(plan.folder / "making") as told:
         _make_games(plan, told)
+    learning_threads(config.run)  # those who played left torch with one
     learning = SupervisedConfig(
         data=DataSection(
             sources=(str(games),),

@@ -177,7 +177,7 @@ class _Zero:
 
     def _kept(self, step: int) -> Oracle:
         """Return the network as it was after so many steps."""
-        path = self._rounds.checkpoints.all_weights()[step]
+        path = self._rounds.checkpoints.weights(step)
         weights = load_weights(path, size=self._config.game.size)
         run = self._config.run
         return TorchOracle(
