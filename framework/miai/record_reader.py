@@ -51,14 +51,34 @@ def read_record(text: str) -> GameRecord:
     ]
     where = f"line {len(lines)}, the end"
     end = _fields(lines[-1], _END_OF[schema], where)
-    verdicts = [
-        VerdictRecord(**_fields(verdict, _VERDICT, f"{where}, verdict {number}"))
-        for number, verdict in enumerate(end.pop("verdicts", ()))
-    ]
+    verdicts = _verdicts(end, where)
     record = GameRecord(**head, **end, players=players, moves=moves, verdicts=verdicts)
     _check_consistency(record)
     _check_verdicts(record)
     return record
+
+
+def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
+    """Return the returns of a record and the verdicts on it; only its end is read.
+
+    Raises:
+      RecordError: the end is malformed.
+    """
+    end = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
+    schema = SCHEMA_WITH_VERDICTS if type(end) is dict and "verdicts" in end else SCHEMA
+    values = _fields(end, _END_OF[schema], "the end")
+    verdicts = _verdicts(values, "the end")
+    if any(len(verdict.returns) != len(values["returns"]) for verdict in verdicts):
+        raise RecordError("game record, the end: a verdict is on another number of players")
+    return values["returns"], verdicts
+
+
+def _verdicts(end: dict[str, Any], where: str) -> list[VerdictRecord]:
+    """Take the verdicts out of the end of a record."""
+    return [
+        VerdictRecord(**_fields(verdict, _VERDICT, f"{where}, verdict {number}"))
+        for number, verdict in enumerate(end.pop("verdicts", ()))
+    ]
 
 
 def _line(text: str, number: int) -> Any:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from miai.config_files import read_toml
 from miai.game import Game
 from miai.plugins.parameters import explain
+from miai_tournaments.config.adjudication import check_rules, check_rules_for_settings
 from miai_tournaments.config.components import check_game, check_players, check_sections
 from miai_tournaments.config.formats import check_format
 from miai_tournaments.config.openings import Openings
@@ -104,9 +105,12 @@ def check_tournament(
     name, game = check_game(raw, problems)
     players = check_players(raw, name, problems)
     openings = check_sections(raw, name, game, folder, problems)
+    check_rules(raw, name, game, problems)
     checked = None
     if config is not None:
         checked = check_format(raw, config, players, openings, problems)
+    if config is not None and checked is not None and openings is not None:
+        check_rules_for_settings(config, checked.format, openings, problems)
     problems.raise_if_any()
     assert config is not None
     assert game is not None
