@@ -145,6 +145,11 @@ def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | 
             line = explain(detail, TournamentConfig, "")
             if detail["loc"] == ("players",) and detail["type"] != "too_short":
                 line += "; write [[players]], in double brackets, above the keys of each"
+            if detail["loc"] == ("adjudication",) and isinstance(detail["input"], list):
+                line = (
+                    "adjudication: is a list; write [[adjudication.rules]], in double brackets, "
+                    "above the keys of each rule"
+                )
             problems.add_line(line.replace("unknown parameter", "unknown key"))
         return None
 
