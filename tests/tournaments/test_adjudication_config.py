@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import RANDOMS, config_text
+from tests.tournaments.support import RANDOMS, config_text, rule
 
 from miai.errors import ConfigError
 from miai_tournaments.config.adjudication import resolved_rules
@@ -18,10 +18,6 @@ PAIRINGS = (
     '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\n'
     "settings = {komi = 6.5}\n[[format.pairings]]\nfirst = 'cid'\nsecond = 'bob'\n"
 )
-
-
-def rule(name: str, *lines: str) -> str:
-    return "\n".join(("", "[[adjudication.rules]]", f'name = "{name}"', *lines, ""))
 
 
 def load(folder: Path, text: str, *settings: str) -> Tournament:
