@@ -24,6 +24,7 @@ from miai.replay import replay
 from miai_tournaments.config.compare import refuse_other_config
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.pages.report_page import report_page
+from miai_tournaments.ratings.run_reading import read_run
 from miai_tournaments.replays.write import replay_of
 from miai_tournaments.report.markdown import to_markdown
 from miai_tournaments.report.report import build_report
@@ -114,6 +115,20 @@ def test_pages_and_tables_tell_of_verdicts(folder: Path) -> None:
     assert "resign-agreement" in page
     assert "## Adjudication" in to_markdown(found)
     assert "The game ends: adjudication" in replayed
+
+
+def test_runs_of_other_rules_are_not_joined_without_a_word(config: Path, tmp_path: Path) -> None:
+    plain, same = tmp_path / "plain.toml", tmp_path / "same.toml"
+    plain.write_text(TEXT.partition("[adjudication]")[0] + TEXT[TEXT.index("[[players]]") :])
+    plain.write_text(plain.read_text().partition("\n[[adjudication")[0])
+    same.write_text(TEXT.replace("hold_out = 0.3", "hold_out = 0.5"))
+    told = []
+    for number, path in enumerate((config, plain, same)):
+        tournament_ = load_tournament(path)
+        Store.create(tmp_path / str(number), run_info(tournament_), tournament_.players, ()).close()
+        told.append(read_run(tmp_path / str(number)).conditions["adjudication"])
+    assert told[0] == told[2] != told[1]
+    assert told[1] == ""
 
 
 def differing(folder: Path, path: Path, *settings: str) -> list[str]:

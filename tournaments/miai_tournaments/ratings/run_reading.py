@@ -103,9 +103,12 @@ class _Counter:
 
 def _conditions(info: RunInfo) -> dict[str, str]:
     """Return what should be the same in runs that are joined, besides the game."""
+    rules = info.adjudication()
+    rules = rules if rules.get("order") else {}
     clock = {key: value for key, value in info.time_control.items() if value is not None}
     return {
         "version of the game": str(info.game_version),
         "time control": json.dumps(clock, sort_keys=True),
         "move limit": str(info.move_limit or ""),
+        "adjudication": canonical([rules.get("order"), rules.get("rules")]) if rules else "",
     }

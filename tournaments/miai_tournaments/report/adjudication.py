@@ -118,11 +118,7 @@ def _winner(returns: Sequence[float]) -> int:
 
 def _told(info: RunInfo) -> tuple[float, list[str]]:
     """Return the share that is held out and the names of the rules, as the store tells them."""
-    told: Any = info.resolved
-    for key in ("results", "adjudication"):
-        told = told.get(key) if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping):
-        return 0.0, []
+    told = info.adjudication()
     share, names = told.get("hold_out"), told.get("order")
     if not isinstance(share, (int, float)) or not isinstance(names, list):
         return 0.0, []
