@@ -9,6 +9,7 @@ import pytest
 from tests.tournaments.support import RANDOMS, config_text, rule
 
 from miai.errors import ConfigError
+from miai.plugins.loader import registry
 from miai_tournaments.config.adjudication import resolved_rules
 from miai_tournaments.config.load import Tournament, load_tournament
 
@@ -45,6 +46,19 @@ def test_rules_are_read_in_their_order_with_their_defaults(tmp_path: Path) -> No
 def test_a_config_without_rules_has_none(tmp_path: Path) -> None:
     told = resolved_rules(load(tmp_path, config_text(*RANDOMS)).config)
     assert told == {"hold_out": 0.0, "order": [], "rules": {}}
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> None:
+    section = PAGE.partition("## Adjudication")[2].partition("**Proofs")[0]
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| .* \| (.*) \|$", section, re.MULTILINE))
+    for component in registry().components("adjudicator"):
+        told = rows[component.name]
+        for name, info in component.load_parameters().model_fields.items():
+            default = "none" if info.is_required() else f"{info.get_default():g}"
+            assert re.search(rf"`{name}` \({default}[:)]", told), (component.name, name)
 
 
 @pytest.mark.parametrize(
