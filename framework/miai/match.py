@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from miai.adjudication.panel import Panel
 from miai.agent import Agent
 from miai.clock import TimeControl
 from miai.errors import ConfigError
@@ -42,6 +43,7 @@ def play_game(
     tags: Mapping[str, Json] | None = None,
     log_dir: Path | None = None,
     on_move: MoveHook | None = None,
+    panel: Panel | None = None,
 ) -> GameRecord:
     """Play one game and return its record. The seats are left open for the next game.
 
@@ -57,6 +59,8 @@ def play_game(
       tags: what the organiser adds to the record; plain data.
       log_dir: folder for one log a player, named after it: ``black.log``. Made when missing.
       on_move: called after every action.
+      panel: the adjudicators that may end the game before its end, asked after every move of a
+        player; by default none. One panel judges one game at a time.
 
     Raises:
       ConfigError: the number of seats or seeds is not the number of players, or the move limit
@@ -80,7 +84,7 @@ def play_game(
     record.tags = _plain_mapping(tags or {}, what="tags")
     _check_opening(game, opening)
     match = Match(game, seats, seeds, control, record)
-    match.on_move = on_move
+    match.on_move, match.panel = on_move, panel
     match.play(opening, _logs(game, log_dir))
     _tell_plugins(record)
     return record
@@ -97,6 +101,7 @@ def play(
     tags: Mapping[str, Json] | None = None,
     log_dir: Path | None = None,
     on_move: MoveHook | None = None,
+    panel: Panel | None = None,
 ) -> GameRecord:
     """Play one game between agents in this process and return its record.
 
@@ -119,6 +124,7 @@ def play(
         tags=tags,
         log_dir=log_dir,
         on_move=on_move,
+        panel=panel,
     )
 
 

@@ -5,6 +5,8 @@ The first line is the head, then one line for every action, then the end::
     {"schema": "miai.record/1", "game": {...}, "players": [...], ...}
     {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
     {"returns": [1.0, -1.0], "termination": "terminal", ...}
+
+A record with verdicts of adjudicators has them in its end and is of the schema ``miai.record/2``.
 """
 
 from __future__ import annotations
@@ -20,12 +22,16 @@ from miai.plain import dumps, to_plain
 
 SCHEMA = "miai.record/1"
 
+SCHEMA_WITH_VERDICTS = "miai.record/2"
+"""Of records that tell of verdicts; all others stay what versions without adjudication read."""
+
 
 class Termination(StrEnum):
-    """Why a game ended. All but the first three are forfeits by the player who is named."""
+    """Why a game ended. All but the first four are forfeits by the player who is named."""
 
     TERMINAL = "terminal"
     MOVE_LIMIT = "move-limit"
+    ADJUDICATION = "adjudication"
     RESIGNATION = "resignation"
     TIME = "time"
     ILLEGAL_ACTION = "illegal-action"
@@ -86,6 +92,23 @@ class MoveRecord:
 
 
 @dataclass(slots=True, kw_only=True)
+class VerdictRecord:
+    """What an adjudicator said of a recorded game, the first time that it spoke.
+
+    Attributes:
+      rule: name of the adjudicator.
+      ply: number of the last move that it knew.
+      returns: each player's utility, as it decided.
+      reason: why, in words.
+    """
+
+    rule: str
+    ply: int
+    returns: tuple[float, ...]
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
 class GameRecord:
     """One game from its first to its last action.
 
@@ -102,13 +125,17 @@ class GameRecord:
       returns: each player's utility.
       termination: why the game ended.
       loser: who resigned or forfeited; None otherwise.
-      detail: the reason in words: the error of a forfeit, the game's own notation of the result.
+      detail: the reason in words: the error of a forfeit, the game's own notation of the result,
+        the rule of an adjudication and its reason after a colon.
       terminated, truncated: Gymnasium's terms: ended with a result, also by a resignation or a
-        forfeit, or stopped by the move limit.
+        forfeit or by a verdict, or stopped by the move limit.
       started: when, ISO 8601 in UTC.
       seconds: wall time of the game.
       versions: of python, miai, numpy and the plugins involved.
       tags: what the organiser adds: tournament, round, pair, opening.
+      verdicts: of adjudicators, at most one of each rule, in the order in which they spoke. Where
+        `termination` is ``adjudication`` the last of them ended the game; otherwise the game was
+        held out, and played on to see whether they were right.
     """
 
     game: str
@@ -130,6 +157,7 @@ class GameRecord:
     seconds: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, Json] = field(default_factory=dict)
+    verdicts: list[VerdictRecord] = field(default_factory=list)
 
     def to_json_lines(self) -> str:
         """Return the record as JSON lines, ASCII text ending in a newline.
@@ -141,8 +169,11 @@ class GameRecord:
         moves = head.pop("moves")
         head["players"] = [_values(player) for player in self.players]
         end = {name: head.pop(name) for name in _END}
+        schema, verdicts = SCHEMA, head.pop("verdicts")
+        if verdicts:
+            schema, end["verdicts"] = SCHEMA_WITH_VERDICTS, [_values(item) for item in verdicts]
         try:
-            lines = [{"schema": SCHEMA, **head}, *map(_values, moves), end]
+            lines = [{"schema": schema, **head}, *map(_values, moves), end]
             return "".join(dumps(line) + "\n" for line in lines)
         except (TypeError, ValueError, RecursionError) as error:
             raise RecordError(
@@ -163,7 +194,7 @@ class GameRecord:
         return read_record(text)
 
 
-def _values(part: GameRecord | MoveRecord | PlayerRecord) -> dict[str, Any]:
+def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:
     return {name: getattr(part, name) for name in part.__slots__}
 
 

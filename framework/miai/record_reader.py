@@ -7,7 +7,15 @@ from typing import Any
 
 from miai.errors import RecordError
 from miai.plain import loads
-from miai.record import SCHEMA, GameRecord, MoveRecord, PlayerRecord, Termination
+from miai.record import (
+    SCHEMA,
+    SCHEMA_WITH_VERDICTS,
+    GameRecord,
+    MoveRecord,
+    PlayerRecord,
+    Termination,
+    VerdictRecord,
+)
 
 MAX_CHARACTERS = 1 << 28
 """Longest record that is read."""
@@ -31,7 +39,8 @@ def read_record(text: str) -> GameRecord:
     lines = [_line(line, number) for number, line in enumerate(text.split("\n")[:-1], 1)]
     if len(lines) < 2:
         raise RecordError("the game record is truncated: it has no end")
-    head = _fields(_checked_schema(lines[0]), _HEAD, "line 1")
+    schema = _schema_of(lines[0])
+    head = _fields(lines[0], _HEAD, "line 1")
     players = [
         PlayerRecord(**_fields(player, _PLAYER, f"line 1, player {number}"))
         for number, player in enumerate(head.pop("players"))
@@ -40,10 +49,36 @@ def read_record(text: str) -> GameRecord:
         MoveRecord(**_fields(line, _MOVE, f"line {number}"))
         for number, line in enumerate(lines[1:-1], 2)
     ]
-    end = _fields(lines[-1], _END, f"line {len(lines)}, the end")
-    record = GameRecord(**head, **end, players=players, moves=moves)
+    where = f"line {len(lines)}, the end"
+    end = _fields(lines[-1], _END_OF[schema], where)
+    verdicts = _verdicts(end, where)
+    record = GameRecord(**head, **end, players=players, moves=moves, verdicts=verdicts)
     _check_consistency(record)
+    _check_verdicts(record)
     return record
+
+
+def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
+    """Return the returns of a record and the verdicts on it; only its end is read.
+
+    Raises:
+      RecordError: the end is malformed.
+    """
+    end = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
+    schema = SCHEMA_WITH_VERDICTS if type(end) is dict and "verdicts" in end else SCHEMA
+    values = _fields(end, _END_OF[schema], "the end")
+    verdicts = _verdicts(values, "the end")
+    if any(len(verdict.returns) != len(values["returns"]) for verdict in verdicts):
+        raise RecordError("game record, the end: a verdict is on another number of players")
+    return values["returns"], verdicts
+
+
+def _verdicts(end: dict[str, Any], where: str) -> list[VerdictRecord]:
+    """Take the verdicts out of the end of a record."""
+    return [
+        VerdictRecord(**_fields(verdict, _VERDICT, f"{where}, verdict {number}"))
+        for number, verdict in enumerate(end.pop("verdicts", ()))
+    ]
 
 
 def _line(text: str, number: int) -> Any:
@@ -53,15 +88,17 @@ def _line(text: str, number: int) -> Any:
         raise RecordError(f"game record, line {number}: no JSON object: {error}") from None
 
 
-def _checked_schema(head: Any) -> Any:
+def _schema_of(head: Any) -> str:
+    """Take the schema out of a head and return it."""
     schema = head.pop("schema", None) if type(head) is dict else None
     if schema is None:
         raise RecordError("no game record: its first line is no head with a schema")
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, SCHEMA_WITH_VERDICTS):
         raise RecordError(
-            f"game record of schema {str(schema)[:60]!r}; this version of miai reads {SCHEMA!r}"
+            f"game record of schema {str(schema)[:60]!r}; this version of miai reads {SCHEMA!r} "
+            f"and {SCHEMA_WITH_VERDICTS!r}"
         )
-    return head
+    return str(schema)
 
 
 def _fields(values: Any, checks: Mapping[str, Check], where: str) -> dict[str, Any]:
@@ -102,6 +139,16 @@ def _check_consistency(record: GameRecord) -> None:
             raise RecordError(
                 f"game record, line {number + 2}: ply {move.ply} of actor {move.actor}; plies "
                 f"count from 0, actors are -1 (chance) to {players - 1}"
+            )
+
+
+def _check_verdicts(record: GameRecord) -> None:
+    for verdict in record.verdicts:
+        if len(verdict.returns) != len(record.players) or verdict.ply >= len(record.moves):
+            raise RecordError(
+                f"game record: the verdict of '{verdict.rule[:60]}' at ply {verdict.ply} with "
+                f"{len(verdict.returns)} returns is on no game of {len(record.players)} players "
+                f"and {len(record.moves)} plies"
             )
 
 
@@ -207,4 +254,14 @@ _END: Mapping[str, Check] = {
     "terminated": _flag,
     "truncated": _flag,
     "seconds": _seconds,
+}
+_END_OF: Mapping[str, Mapping[str, Check]] = {
+    SCHEMA: _END,
+    SCHEMA_WITH_VERDICTS: {**_END, "verdicts": _list},
+}
+_VERDICT: Mapping[str, Check] = {
+    "rule": _text,
+    "ply": _natural,
+    "returns": _returns,
+    "reason": _text,
 }

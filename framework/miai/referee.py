@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from miai.adjudication.panel import Panel
 from miai.clock import Clock, TimeControl
 from miai.errors import (
     AgentCrashedError,
@@ -19,7 +20,7 @@ from miai.errors import (
     MiaiError,
 )
 from miai.game import Game, Json, Observation, Player, State
-from miai.record import GameRecord, MoveRecord, Termination, told_as_json
+from miai.record import GameRecord, MoveRecord, Termination, VerdictRecord, told_as_json
 from miai.seat import Reply, Seat
 from miai.seeds import derive_seed
 
@@ -55,6 +56,7 @@ class Match:
       record: of the game so far.
       plies: actions of players so far.
       on_move: called after every action.
+      panel: who may end the game by a verdict; None for nobody.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Match:
     ) -> None:
         self.game, self.seats, self.seeds, self.record = game, seats, seeds, record
         self.on_move: MoveHook | None = None
+        self.panel: Panel | None = None
         self.state = game.new_initial_state()
         self.clocks = [Clock(control) for _ in seats]
         self._chance = random.Random(derive_seed(record.seed, "chance"))
@@ -87,13 +90,15 @@ class Match:
             self._begin(logs)
             for action in opening:
                 self._play_opening(action)
-            while not self.state.is_terminal() and self.plies < self._limit:
-                self._step()
-            self._conclude()
+            verdict = None
+            while verdict is None and not self.state.is_terminal() and self.plies < self._limit:
+                verdict = self._step()
+            self._conclude(verdict)
         except _Forfeit as forfeit:
             self._forfeit(forfeit)
         self._end()
         record = self.record
+        record.verdicts = [] if self.panel is None else self.panel.verdicts
         for player, seat, clock in zip(record.players, self.seats, self.clocks, strict=True):
             player.version, player.seconds = seat.version, clock.spent
         record.seconds = time.monotonic() - began
@@ -101,6 +106,8 @@ class Match:
     # -- the course of the game ---------------------------------------------------------------
 
     def _begin(self, logs: Sequence[Path | None]) -> None:
+        if self.panel is not None:
+            self.panel.new_game(self.record.seed)
         observations = self._observations()
         self.record.start_observations = self._for_record(observations)
         for player, seat in enumerate(self.seats):
@@ -115,7 +122,8 @@ class Match:
         self.state.apply_action(action)  # refuses, with the position, what is not legal
         self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
 
-    def _step(self) -> None:
+    def _step(self) -> VerdictRecord | None:
+        """Have the next action taken; return the verdict that ends the game with it, or None."""
         player = self.state.current_player()
         if player == Player.CHANCE:
             action = _draw(self.state.chance_outcomes(), self._chance)
@@ -124,6 +132,9 @@ class Match:
             move = self._move(player)
         self.state.apply_action(move.action)
         self._note(move)
+        if self.panel is None or player == Player.CHANCE or self.state.is_terminal():
+            return None
+        return self.panel.judge(self.state, self.record.moves)
 
     def _move(self, player: int) -> MoveRecord:
         """Return the player's move, legal but not yet applied."""
@@ -201,8 +212,13 @@ class Match:
 
     # -- the end of the game ------------------------------------------------------------------
 
-    def _conclude(self) -> None:
+    def _conclude(self, verdict: VerdictRecord | None) -> None:
         record, state = self.record, self.state
+        if verdict is not None:
+            record.returns = verdict.returns
+            record.termination = Termination.ADJUDICATION
+            record.detail = f"{verdict.rule}: {verdict.reason}"
+            return
         if state.is_terminal():
             record.returns = _floats(state.returns())
             record.detail = state.result_to_string()

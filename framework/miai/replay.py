@@ -10,6 +10,8 @@ from miai.record import GameRecord, MoveRecord, Termination, told_as_json
 
 _TOLERANCE = 1e-9
 
+_NO_LOSER = (Termination.TERMINAL, Termination.MOVE_LIMIT, Termination.ADJUDICATION)
+
 
 def replay(record: GameRecord, game: Game | None = None) -> State:
     """Return the last state of a recorded game, the whole of it checked on the way.
@@ -82,10 +84,12 @@ def _check_end(record: GameRecord, state: State) -> None:
             f"{record.game}: ended by '{reason}', but the position is "
             + ("terminal" if over else "not terminal")
         )
-    if (record.loser is None) != (reason in (Termination.TERMINAL, Termination.MOVE_LIMIT)):
+    if (record.loser is None) != (reason in _NO_LOSER):
         raise RecordError(f"{record.game}: ended by '{reason}' with loser {record.loser}")
     if reason is Termination.TERMINAL:
         expected = state.returns()
+    elif reason is Termination.ADJUDICATION:
+        expected = _adjudicated_returns(record, state)
     elif record.loser is None:
         expected = state.truncated_returns()
     else:
@@ -95,3 +99,15 @@ def _check_end(record: GameRecord, state: State) -> None:
         raise RecordError(
             f"{record.game}: the record gives returns {record.returns}, the game {expected}"
         )
+
+
+def _adjudicated_returns(record: GameRecord, state: State) -> tuple[float, ...]:
+    """Return what the verdict that ended the game decided; it need not be found again."""
+    if not record.verdicts or record.verdicts[-1].ply != len(record.moves) - 1:
+        raise RecordError(f"{record.game}: ended by '{record.termination}' without a verdict on it")
+    info, returns = state.game.info, record.verdicts[-1].returns
+    if any(not info.min_utility <= value <= info.max_utility for value in returns):
+        raise RecordError(
+            f"{record.game}: adjudicated with returns {returns}, which it cannot have"
+        )
+    return returns

@@ -63,6 +63,12 @@ def test_a_listing_tells_parameters_defaults_and_units() -> None:
     assert "default 1000" in text
 
 
+def test_rules_of_adjudication_are_listed_with_their_parameters() -> None:
+    text = miai("list", "adjudicators", "--game", "go").stdout
+    for word in ("resign-agreement", "solved", "score-lead", "unconditional-life", "certainty"):
+        assert word in text
+
+
 @pytest.mark.parametrize("word", ["game", "games", "agents", "searches", "evaluators"])
 def test_kinds_may_be_named_in_the_plural(word: str) -> None:
     assert miai("list", word).returncode == 0

@@ -16,7 +16,16 @@ import miai
 from miai.clock import TimeControl
 from miai.errors import RecordError
 from miai.plain import MAX_DEPTH
-from miai.record import SCHEMA, GameRecord, JsonLines, MoveRecord, PlayerRecord, Termination
+from miai.record import (
+    SCHEMA,
+    SCHEMA_WITH_VERDICTS,
+    GameRecord,
+    JsonLines,
+    MoveRecord,
+    PlayerRecord,
+    Termination,
+    VerdictRecord,
+)
 from miai.replay import replay
 
 texts = st.text(max_size=8)
@@ -57,6 +66,15 @@ def records(draw: st.DrawFn) -> GameRecord:
         )
         for ply in range(draw(st.integers(0, 3)))
     ]
+    verdicts = [
+        VerdictRecord(
+            rule=draw(texts),
+            ply=draw(st.integers(0, len(moves) - 1)),
+            returns=tuple(draw(numbers) for _ in who),
+            reason=draw(texts),
+        )
+        for _ in range(draw(st.integers(0, 2)) if moves else 0)
+    ]
     return GameRecord(
         game=draw(texts),
         game_version=draw(st.integers()),
@@ -77,6 +95,7 @@ def records(draw: st.DrawFn) -> GameRecord:
         seconds=draw(seconds),
         versions=draw(st.dictionaries(texts, texts, max_size=3)),
         tags=draw(objects),
+        verdicts=verdicts,
     )
 
 
@@ -106,7 +125,8 @@ def test_a_record_survives_json_lines(record: GameRecord) -> None:
 def test_a_played_game_survives_json_lines(game: str) -> None:
     record = a_record(game)
     assert GameRecord.from_json_lines(JsonLines(None).write(record)) == record
-    assert json.loads(record.to_json_lines().split("\n")[0])["schema"] == SCHEMA
+    expected = SCHEMA_WITH_VERDICTS if record.verdicts else SCHEMA
+    assert json.loads(record.to_json_lines().split("\n")[0])["schema"] == expected
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), object(), {1, 2}])
@@ -143,7 +163,9 @@ def changed(line: int, **fields: Any) -> str:
 
 
 BAD: list[tuple[int, dict[str, Any], str]] = [
-    (0, {"schema": "miai.record/2"}, "schema 'miai.record/2'; this version of miai reads"),
+    (0, {"schema": "miai.record/3"}, "schema 'miai.record/3'; this version of miai reads"),
+    (0, {"schema": "miai.record/2"}, "the end: fields missing: verdicts"),
+    (-1, {"verdicts": []}, "the end: fields missing: none; fields unknown: verdicts"),
     (0, {"schema": ...}, "no head with a schema"),
     (0, {"schema": ["x"] * 100}, "of schema"),
     (0, {"game": 7}, "line 1: game is '7', not a text"),

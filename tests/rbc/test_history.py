@@ -126,6 +126,21 @@ def test_a_game_that_was_stopped_has_no_winner_and_no_reason(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("returns", "winner", "reason"),
+    [((1.0, -1.0), 0, "RESIGN"), ((-1.0, 1.0), 1, "RESIGN"), ((0.0, 0.0), None, "")],
+)
+def test_who_lost_by_a_verdict_has_resigned(
+    returns: tuple[float, ...], winner: int | None, reason: str, tmp_path: Path
+) -> None:
+    record = record_of(2, move_limit=10)
+    record.termination, record.returns = Termination.ADJUDICATION, returns
+    path = save(tmp_path, record)
+    history = read_history(path)
+    assert (history.winner, history.reason, len(history.actions)) == (winner, reason, 10)
+    assert GameHistory.from_file(path)._winner_color == (None if winner is None else not winner)
+
+
+@pytest.mark.parametrize(
     ("parameters", "reason"),
     [({"full_turn_limit": 5}, "TURN_LIMIT"), ({"reversible_moves_limit": 3}, "MOVE_LIMIT")],
 )

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from miai.record import GameRecord
+from miai.record import GameRecord, VerdictRecord
 from miai_tournaments.store.store import Store
 
 PLUGIN = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
@@ -49,6 +49,11 @@ def _value(value: object) -> str:
 def player(name: str, agent: str = "random", **parameters: object) -> Table:
     """Return a ``[[players]]`` table."""
     return {"name": name, "agent": agent, **parameters}
+
+
+def rule(name: str, *lines: str) -> str:
+    """Return a ``[[adjudication.rules]]`` table, to be added at the end of a config."""
+    return "\n".join(("", "[[adjudication.rules]]", f'name = "{name}"', *lines, ""))
 
 
 RANDOMS = (player("ann"), player("bob"), player("cid"))
@@ -119,6 +124,15 @@ def games_of(folder: Path) -> dict[str, tuple[object, ...]]:
                 row.loser,
                 actions(store.record(row.game_id)),
             )
+            for row in store.results()
+        }
+
+
+def verdicts_of(folder: Path) -> dict[str, list[VerdictRecord]]:
+    """Return for each finished game the verdicts of adjudicators."""
+    with Store.read(folder) as store:
+        return {
+            row.game_id: GameRecord.from_json_lines(store.record(row.game_id)).verdicts
             for row in store.results()
         }
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import config_text, player, refused, tournament
+from tests.tournaments.support import config_text, player, refused, rule, tournament
 from tests.tournaments.test_executors import SETUP, job, perform, processes
 
 from miai_tournaments.executors.jobs import Outcome
@@ -137,8 +137,14 @@ def test_check_tells_of_every_player_what_is_wrong(
     assert one.startswith(f"{config}: players[1] (lost): ")
     assert "is missing; install it" in one
     assert two.startswith(f"{config}: players[2] (bad): crash: ")
-    config.write_text(config_text(*players[:1], player("ann")))
-    assert "2 players, 4 games, all is well" in tournament("check", config, env=mischief).stdout
+    text = config_text(*players[:1], player("ann"), adjudication={"hold_out": 0.3})
+    config.write_text(text + rule("solved") + rule("resign-agreement", "below = -0.5"))
+    told = tournament("check", config, env=mischief).stdout
+    assert "2 players, 4 games, all is well" in told
+    assert (
+        "adjudication: solved (nodes 1000), resign-agreement (below -0.5, moves 3, from_ply 0); "
+        "30.0% of the games are played to their end"
+    ) in told.splitlines()
 
 
 def outcome(termination: str = "", **more: object) -> Outcome:

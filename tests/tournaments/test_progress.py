@@ -43,6 +43,11 @@ def result(first: float, termination: str = "terminal", detail: str = "x wins") 
         (result(0.0, detail=""), "ann (first) and bob draw, 7 moves, 1.3 s"),
         (result(0.0, "move-limit"), "ann (first) and bob draw (move-limit), 7 moves, 1.3 s"),
         (
+            result(1.0, "adjudication", "solved: x wins under perfect play"),
+            "ann (first) beats bob (adjudication: solved: x wins under perfect play), 7 moves, "
+            "1.3 s",
+        ),
+        (
             result(1.0, "crash", "a\nb\x1b[2J"),
             "ann (first) beats bob (crash: a b [2J), 7 moves, 1.3 s",
         ),

@@ -62,7 +62,7 @@ def game(
     worth: float = 1.0,
 ) -> GameRow:
     """Return a finished game; `result` is 1, 0 or -1 for the first player."""
-    faulty = termination not in ("terminal", "move-limit")
+    faulty = termination not in ("terminal", "move-limit", "adjudication")
     return GameRow(
         game_id=f"g{number:03}",
         pair_id=f"pair-{number // 2}",

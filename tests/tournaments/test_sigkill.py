@@ -19,12 +19,15 @@ from tests.tournaments.support import (
     environment,
     games_of,
     player,
+    rule,
     tournament,
+    verdicts_of,
 )
 
 from miai_tournaments.store.store import FILE_NAME, Store
 
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=10))
+RULES = rule("resign-agreement", "moves = 1") + rule("solved", "nodes = 20")
 
 
 @pytest.mark.timeout(400)
@@ -34,7 +37,8 @@ def test_a_run_killed_many_times_equals_one_that_was_not(kills_wanted: int, tmp_
     print(f"seed of the kills: {seed}")
     rng = random.Random(seed)
     config, folder, whole = tmp_path / "x.toml", tmp_path / "out", tmp_path / "whole"
-    config.write_text(config_text(*PLAYERS, openings={"random_plies": 1}))
+    text = config_text(*PLAYERS, openings={"random_plies": 1}, adjudication={"hold_out": 0.5})
+    config.write_text(text + RULES)
     rounds = 20
     kills: list[str] = []
     while len(kills) < kills_wanted:
@@ -50,6 +54,8 @@ def test_a_run_killed_many_times_equals_one_that_was_not(kills_wanted: int, tmp_
     assert len(games_of(whole)) == 6 * rounds
     assert games_of(folder) == games_of(whole)
     assert _table(folder) == _table(whole)
+    assert verdicts_of(folder) == verdicts_of(whole)
+    assert {game[4] for game in games_of(whole).values()} == {"terminal", "adjudication"}
 
 
 def _run_and_kill(

@@ -9,6 +9,7 @@ from miai.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
+_ADJUDICATION = "miai.adjudication"
 _SEARCH = "miai.search"
 _WORLDS = "miai.search.worlds.agents"
 _BELIEFS = "miai.belief_search.agent"
@@ -65,6 +66,18 @@ _COMPONENTS = (
     (
         *("opening-reader", "moves", "miai.openings", "MovesReader", ""),
         "A line of moves in the game's notation an opening",
+    ),
+    (
+        *("adjudicator", "resign-agreement", f"{_ADJUDICATION}.agreement", "ResignAgreement"),
+        *("ResignAgreementParameters", "Lost is who both players hold for lost, for some moves"),
+    ),
+    (
+        *("adjudicator", "draw-agreement", f"{_ADJUDICATION}.agreement", "DrawAgreement"),
+        *("DrawAgreementParameters", "Drawn is what both players hold for even, for some moves"),
+    ),
+    (
+        *("adjudicator", "solved", f"{_ADJUDICATION}.solved", "Solved", "SolvedParameters"),
+        "What a search to the end of the game has proved, within a budget",
     ),
     (
         *("belief-search", "recursive", _BELIEF_SEARCHES, "recursive", "BeliefSearchParameters"),

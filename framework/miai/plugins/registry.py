@@ -35,6 +35,8 @@ KINDS: Mapping[str, str] = {
     "miai.record.RecordFormat",
     "opening-reader": "Reads openings from a file; factory(game, parameters) -> "
     "miai.openings.OpeningReader",
+    "adjudicator": "Decides games before their end; factory(game, parameters) -> "
+    "miai.adjudication.Adjudicator",
     "renderer": "Shows a state to people; factory(game, parameters) -> miai.render.Renderer",
     "belief-problem": "A game for searches over beliefs, with roots; factory(parameters) -> "
     "miai.belief_search.RootedProblem",

@@ -113,3 +113,18 @@ class SgfOpeningParameters(Parameters):
     plies: int | None = parameter(
         None, ge=1, unit="plies", help="Most moves taken of each; default: all"
     )
+
+
+class ScoreLeadParameters(Parameters):
+    """Parameters of the adjudicator ``score-lead``."""
+
+    points: float = parameter(
+        20.0, ge=0.5, le=1000, unit="points", help="Mean lead in the playouts, komi included"
+    )
+    plies: int = parameter(
+        6, ge=1, le=1000, unit="plies", help="Plies in a row in which the same player leads so"
+    )
+    playouts: int = parameter(200, ge=2, le=1_000_000, help="Light playouts from each position")
+    certainty: float = parameter(
+        0.99, ge=0.5, le=1, help="Least share of the playouts that the leader wins"
+    )

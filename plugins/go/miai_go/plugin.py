@@ -25,6 +25,7 @@ def miai_register(registry: Registry) -> None:
     _add_players(registry)
     _add_network_players(registry)
     _add_judges(registry)
+    _add_adjudicators(registry)
     _add_files(registry)
     _add_learning(registry)
 
@@ -124,6 +125,32 @@ def _add_judges(registry: Registry) -> None:
         "miai_go.gtp.status:GtpJudge",
         parameters="miai_go.gtp.parameters:EngineParameters",
         summary="What an engine lists as dead (final_status_list), such as GNU Go",
+    )
+
+
+def _add_adjudicators(registry: Registry) -> None:
+    registry.add(
+        "adjudicator",
+        "score-lead",
+        "miai_go.adjudicators:ScoreLead",
+        parameters="miai_go.component_parameters:ScoreLeadParameters",
+        summary="Won is who leads in light playouts by points, for some plies; an estimate",
+        game="go",
+    )
+    registry.add(
+        "adjudicator",
+        "unconditional-life",
+        "miai_go.adjudicators:UnconditionalLife",
+        summary="Won is who wins even by passing, by Benson's unconditional life; a proof",
+        game="go",
+    )
+    registry.add(
+        "adjudicator",
+        "draw-agreement",
+        "miai_go.adjudicators:draw_agreement",
+        parameters="miai.adjudication.agreement:DrawAgreementParameters",
+        summary="Drawn is what both players hold for even, for some moves; with a whole komi",
+        game="go",
     )
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from miai.adjudication.panel import KIND as ADJUDICATOR
 from miai.errors import ConfigError
 from miai.plugins.loader import registry
+from miai_tournaments.config.adjudication import resolved_rules
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.build import KIND, format_component
@@ -18,6 +20,8 @@ from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
 _ABSENT = "(absent)"
+
+_RULES = "adjudication.rules."
 
 _KINDS: Mapping[str, str] = {"game": "game", "format": KIND}
 
@@ -31,6 +35,7 @@ def resolve(tournament: Tournament) -> dict[str, Any]:
         "game": {"name": config.game.name, **tournament.game_parameters()},
         "time": config.time.model_dump(mode="json"),
         "openings": tournament.openings.to_plain(),
+        "adjudication": resolved_rules(config),
         "limits": config.limits.model_dump(mode="json", exclude_none=True),
         "players": {p.name: {"agent": p.agent, **p.parameters} for p in tournament.players},
         "teams": {p.name: p.team for p in tournament.players if p.team},
@@ -85,10 +90,14 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, 
 
 
 def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what earlier versions did not tell: they knew one format, and no teams."""
+    """Return what earlier versions did not tell: they knew one format, no teams, no rules."""
     default = TournamentConfig.model_fields["format"].get_default()
     filled = format_component(default.name).fill(default.parameters)
-    return {"format": {"name": default.name, **filled.model_dump(mode="json")}, "teams": {}}
+    return {
+        "format": {"name": default.name, **filled.model_dump(mode="json")},
+        "teams": {},
+        "adjudication": {"hold_out": 0.0, "order": [], "rules": {}},
+    }
 
 
 def _allowed(path: str, before: Any, after: Any, format_: Format) -> bool:
@@ -112,10 +121,13 @@ def _told_growth(format_: Format) -> str:
 def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) -> bool:
     """Return whether a parameter is one that a newer plugin has added, at its default."""
     place, _, name = path.rpartition(".")
-    if before != _ABSENT or not (place in _KINDS or place.startswith("players[")):
+    rule = place.removeprefix(_RULES)
+    if before != _ABSENT or not (place in _KINDS or place.startswith(("players[", _RULES))):
         return False
     if place in _KINDS:
         kind, component = _KINDS[place], new[place]["name"]
+    elif rule != place:
+        kind, component = ADJUDICATOR, rule
     else:
         kind, component = "agent", new["players"][place[len("players[") : -1]]["agent"]
     fields = registry().get(kind, component, game=new["game"]["name"]).load_parameters()

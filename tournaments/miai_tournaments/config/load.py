@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from miai.config_files import read_toml
 from miai.game import Game
 from miai.plugins.parameters import explain
+from miai_tournaments.config.adjudication import check_rules, check_rules_for_settings
 from miai_tournaments.config.components import check_game, check_players, check_sections
 from miai_tournaments.config.formats import check_format
 from miai_tournaments.config.openings import Openings
@@ -105,9 +106,12 @@ def check_tournament(
     name, game = check_game(raw, problems)
     players = check_players(raw, name, problems)
     openings = check_sections(raw, name, game, folder, problems)
+    check_rules(raw, name, game, problems)
     checked = None
     if config is not None:
         checked = check_format(raw, config, players, openings, problems)
+    if config is not None and checked is not None and openings is not None:
+        check_rules_for_settings(config, checked.format, openings, problems)
     problems.raise_if_any()
     assert config is not None
     assert game is not None
@@ -142,6 +146,11 @@ def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | 
             line = explain(detail, TournamentConfig, "")
             if detail["loc"] == ("players",) and detail["type"] != "too_short":
                 line += "; write [[players]], in double brackets, above the keys of each"
+            if detail["loc"] == ("adjudication",) and isinstance(detail["input"], list):
+                line = (
+                    "adjudication: is a list; write [[adjudication.rules]], in double brackets, "
+                    "above the keys of each rule"
+                )
             problems.add_line(line.replace("unknown parameter", "unknown key"))
         return None
 

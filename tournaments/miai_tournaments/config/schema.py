@@ -198,6 +198,35 @@ class OpeningsSection(Section):
         return self
 
 
+class RuleSection(Component):
+    """``[[adjudication.rules]]``: the name of an adjudicator and its parameters."""
+
+
+class AdjudicationSection(Section):
+    """``[adjudication]``: rules that may end games before their end.
+
+    Attributes:
+      hold_out: share of the games, drawn by their seeds, that are played to their end all the
+        same: the report tells how often the rules would have been wrong.
+      rules: adjudicators in the order in which they are asked; the first verdict counts.
+    """
+
+    hold_out: float = Field(default=0.0, ge=0, le=1)
+    rules: tuple[RuleSection, ...] = Field(default=(), max_length=16)
+
+    @model_validator(mode="after")
+    def _rules_differ(self) -> AdjudicationSection:
+        names = [rule.name for rule in self.rules]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"rules: '{twice[0]}' is given twice")
+        if self.hold_out and not names:
+            raise ValueError(
+                "hold_out means nothing without rules; add [[adjudication.rules]] with a name"
+            )
+        return self
+
+
 class LimitsSection(Section):
     """``[limits]``: bounds of agents' processes, see `miai.process.limits.ProcessLimits`.
 
@@ -265,6 +294,7 @@ class TournamentConfig(Section):
     game: GameSection
     time: TimeSection = TimeSection()
     openings: OpeningsSection = OpeningsSection()
+    adjudication: AdjudicationSection = AdjudicationSection()
     limits: LimitsSection = LimitsSection()
     run: RunSection = RunSection()
     players: tuple[PlayerSection, ...] = Field(min_length=1, max_length=MAX_PLAYERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -26,6 +26,9 @@ class Setup:
       start_timeout: seconds that an agent may take to start.
       warm_agents: agents' processes that a worker keeps.
       logs: folder for agents' logs, one folder a game; None for none.
+      rules: adjudicators by name with their parameters as given, in the order in which they are
+        asked.
+      hold_out: share of the games that no adjudicator ends.
     """
 
     game: str
@@ -37,6 +40,8 @@ class Setup:
     start_timeout: float
     warm_agents: int
     logs: str | None
+    rules: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    hold_out: float = 0.0
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -46,7 +51,8 @@ class Setup:
     def from_plain(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_plain` wrote."""
         agents = {name: (agent, given) for name, (agent, given) in values["agents"].items()}
-        return cls(**{**values, "agents": agents})
+        rules = [(name, given) for name, given in values["rules"]]
+        return cls(**{**values, "agents": agents, "rules": rules})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

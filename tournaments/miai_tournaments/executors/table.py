@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from miai.adjudication import Panel, make_panel
 from miai.api import load_game
 from miai.clock import TimeControl
 from miai.errors import AgentError, AgentUnavailableError
@@ -47,7 +48,8 @@ class Table:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self._games = OrderedDict({_key({}): load_game(setup.game, **setup.game_parameters)})
+        self._games: OrderedDict[str, tuple[Game, Panel | None]] = OrderedDict()
+        self._game({})  # what it needs and does not have is told before the first job
         self._control = TimeControl(**setup.time_control)
         self._limits = ProcessLimits(**setup.limits)
         self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
@@ -106,9 +108,10 @@ class Table:
         return Outcome(job_id=job.job_id)
 
     def _play(self, job: Job) -> Outcome:
+        game, panel = self._game(job.settings)
         try:
             record = play_game(
-                self._game(job.settings),
+                game,
                 [self._seat(name, job.settings) for name in job.players],
                 seed=job.seed,
                 seeds=job.seeds,
@@ -118,6 +121,7 @@ class Table:
                 tags=job.tags,
                 log_dir=self._logs,
                 on_move=self._boards.begin(job.job_id, job.players),
+                panel=panel,
             )
         finally:
             self._boards.end()
@@ -148,11 +152,13 @@ class Table:
     def _parameters(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         return {**self.setup.game_parameters, **settings}
 
-    def _game(self, settings: Mapping[str, Any]) -> Game:
-        """Return the game with other parameters than the setup's; a few of them are kept."""
+    def _game(self, settings: Mapping[str, Any]) -> tuple[Game, Panel | None]:
+        """Return the game with settings, and who adjudicates it; a few of them are kept."""
         key = _key(settings)
         if key not in self._games:
-            self._games[key] = load_game(self.setup.game, **self._parameters(settings))
+            game = load_game(self.setup.game, **self._parameters(settings))
+            rules, share = dict(self.setup.rules), self.setup.hold_out
+            self._games[key] = game, make_panel(game, rules, hold_out=share) if rules else None
         self._games.move_to_end(key)
         while len(self._games) > _MOST_GAMES:
             self._games.popitem(last=False)

@@ -47,7 +47,7 @@ def describe(game: ScheduledGame, result: GameResult) -> str:
     reason = result.termination
     if result.termination == "terminal":
         reason = result.detail
-    elif result.termination in FORFEITS:
+    elif result.termination in FORFEITS or result.termination == "adjudication":
         reason = f"{reason}: {one_line(result.detail)}"
     about = f" ({reason})" if reason else ""
     facts = f"{result.moves} moves, {result.wall_seconds:.1f} s"

@@ -60,6 +60,26 @@ def endings(report: Report) -> Section:
     return section("Endings", stack, legend, made, id="endings", note=note)
 
 
+def adjudication(report: Report) -> Section | None:
+    """Return what rules of adjudication have done; None where there are none."""
+    told = report.adjudications
+    if told is None:
+        return None
+    heads = [Head("rule", "left"), Head("ended"), Head("held out"), Head("wrong")]
+    rows: list[list[Cell | str]] = [
+        [
+            Cell(text(rule.rule, 80)),
+            *(Cell(str(count), count) for count in (rule.ended, rule.held_out, rule.wrong)),
+        ]
+        for rule in told.rules
+    ]
+    note = (
+        "Games that rules ended before their end; games that were played on although a rule had "
+        "decided them, and how many of these ended otherwise."
+    )
+    return section("Adjudication", table("By rule", heads, rows), id="adjudication", note=note)
+
+
 def _share(index: int, reason: str, count: int, total: int) -> Markup:
     swatch = tag("rect", class_="fill", width=34, height=12)
     sign = tag(

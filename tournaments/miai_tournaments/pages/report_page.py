@@ -46,6 +46,7 @@ def _sections(report: Report, replays: Sequence[GameRow], folder: str) -> list[S
         standings_sections.crosstable(report),
         theory_sections.curves(report),
         game_sections.endings(report),
+        game_sections.adjudication(report),
         theory_sections.transitivity(report),
         game_sections.times(report),
         game_sections.openings(report),

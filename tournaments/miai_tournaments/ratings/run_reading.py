@@ -10,6 +10,7 @@ from miai.errors import PluginError
 from miai.plugins.loader import plugin_host
 from miai_tournaments.ratings.joining import Identity, RunResults, canonical
 from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.report.opening_names import OpeningNames
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
@@ -20,7 +21,8 @@ def read_run(folder: Path) -> RunResults:
     """Return the results of the finished games of a run, as far as they are of one game.
 
     Those with parameters of the game of their own, a handicap say, are another game, in which the
-    same difference in strength leads to other results: they are counted and left out.
+    same difference in strength leads to other results: they are counted and left out. A position
+    that an opening starts from is none of these: both players have either side of it.
 
     An agent's version is that of the distribution that brings it, as each game's row has it: an
     agent that was updated in the middle of a run is two identities. It is not known where the
@@ -32,7 +34,8 @@ def read_run(folder: Path) -> RunResults:
     with Store.read(folder) as store:
         info, players, rows = store.info(), store.players(), store.results()
     counter = _Counter(info, players)
-    even = [row for row in rows if not row.settings]
+    openings = OpeningNames(info, None)
+    even = [row for row in rows if not openings.settings(row)]
     for row in even:
         counter.add(row)
     return RunResults(
@@ -108,9 +111,12 @@ class _Counter:
 
 def _conditions(info: RunInfo) -> dict[str, str]:
     """Return what should be the same in runs that are joined, besides the game."""
+    rules = info.adjudication()
+    rules = rules if rules.get("order") else {}
     clock = {key: value for key, value in info.time_control.items() if value is not None}
     return {
         "version of the game": str(info.game_version),
         "time control": json.dumps(clock, sort_keys=True),
         "move limit": str(info.move_limit or ""),
+        "adjudication": canonical([rules.get("order"), rules.get("rules")]) if rules else "",
     }

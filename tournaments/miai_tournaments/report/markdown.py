@@ -35,6 +35,8 @@ def to_markdown(report: Report) -> str:
         parts.append(_table(tables.colour_table(report)))
         parts.append(_table(tables.endings_table(report, _WIDE)))
         parts += _details(report.details)
+    if report.adjudications is not None:
+        parts.append(_table(report.adjudications.table()))
     if report.standings.forfeits:
         parts.append(_paragraph(tables.forfeits(report)))
     return "\n\n".join([*filter(None, parts), ""])

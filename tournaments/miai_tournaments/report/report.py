@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from miai.game import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
+from miai_tournaments.report.adjudication import Adjudications, count_adjudications
 from miai_tournaments.report.counting import count_store
 from miai_tournaments.report.standings import (
     Standings,
@@ -45,6 +46,7 @@ class Report:
       superiority: whether the matrices between players are part of the report.
       details: what takes a while to find out, where it was asked for.
       rows: the games, in the order of the schedule, where they were read one by one.
+      adjudications: what rules of adjudication have done; None where a run has none.
     """
 
     info: RunInfo | None
@@ -54,6 +56,7 @@ class Report:
     superiority: bool = False
     details: Details | None = None
     rows: Sequence[GameRow] = ()
+    adjudications: Adjudications | None = None
 
     def ranking(self) -> list[str]:
         """Return the players' names, best first."""
@@ -80,6 +83,8 @@ class Report:
                 for row in self.standings.voids
             ],
         }
+        if self.adjudications is not None:
+            document["adjudication"] = self.adjudications.to_json()
         if self.superiority:
             document["matrices"] = self._matrices()
         if self.bootstrap is not None:
@@ -178,8 +183,10 @@ def build_report(
       StoreError: the store cannot be read, or a game is not one of two players.
     """
     entered: list[PlayerRow] = []
+    adjudications = None
     if isinstance(source, Store):
         info, entered = source.info(), source.players()
+        adjudications = count_adjudications(source, info)
         players = [player.name for player in entered]
     rows: Sequence[GameRow] = ()
     if isinstance(source, Standings):
@@ -215,6 +222,7 @@ def build_report(
         bootstrap=resampled,
         superiority=superiority,
         rows=rows,
+        adjudications=adjudications,
     )
     return _detailed(report, entered) if details else report
 

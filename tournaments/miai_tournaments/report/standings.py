@@ -16,6 +16,7 @@ T = TypeVar("T")
 FORFEITS = frozenset(Termination) - {
     Termination.TERMINAL,
     Termination.MOVE_LIMIT,
+    Termination.ADJUDICATION,
     Termination.RESIGNATION,
 }
 """Terminations by an agent's fault."""

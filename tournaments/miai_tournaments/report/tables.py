@@ -46,6 +46,8 @@ def _details(report: Report, width: int) -> list[Block]:
         blocks += superiority_table(report, width)
     if report.standings.first_player.games:
         blocks += [colour_table(report), endings_table(report, width)]
+    if report.adjudications is not None:
+        blocks.append(report.adjudications.table())
     if report.standings.forfeits:
         blocks.append(forfeits(report))
     return blocks

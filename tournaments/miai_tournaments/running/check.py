@@ -9,6 +9,7 @@ from miai.errors import AgentUnavailableError, ConfigError, MiaiError
 from miai.match import play_game
 from miai.process import AgentProcess
 from miai.record import Termination
+from miai_tournaments.config.adjudication import resolved_rules
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.formats.build import how_many
 from miai_tournaments.store.store import PlayerRow
@@ -37,6 +38,8 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
     if problems:
         raise ConfigError("\n".join(problems))
     _check_openings(tournament, show)
+    if (told := _told_rules(tournament)) is not None:
+        show(told)
     games = how_many(tournament.format)
     show(f"{tournament.source}: {len(tournament.players)} players, {games}, all is well")
 
@@ -54,6 +57,20 @@ def _check_openings(tournament: Tournament, show: Callable[[str], None]) -> None
         _, value = openings.drawn(seed)
         show(f"openings are {openings.balance.title()}: one of {value:+.3f} was drawn")
     openings.balance.close()
+
+
+def _told_rules(tournament: Tournament) -> str | None:
+    """Return the rules that may end games, with their parameters; None where there are none."""
+    resolved = resolved_rules(tournament.config)
+    rules = [
+        f"{name} ({', '.join(f'{key} {value}' for key, value in given.items())})"
+        for name, given in resolved["rules"].items()
+    ]
+    if not rules:
+        return None
+    share = resolved["hold_out"]
+    held = f"; {share:.1%} of the games are played to their end" if share else ""
+    return f"adjudication: {', '.join(rules)}{held}"
 
 
 def _problem(tournament: Tournament, player: PlayerRow) -> str | None:

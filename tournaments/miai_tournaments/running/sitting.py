@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from miai.adjudication import make_panel
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game, GameInfo
 from miai.record import RecordFormat
+from miai_tournaments.config.adjudication import rules_of
 from miai_tournaments.config.compare import refuse_other_config
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.openings import Openings
@@ -102,6 +104,7 @@ def resume(folder: Path, options: Options) -> Ending:
         info, players = store.info(), store.players()
     config = stored_config(info, folder)
     game = load_game(config.game.name, **config.game.parameters)
+    make_panel(game, rules_of(config))  # what has changed since is told before the first game
     plan = Plan(
         format=stored_format(config, players, folder),
         players=players,
@@ -321,6 +324,8 @@ def make_setup(
         start_timeout=config.limits.start_timeout,
         warm_agents=config.run.warm_agents,
         logs=str((folder / LOGS).absolute()),
+        rules=list(rules_of(config).items()),
+        hold_out=config.adjudication.hold_out,
     )
 
 

@@ -53,6 +53,13 @@ class RunInfo:
             told = told.get(key) if isinstance(told, Mapping) else None
         return told if isinstance(told, Mapping) else {}
 
+    def adjudication(self) -> Mapping[str, Any]:
+        """Return the config's table of that name, defaults filled in; empty where none is told."""
+        told: Any = self.resolved
+        for key in ("results", "adjudication"):
+            told = told.get(key) if isinstance(told, Mapping) else None
+        return told if isinstance(told, Mapping) else {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerRow:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import miai_go
-from miai.process.client import SHARED_FOLDER
+from miai.process.spawning import SHARED_FOLDER
 from miai_go.errors import InferenceError
 
 PROTOCOL = 1

@@ -43,7 +43,8 @@ class ReconchessRecords:
     """The record format ``reconchess``: the history that its tools read and bots learn from.
 
     It holds the true boards. Clocks, seeds and statistics are only in the format ``jsonl``. A
-    player that failed has resigned, as on reconchess's server.
+    player that failed has resigned, as on reconchess's server, and so has one that an adjudicator
+    held for lost.
     """
 
     suffix = ".json"
@@ -148,8 +149,11 @@ def _outcome(record: GameRecord, state: RbcState) -> tuple[int | None, str | Non
     if record.loser is not None:
         timed_out = record.termination == Termination.TIME
         return 1 - record.loser, "TIMEOUT" if timed_out else "RESIGN"
-    if not state.is_terminal():
+    adjudicated = record.termination == Termination.ADJUDICATION
+    if not adjudicated and not state.is_terminal():
         return None, None
-    white, black = state.returns()
+    white, black = record.returns if adjudicated else state.returns()
     winner = None if white == black else int(black > white)
+    if adjudicated:
+        return winner, None if winner is None else "RESIGN"
     return winner, _REASONS[state.result_to_string().split(" ", 1)[1]]

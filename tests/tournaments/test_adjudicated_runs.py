@@ -1,0 +1,166 @@
+"""Runs whose games are adjudicated: who ends when, and what reports and replays tell of it.
+
+That kills, executors and workers change no verdict is among the tests of kills.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import (
+    config_text,
+    player,
+    rule,
+    tournament,
+)
+
+from miai.adjudication import held_out
+from miai.errors import ConfigError
+from miai.record import GameRecord, Termination
+from miai.replay import replay
+from miai_tournaments.config.compare import refuse_other_config
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.pages.report_page import report_page
+from miai_tournaments.ratings.run_reading import read_run
+from miai_tournaments.replays.write import replay_of
+from miai_tournaments.report.markdown import to_markdown
+from miai_tournaments.report.report import build_report
+from miai_tournaments.running.plan import run_info
+from miai_tournaments.store.store import Store
+
+pytestmark = pytest.mark.xdist_group("adjudicated")  # they share runs, which are made once
+
+PLAYERS = (player("deep", "mcts", simulations=30), player("flat", "mcts", simulations=4))
+HOLD_OUT = 0.3
+TEXT = config_text(
+    *PLAYERS,
+    tournament={"rounds": 12},
+    openings={"random_plies": 1},
+    adjudication={"hold_out": HOLD_OUT},
+) + (rule("resign-agreement", "below = -0.5", "moves = 1") + rule("solved", "nodes = 40"))
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("adjudicated") / "x.toml"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(config: Path) -> Path:
+    """The folder of a serial run."""
+    out = config.parent / "out"
+    tournament("run", config, "--out", out, "--executor", "serial")
+    return out
+
+
+def records(folder: Path) -> dict[str, GameRecord]:
+    with Store.read(folder) as store:
+        return {
+            row.game_id: GameRecord.from_json_lines(store.record(row.game_id))
+            for row in store.results()
+        }
+
+
+def test_games_end_by_verdicts_but_those_that_are_held_out(folder: Path) -> None:
+    ended = Counter[tuple[bool, str]]()
+    for record in records(folder).values():
+        out = held_out(record.seed, HOLD_OUT)
+        ended[out, record.termination] += 1
+        assert replay(record).is_terminal() is (record.termination is Termination.TERMINAL)
+        if record.termination is Termination.ADJUDICATION:
+            assert record.detail.startswith(f"{record.verdicts[-1].rule}: ")
+            assert len(record.verdicts) == 1
+    assert ended[False, "adjudication"] > 5, ended
+    assert ended[True, "terminal"] > 2, ended
+    assert ended[True, "adjudication"] == 0, ended
+
+
+def report(folder: Path) -> object:
+    with Store.read(folder) as store:
+        return build_report(store).to_json()["adjudication"]
+
+
+def test_the_report_counts_what_the_records_tell(folder: Path) -> None:
+    found = {name: Counter[str]() for name in ("resign-agreement", "solved")}
+    for record in records(folder).values():
+        for verdict in record.verdicts:
+            if record.termination is Termination.ADJUDICATION:
+                found[verdict.rule]["ended"] += 1
+            else:
+                found[verdict.rule]["held_out"] += 1
+                found[verdict.rule]["wrong"] += verdict.returns != record.returns
+    keys = ("ended", "held_out", "wrong")
+    rules = [{"rule": name, **{key: found[name][key] for key in keys}} for name in found]
+    assert report(folder) == {"hold_out": HOLD_OUT, "rules": rules}
+    assert found["solved"]["held_out"] > 2
+    text = (folder / "report.txt").read_text()
+    table = text.partition("Adjudication: ")[2].splitlines()
+    assert [line.split() for line in table[2:4]] == [
+        [name, *(str(found[name][key]) for key in keys)] for name in found
+    ]
+
+
+def test_pages_and_tables_tell_of_verdicts(folder: Path) -> None:
+    ended = [i for i, r in records(folder).items() if r.termination is Termination.ADJUDICATION]
+    with Store.read(folder) as store:
+        found = build_report(store, details=True)
+        replayed = replay_of(store, ended[0])
+    page = report_page(found)
+    assert 'id="adjudication"' in page
+    assert "resign-agreement" in page
+    assert "## Adjudication" in to_markdown(found)
+    assert "The game ends: adjudication" in replayed
+
+
+def test_runs_of_other_rules_are_not_joined_without_a_word(config: Path, tmp_path: Path) -> None:
+    plain, same = tmp_path / "plain.toml", tmp_path / "same.toml"
+    plain.write_text(TEXT.partition("[adjudication]")[0] + TEXT[TEXT.index("[[players]]") :])
+    plain.write_text(plain.read_text().partition("\n[[adjudication")[0])
+    same.write_text(TEXT.replace("hold_out = 0.3", "hold_out = 0.5"))
+    told = []
+    for number, path in enumerate((config, plain, same)):
+        tournament_ = load_tournament(path)
+        Store.create(tmp_path / str(number), run_info(tournament_), tournament_.players, ()).close()
+        told.append(read_run(tmp_path / str(number)).conditions["adjudication"])
+    assert told[0] == told[2] != told[1]
+    assert told[1] == ""
+
+
+def differing(folder: Path, path: Path, *settings: str) -> list[str]:
+    with Store.read(folder) as store, pytest.raises(ConfigError) as caught:
+        refuse_other_config(store, load_tournament(path, settings))
+    return str(caught.value).splitlines()
+
+
+def test_rules_stay_as_they_are(config: Path, folder: Path) -> None:
+    changes = ("adjudication.hold_out=0", "adjudication.rules[solved].nodes=41")
+    lines = differing(folder, config, *changes)
+    assert "  adjudication.hold_out: 0.3 -> 0.0" in lines
+    assert "  adjudication.rules.solved.nodes: 40 -> 41" in lines
+    without = config.with_name("without.toml")
+    without.write_text(TEXT.replace(rule("solved", "nodes = 40"), ""))
+    assert "  adjudication.rules.solved: was removed" in differing(folder, without)
+
+
+def test_a_run_of_before_there_were_rules_goes_on_without_them(tmp_path: Path) -> None:
+    config, folder = tmp_path / "x.toml", tmp_path / "out"
+    text = config_text(player("ann"), player("bob"))
+    config.write_text(text)
+    before = load_tournament(config)
+    info = run_info(before)
+    del info.resolved["results"]["adjudication"]
+    with Store.create(folder, info, before.players, ()) as store:
+        refuse_other_config(store, before)
+    config.write_text(text + rule("solved"))
+    lines = differing(folder, config)
+    assert "  adjudication.rules.solved: was added: {'nodes': 1000}" in lines
+
+
+def test_the_json_report_has_the_key_only_where_there_are_rules(folder: Path) -> None:
+    assert "adjudication" in json.loads((folder / "report.json").read_text())
+    assert "adjudication" not in build_report([]).to_json()

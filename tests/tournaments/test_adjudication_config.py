@@ -1,0 +1,136 @@
+"""The table [adjudication]: what cannot judge the games is told by path before any of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import RANDOMS, config_text, rule
+
+from miai.errors import ConfigError
+from miai.plugins.loader import registry
+from miai_tournaments.config.adjudication import resolved_rules
+from miai_tournaments.config.load import Tournament, load_tournament
+
+GO = {"name": "go", "board_size": 5, "komi": 7}
+TERRITORY = {"name": "go", "board_size": 5, "rules": "japanese"}
+PAIRINGS = (
+    '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\n'
+    "settings = {komi = 6.5}\n[[format.pairings]]\nfirst = 'cid'\nsecond = 'bob'\n"
+)
+
+
+def load(folder: Path, text: str, *settings: str) -> Tournament:
+    path = folder / "x.toml"
+    path.write_text(text)
+    return load_tournament(path, settings)
+
+
+def test_rules_are_read_in_their_order_with_their_defaults(tmp_path: Path) -> None:
+    text = config_text(*RANDOMS, adjudication={"hold_out": 0.25})
+    text += rule("solved", "nodes = 7") + rule("resign-agreement")
+    told = resolved_rules(load(tmp_path, text).config)
+    assert told == {
+        "hold_out": 0.25,
+        "order": ["solved", "resign-agreement"],
+        "rules": {
+            "solved": {"nodes": 7},
+            "resign-agreement": {"below": -0.9, "moves": 3, "from_ply": 0},
+        },
+    }
+    changed = load(tmp_path, text, "adjudication.rules[solved].nodes=8", "adjudication.hold_out=1")
+    assert resolved_rules(changed.config)["rules"]["solved"] == {"nodes": 8}
+
+
+def test_a_config_without_rules_has_none(tmp_path: Path) -> None:
+    told = resolved_rules(load(tmp_path, config_text(*RANDOMS)).config)
+    assert told == {"hold_out": 0.0, "order": [], "rules": {}}
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> None:
+    section = PAGE.partition("## Adjudication")[2].partition("**Proofs")[0]
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| .* \| (.*) \|$", section, re.MULTILINE))
+    for component in registry().components("adjudicator"):
+        told = rows[component.name]
+        for name, info in component.load_parameters().model_fields.items():
+            default = "none" if info.is_required() else f"{info.get_default():g}"
+            assert re.search(rf"`{name}` \({default}[:)]", told), (component.name, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            config_text(*RANDOMS) + rule("sloved"),
+            "adjudication.rules[0].name: no adjudicator is called 'sloved' for tic_tac_toe. Did "
+            "you mean 'solved'?",
+        ),
+        (
+            config_text(*RANDOMS) + rule("solved") + rule("score-lead"),
+            "adjudication.rules[1].name: no adjudicator is called 'score-lead' for tic_tac_toe",
+        ),
+        (
+            config_text(*RANDOMS) + rule("resign-agreement", "moves = 0"),
+            "adjudication.rules[0].moves: 0 is too small; at least 1",
+        ),
+        (
+            config_text(*RANDOMS) + rule("resign-agreement", "movse = 2"),
+            "adjudication.rules[0].movse: unknown parameter. Did you mean 'moves'?",
+        ),
+        (
+            config_text(*RANDOMS) + rule("resign-agreement", "below = 0.5"),
+            "adjudication.rules[0]: resign-agreement: below is 0.5",
+        ),
+        (
+            config_text(*RANDOMS, game={"name": "phantom_tic_tac_toe"}) + rule("solved"),
+            "adjudication.rules[0]: solved: phantom_tic_tac_toe hides information",
+        ),
+        (
+            config_text(*RANDOMS) + rule("solved") + rule("solved"),
+            "adjudication: rules: 'solved' is given twice",
+        ),
+        (
+            config_text(*RANDOMS, adjudication={"hold_out": 0.1}),
+            "adjudication: hold_out means nothing without rules; add [[adjudication.rules]]",
+        ),
+        (
+            config_text(*RANDOMS, adjudication={"hold_out": 1.5}) + rule("solved"),
+            "adjudication.hold_out: 1.5 is too large; at most 1",
+        ),
+        (
+            config_text(*RANDOMS) + rule("solved").replace("adjudication.rules", "adjudication"),
+            "adjudication: is a list; write [[adjudication.rules]], in double brackets, above "
+            "the keys of each rule",
+        ),
+        (
+            config_text(*RANDOMS) + "\n[[adjudication.rules]]\nnodes = 3\n",
+            "adjudication.rules[0].name: is required",
+        ),
+        (
+            config_text(*RANDOMS, game=GO | {"komi": 7.5}) + rule("draw-agreement", "from_ply = 9"),
+            "adjudication.rules[0]: draw-agreement: with 7.5 points for White no game of go is "
+            "drawn",
+        ),
+        (
+            config_text(*RANDOMS, game=GO) + PAIRINGS + rule("draw-agreement", "from_ply = 9"),
+            "draw-agreement: with 6.5 points for White no game of go is drawn",
+        ),
+        (
+            config_text(*RANDOMS, game=TERRITORY) + rule("unconditional-life"),
+            "adjudication.rules[0]: unconditional-life: counts by area, and this game by territory",
+        ),
+        (
+            config_text(*RANDOMS, game=GO) + rule("score-lead", "points = 0"),
+            "adjudication.rules[0].points: 0 is too small",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_by_path(text: str, message: str, tmp_path: Path) -> None:
+    if "[format]" in text:
+        text = text.replace("rounds = 2\n", "")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load(tmp_path, text)
