@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,10 @@ import miai
 from miai_go.networks.weights import load_weights, read_header
 from miai_go.patterns.policy import PatternPolicy
 from miai_go.shipped import FOLDER, find_weights, shipped_names
+from miai_go.training.reinforce import ReinforceConfig
+from miai_go.training.rollout import RolloutConfig
+from miai_go.training.run_folder import load_plan
+from miai_go.training.supervised import SupervisedConfig
 
 SUMS = {
     name: digest
@@ -47,6 +52,32 @@ def test_weights_say_what_made_them(name: str) -> None:
         assert record.steps > 0
         assert record.date
     assert load_weights(find_weights(name, default=""), size=header.size).header == header
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "model"),
+    [
+        ("policy-9x9", "sl", SupervisedConfig),
+        ("policy-rl-9x9", "rl", ReinforceConfig),
+        ("rollout-9x9", "rollout", RolloutConfig),
+    ],
+)
+def test_they_were_made_with_the_shipped_config(
+    name: str, kind: str, model: type[Any], tmp_path: Path
+) -> None:
+    plan = load_plan(Path(f"configs/go-{kind}.toml"), model, kind=kind, out=tmp_path / "out")
+    path = find_weights(name, default="")
+    header = PatternPolicy.load(path, size=9).header if kind == "rollout" else read_header(path)
+    made = header.history[-1]
+    assert made.command == plan.command
+    if kind != "sl":  # whose games were read from a folder of another name
+        assert made.config == plan.digest
+        return
+    assert (made.steps, made.seed) == (plan.config.run.steps, plan.config.run.seed)
+    assert header.encoder == plan.config.encoder.name
+    given = plan.config.network
+    assert header.network == given.name
+    assert header.network_parameters.items() >= given.parameters.items()
 
 
 def test_the_rollout_policy_says_what_made_it() -> None:
