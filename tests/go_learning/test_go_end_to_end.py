@@ -18,6 +18,7 @@ import miai
 from miai_go.data.shards import open_shards
 from miai_go.networks.tensors import read_tensors
 from miai_go.networks.weights import read_header
+from miai_go.training.checkpoints import Checkpoints
 from miai_go.training.journal import Journal
 from miai_go.training.ladder import read_ladder
 from miai_go.training.reinforce import ReinforceConfig, train_by_gradient
@@ -257,10 +258,15 @@ def test_zero_is_the_same_on_any_number_of_workers(
 
 
 def test_a_gate_keeps_weights_that_lose_from_playing(tmp_path: Path) -> None:
-    settings = ("gate.games=4", "gate.score=1.0", "ladder.every=0", "search.method='puct'")
+    settings = ("gate.games=4", "gate.score=1.0", "ladder.games=2", "search.method='puct'")
     plan = zero_plan(tmp_path, *settings, "resign.below=-0.2", "resign.hold_out=0.5")
     ended = train_zero(plan)
     log = (plan.folder / "log.csv").read_text("utf-8")
     assert "gate" in log
     assert "resign_wrong" in log
     assert ended.steps == 12
+    checkpoints = Checkpoints(plan.folder / "checkpoints")
+    newest = checkpoints.latest()
+    assert newest is not None
+    assert ended.weights == checkpoints.weights(newest.state["best"])
+    assert read_ladder(plan.folder)[-1].steps == newest.state["best"] < newest.step

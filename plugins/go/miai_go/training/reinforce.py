@@ -141,7 +141,8 @@ class _Reinforcement:
         games = self._play(own, rng)
         learning_threads(config.run)
         figures = self._learn(games, rng)
-        figures["won"] = float(np.mean([g.result * (1 if i % 2 == 0 else -1) for i, g in games]))
+        results = [g.result * (1 if i % 2 == 0 else -1) for i, g in games]
+        figures["won"] = 0.5 + 0.5 * float(np.mean(results))
         figures["moves"] = float(np.mean([len(g.moves) for _i, g in games]))
         told = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
         line = f"[{number + 1}/{config.game.rounds}] {told}"

@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,11 @@ class _Zero:
         )
 
     def run(self) -> Ended:
-        return self._rounds.run(self._round, state=self._state, restore=self._restore)
+        """Make the rounds that are left; where there is a gate, the weights are the best's."""
+        ended = self._rounds.run(self._round, state=self._state, restore=self._restore)
+        if self._config.gate.games and self._best is not None:
+            return replace(ended, weights=self._rounds.checkpoints.weights(self._best))
+        return ended
 
     def _state(self) -> dict[str, Any]:
         return {"best": self._best, "seconds": round(self._seconds, 1)}
@@ -136,8 +141,8 @@ class _Zero:
             "black": float(np.mean([game.result == 1 for game in games])),
             "games_a_second": len(games) / seconds,
         }
-        if self._config.resign.below is not None:
-            figures["resign_wrong"] = tally.wrong / max(tally.held_out, 1)
+        if self._config.resign.below is not None and tally.held_out:
+            figures["resign_wrong"] = tally.wrong / tally.held_out
         return figures
 
     def _play(self, number: int) -> tuple[list[StoredGame], ResignTally]:
@@ -171,7 +176,7 @@ class _Zero:
 
     def _player(self) -> Oracle:
         """Return the network that plays: the newest, or the best that passed the gate."""
-        if self._config.gate.games and self._best is not None:
+        if self._best not in {None, self._learner.steps}:
             return self._kept(self._best)
         return playing_copy(self._learner, self._header, self._encoder, self._config.run)
 
@@ -246,12 +251,12 @@ class _Zero:
         return {"gate": result.score}
 
     def _climb(self, rounds: int, journal: Journal) -> None:
-        """Play the newest weights against those of the rung before, and write the ladder."""
+        """Play the weights that play against those of the rung before, and write the ladder."""
         config = self._config.ladder
         rungs = [rung for rung in read_ladder(self._plan.folder) if rung.round < rounds]
         before = rungs[-1] if rungs else None
         oracle = self._kept(before.steps) if before else self._untrained()
-        own = playing_copy(self._learner, self._header, self._encoder, self._config.run)
+        own = self._player()
         began = time.perf_counter()
         result = contest(
             own,
@@ -266,7 +271,7 @@ class _Zero:
             before,
             result,
             round=rounds,
-            steps=self._learner.steps,
+            steps=self._learner.steps if self._best is None else self._best,
             games=rounds * self._config.selfplay.games,
             seconds=self._seconds,
         )
