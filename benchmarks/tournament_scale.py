@@ -4,6 +4,10 @@
 counts by ordered pairing to ratings with covariance, groups and all; `summing_seconds`, to get
 those counts from a million games in memory, one tuple each.
 
+`overhead`: `overhead_seconds_per_game`, wall time of a game of random tic-tac-toe in a tournament
+with two worker processes, which are sent several at once, less that of a bare loop in one process;
+`overhead_seconds_one_worker`, the same with one.
+
 `report`: `report_seconds`, wall time from a store on disk to a report's page with all its details;
 `reading_seconds` of it went into reading the games.
 
@@ -47,6 +51,7 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.running.plan import Plan, run_info
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import FILE_NAME, Store
+from tournament_overhead import bare_loop, play
 
 RATING_TARGET = 5.0
 REPORT_TARGET = 10.0
@@ -217,6 +222,19 @@ def _command(word: str, folder: Path) -> float:
     return time.perf_counter() - began
 
 
+def measure_overhead(given: argparse.Namespace) -> Figures:
+    """Return what the tournament adds to a short game, by the number of workers."""
+    games = given.short_games
+    bare = bare_loop(games) / games
+    randoms = [{"name": name, "agent": "random"} for name in ("ann", "bob")]
+    one, two = (play(randoms, rounds=games // 2, workers=n)[1] / games for n in (1, 2))
+    return {
+        "overhead_seconds_per_game": two - bare,
+        "overhead_seconds_one_worker": one - bare,
+        "short_games": games,
+    }
+
+
 def measure_ray(given: argparse.Namespace) -> Figures:
     """Return how long the same games take with either executor."""
     agent = ("mcts", {"simulations": given.ray_simulations})
@@ -261,6 +279,7 @@ def perform(executor: Executor, games: int) -> list[float]:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Figures]] = {
+    "overhead": measure_overhead,
     "ratings": measure_ratings,
     "ray": measure_ray,
     "report": measure_report,
@@ -295,6 +314,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=sorted(PARTS), default=sorted(PARTS))
     parser.add_argument("--agents", type=int, default=100, help="that are rated")
     parser.add_argument("--rated-games", type=int, default=1_000_000, help="that rate them")
+    parser.add_argument("--short-games", type=int, default=4000, help="of the overhead")
     parser.add_argument("--reported-games", type=int, default=100_000, help="of the report")
     parser.add_argument("--huge-games", type=int, default=1_000_000, help="of the huge store")
     parser.add_argument("--ray-games", type=int, default=40, help="by either executor")
@@ -304,6 +324,10 @@ def main() -> None:
     if given.json:
         print(json.dumps(figures))
         return
+    if "overhead" in given.parts:
+        one = f"{1000 * figures['overhead_seconds_one_worker']:.2f} ms with one worker"
+        two = 1000 * figures["overhead_seconds_per_game"]
+        print(f"overhead    {two:6.2f} ms a game with two workers (target: 2), {one}")
     if "ratings" in given.parts:
         league = f"{figures['agents']} agents, {figures['rated_games']:,} games"
         print(f"rating      {figures['rating_seconds']:6.2f} s for {league} (target: 5)")

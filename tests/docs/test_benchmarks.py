@@ -35,8 +35,8 @@ SMALL = {
         *("--simulations", "50", "--repeats", "1"),
     ),
     "tournament_scale.py": (
-        *("--parts", "ratings", "report", "ray", "store", "--repeats", "1"),
-        *("--huge-games", "200"),
+        *("--parts", "overhead", "ratings", "report", "ray", "store", "--repeats", "1"),
+        *("--huge-games", "200", "--short-games", "20"),
         *("--agents", "10", "--rated-games", "2000", "--reported-games", "200"),
         *("--ray-games", "2", "--ray-simulations", "20"),
     ),
@@ -77,6 +77,7 @@ KEYS = {
     "tournament_scale.py": {
         *("rating_seconds", "report_seconds", "ray_over_processes", "date"),
         *("resume_cold_seconds", "huge_report_cold_seconds", "status_seconds"),
+        *("overhead_seconds_per_game", "overhead_seconds_one_worker"),
     },
     "rbc_belief.py": {
         "boards",

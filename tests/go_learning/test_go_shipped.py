@@ -67,13 +67,16 @@ def test_they_were_made_with_the_shipped_config(
 ) -> None:
     plan = load_plan(Path(f"configs/go-{kind}.toml"), model, kind=kind, out=tmp_path / "out")
     path = find_weights(name, default="")
-    header = PatternPolicy.load(path, size=9).header if kind == "rollout" else read_header(path)
-    made = header.history[-1]
+    if kind == "rollout":
+        made = PatternPolicy.load(path, size=9).header.history[-1]
+    else:
+        made = read_header(path).history[-1]
     assert made.command == plan.command
     if kind != "sl":  # whose games were read from a folder of another name
         assert made.config == plan.digest
         return
     assert (made.steps, made.seed) == (plan.config.run.steps, plan.config.run.seed)
+    header = read_header(path)
     assert header.encoder == plan.config.encoder.name
     given = plan.config.network
     assert header.network == given.name
