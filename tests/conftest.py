@@ -16,6 +16,27 @@ from miai.programs import find_program
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+COMPILED_TOGETHER = {
+    "belief_search": "belief kernels",
+    "comparing": "belief kernels",
+    "go": "go kernels",
+    "go_learning": "go learning kernels",
+    "rbc": "rbc kernels",
+    "tsumego": "tsumego kernels",
+}
+"""Folders of tests whose kernels take long to compile: the tests of a group stay in one process,
+so that they are compiled once and the other process has something else to do meanwhile."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that need the same kernels in one process, where tests run in several."""
+    for item in items:
+        group = COMPILED_TOGETHER.get(item.path.parent.name)
+        if group is not None and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test marked ``engine("gnugo")`` where that program is not installed."""
     for marker in item.iter_markers("engine"):

@@ -26,6 +26,15 @@ STORE_BYTES: Final = 100 * 2**20
 REACH_SECONDS: Final = 5.0
 """How long an address is tried before it is held to be unreachable."""
 
+QUIET: Final = {
+    "enable_metrics_collection": False,
+    "task_events_report_interval_ms": 0,
+    "memory_monitor_refresh_ms": 0,  # what agents may have is bounded by `ProcessLimits`
+    "raylet_report_resources_period_milliseconds": 1000,
+}
+"""Settings of a local cluster: nobody looks at its statistics, and its own processes take their
+time from the games'."""
+
 _CLIENT = "ray://"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -62,6 +71,7 @@ def connected(address: str, *, workers: int) -> Iterator[ModuleType]:
             "num_cpus": workers,
             "include_dashboard": False,
             "object_store_memory": STORE_BYTES,
+            "_system_config": QUIET,
         }
     else:
         check_reachable(address)
