@@ -94,6 +94,7 @@ def test_a_run_whose_driver_was_killed_is_resumed(
         assert len(store.results()) == store.counts()["done"] == GAMES
 
 
+@pytest.mark.slow
 def test_a_run_whose_worker_was_killed_goes_on(
     tmp_path: Path, undisturbed: dict[str, tuple[object, ...]]
 ) -> None:
