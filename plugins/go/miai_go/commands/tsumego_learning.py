@@ -53,7 +53,13 @@ def make(
         typer.Option("--problems", help="What it begins with: random, shipped, or SGF problems."),
     ] = "random",
     least_empty: Annotated[
-        int, typer.Option("--least-empty", min=4, max=20, help="Empty points of a zone, from.")
+        int,
+        typer.Option(
+            "--least-empty",
+            min=4,
+            max=20,
+            help="Empty points of a fight, from; a room has 4 or more.",
+        ),
     ] = 6,
     most_empty: Annotated[
         int, typer.Option("--most-empty", min=4, max=20, help="Empty points of a zone, to.")
