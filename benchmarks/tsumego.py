@@ -8,8 +8,10 @@
 ko master: the share that is solved within 1, 5 and 15 s a problem. `families`: the positions with
 known answers. `exhaustion`: tiny zones, both first movers, all ko masters, and positions within,
 compared with exhaustion, which is the tests' and knows nothing. `ordering`: the same random zones
-with and without a network's advice. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones of 6
-to 10 empty points; where it claims more than is proved, the refutation of its move is told.
+with and without a network's advice. `networks`: positions that the shipped network, and a fully
+connected one of width 256, value in a second of processor time. `gnugo`: `owl_attack` and
+`owl_defend` of GNU Go on zones of 6 to 10 empty points; where it claims more than is proved, the
+refutation of its move is told.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -34,16 +37,24 @@ from miai_go.board import point_name
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
+from miai_go.shipped import TSUMEGO
+from miai_go.tsumego.assessing import answering
 from miai_go.tsumego.generating.answers import UnprovedError, fate_of
 from miai_go.tsumego.generating.families import members
 from miai_go.tsumego.generating.walled import draw_fight, zone_within
 from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
+from miai_go.tsumego.networks.building import build_net
+from miai_go.tsumego.networks.files import NetHeader, arrays_of, load_net
+from miai_go.tsumego.networks.reckoned import DenseArrays
+from miai_go.tsumego.planes import encode, layout_of_zones
+from miai_go.tsumego.predicting import Predictor
 from miai_go.tsumego.problem_sgf import write_problems
 from miai_go.tsumego.problems import Problem
 from miai_go.tsumego.prover import Finding, Prover, Verdict
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
+_DRAWN, _BATCH = 64, 1024
 
 
 def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
@@ -185,6 +196,57 @@ def _ratio(pairs: np.ndarray[Any, np.dtype[Any]]) -> float | None:
     return round(float(np.exp((logs[:, 0] - logs[:, 1]).mean())), 3)
 
 
+def networks(given: argparse.Namespace) -> dict[str, Any]:
+    """Count what networks value in a second of processor time, in batches and one at a time."""
+    import torch
+
+    torch.set_num_threads(1)
+    rng = np.random.default_rng([given.seed, 2])
+    drawn = [draw(rng, 8 + i % 5)[1] for i in range(_DRAWN)]
+    layout = layout_of_zones(drawn)
+    at = np.arange(_BATCH) % _DRAWN
+    sides = np.arange(_BATCH) // _DRAWN % 2
+    attackers = np.array([zone.attackers for zone in drawn], np.uint64)[at]
+    defenders = np.array([zone.defenders for zone in drawn], np.uint64)[at]
+    shipped, header = Predictor(TSUMEGO), NetHeader(network="dense", planes="reference", window=11)
+    values = {"width": 256, "blocks": 1}
+    header = header.model_copy(update={"network_parameters": values})
+    dense = DenseArrays.of(header, arrays_of(build_net("dense", header.shape, values, seed=1)))
+    answer, told = answering(load_net(TSUMEGO).network), shipped.header
+
+    def shipped_batch() -> None:
+        planes, window = told.planes, told.window
+        answer(encode(layout, at, attackers, defenders, sides, planes=planes, window=window).planes)
+
+    def dense_one() -> None:
+        dense.evaluate(layout, at[:1], attackers[:1], defenders[:1], sides[:1])
+
+    return {
+        "batch": _BATCH,
+        "shipped": {
+            "network": told.network,
+            "batches_per_second": _rate(shipped_batch, _BATCH),
+            "single_per_second": _rate(lambda: shipped.evaluate(drawn[0]), 2),
+        },
+        "dense": {
+            "batches_per_second": _rate(
+                lambda: dense.evaluate(layout, at, attackers, defenders, sides), _BATCH
+            ),
+            "single_per_second": _rate(dense_one, 1),
+        },
+    }
+
+
+def _rate(work: Callable[[], object], positions: int) -> int:
+    """Return positions a second of processor time, of about a second."""
+    work()  # loads what is loaded once
+    began, done = process_time(), 0
+    while process_time() - began < 1.0:
+        work()
+        done += positions
+    return round(done / (process_time() - began))
+
+
 def gnugo(given: argparse.Namespace) -> dict[str, Any]:
     """Ask GNU Go's reader about zones that were proved."""
     rng = np.random.default_rng([given.seed, 77])
@@ -257,7 +319,7 @@ def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) ->
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("zones", "families", "exhaustion", "ordering", "gnugo")
+    parts = ("zones", "families", "exhaustion", "ordering", "networks", "gnugo")
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 10, 12, 14, 16, 20])
     parser.add_argument("--zones", type=int, default=30, help="of each size")
@@ -280,6 +342,8 @@ def main() -> None:
             figures["exhaustion"] = exhaustion(given)
         if "ordering" in given.parts:
             figures["ordering"] = ordering(given)
+        if "networks" in given.parts:
+            figures["networks"] = networks(given)
         if "gnugo" in given.parts:
             figures["gnugo"] = gnugo(given)
     except MiaiError as error:

@@ -119,6 +119,9 @@ def test_limits_leave_it_unsolved_and_there_is_no_proof_then(
     assert "unsolved" in told
     assert "not all is solved: 5,000 positions were made" in told
     tree = tmp_path / "proof.sgf"
+    path.write_bytes(write_problems([CORNER_FIVE]))
+    with pytest.raises(ProblemError, match="there is no proof to show of what is unsolved"):
+        solving.solve([path], nodes=20, tree=tree)
     with pytest.raises(ProblemError, match="there is no proof to show"):
         solving.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
     assert not tree.exists()

@@ -14,11 +14,13 @@ from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
 from miai_go.tsumego.data.dataset import Positions, policy_targets
-from miai_go.tsumego.data.growing import PASS
+from miai_go.tsumego.data.growing import PASS, grow
 from miai_go.tsumego.data.leaks import find_neighbours
 from miai_go.tsumego.data.making import make_set
+from miai_go.tsumego.data.sources import draw_room_zone
 from miai_go.tsumego.data.splits import SPLITS, folds_of
 from miai_go.tsumego.kernels.stones import PASS as KERNEL_PASS
+from miai_go.tsumego.prover import Place, Prover, Verdict
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,29 @@ def test_moves_are_told_where_they_are_needed(positions: Positions) -> None:
     has_its_way = positions.safe() == (c["side"] == 1)
     assert ((c["best"] != 0) == has_its_way).all()
     assert 0.2 < positions.safe().mean() < 0.8
+
+
+def test_moves_that_take_too_much_work_are_not_told_to_fail() -> None:
+    zone = draw_room_zone(np.random.default_rng([3, 411]), most_empty=10)
+    assert zone is not None
+    grown = [
+        grow(zone, np.random.default_rng(0), most_boards=20, nodes=nodes)
+        for nodes in (900, 1_000_000)
+    ]
+    assert [p.level for p in grown[0]] != [p.level for p in grown[1]]  # boards are passed over
+    prover, checked = Prover(zone), 0
+    for position in grown[0]:
+        solving = 0
+        for move, after in prover.moves(
+            Place(position.attackers, position.defenders, position.side)
+        ):
+            verdict = prover.settled(after) or prover.ask(after).verdict
+            if move != PASS and (verdict == Verdict.REACHED) == (position.side == ATTACKER):
+                solving |= 1 << move
+        if position.best & ~(1 << PASS):
+            assert position.best == solving
+            checked += 1
+    assert checked > 10
 
 
 def test_each_position_is_there_once_for_each_mover(positions: Positions) -> None:

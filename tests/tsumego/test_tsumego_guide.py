@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from miai_go.errors import WeightsError
 from miai_go.networks.tensors import read_metadata, write_tensors
 from miai_go.tsumego.data.sources import draw_fight_zone
 from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
+from miai_go.tsumego.kernels import search
 from miai_go.tsumego.kernels.guide import OUTPUTS
 from miai_go.tsumego.kernels.traits import ALWAYS, TRAITS
 from miai_go.tsumego.prover import Finding, Goal, Master, Prover, Verdict
@@ -106,6 +108,13 @@ def test_advice_is_the_same_each_time_and_not_asked_about_life() -> None:
     assert ask(zone, 0, network).nodes == ask(zone, 0, network).nodes != ask(zone, 0).nodes
     alone, advised = Prover(zone, goal=Goal.LIFE), Prover(zone, goal=Goal.LIFE, network=network)
     assert alone.ask(alone.begin(1)).nodes == advised.ask(advised.begin(1)).nodes
+
+
+def test_the_search_is_compiled_once_for_provers_with_and_without_a_network() -> None:
+    for network in (None, OrderingNet.read(SHIPPED), random_net(4, size=0.3), enormous_net()):
+        ask(fight(3, 6), 0, network)
+    machine_code: Any = search.search
+    assert len(machine_code.signatures) == 1
 
 
 def test_a_network_is_written_and_read(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.tsumego.small_nets import small_net, small_set
 
 torch = pytest.importorskip("torch")
 
-from miai_go.errors import WeightsError  # noqa: E402
+from miai_go.errors import TrainingError, WeightsError  # noqa: E402
 from miai_go.tsumego.assessing import answering, find_baselines, measure_file  # noqa: E402
 from miai_go.tsumego.data.dataset import Positions  # noqa: E402
 from miai_go.tsumego.evaluating import area  # noqa: E402
@@ -139,6 +139,17 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
     baselines = find_baselines(positions, header, sample=20)
     assert 0.4 < baselines.majority < 1
     assert 0 <= baselines.neighbour <= 1
+
+
+def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> None:
+    own, config = tmp_path / "set", tmp_path / "net.toml"
+    count = len(small_set(own, positions=200))
+    config.write_text(CONFIG.format(folder=own))
+    plan = load_tsumego_plan(config, out=tmp_path / "run", assignments=("run.steps=2",))
+    train_net(plan)
+    small_set(own, positions=count + 1)
+    with pytest.raises(TrainingError, match=r"learnt from another set than .* is now"):
+        train_net(plan)
 
 
 def test_the_area_is_the_share_of_pairs_in_order() -> None:

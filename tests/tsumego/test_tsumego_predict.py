@@ -97,6 +97,13 @@ def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: 
     measured = json.loads(run(app, "eval", weights, "--data", made, "--sample", 10, "--json"))
     assert measured["positions"] < told["positions"]
     assert {"accuracy", "balanced", "auc", "baseline_neighbour"} <= set(measured)
+    run(
+        *(app, "data", "make", "--out", made, "--positions", told["positions"] + 1),
+        *("--least-empty", 5, "--most-empty", 6, "--boards", 5, "--workers", 1),
+    )
+    arguments = ["eval", str(weights), "--data", str(made), "--sample", "10"]
+    grown = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert "what is measured as held out may have been learnt" in grown.stderr
     small = tmp_path / "small.safetensors"
     table = json.loads(
         run(app, "quantize", weights, "--out", small, "--data", made, "--json", "--bits", 4)

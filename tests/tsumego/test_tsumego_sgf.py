@@ -124,7 +124,18 @@ def test_bad_input_is_refused_for_its_reason(name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+# A row of black stones from edge to edge between two of White's, its liberties on one side of it,
+# and, where B4 is empty, one on the other.
+ROW_BETWEEN = (
+    "AB[cg][cf][ce][cd][cc][cb][ca][fg][ff][fe][fd][fc][fb][fa]"
+    "AW[af][ad][ab][bg][bf][be][bc][bb][ba][dg][de][dd][dc][da][ef][ec]"
+)
 NO_ZONE = {
+    "a row that may be taken": (
+        f"(;SZ[7]{ROW_BETWEEN}AW[bd]MA[dg])",
+        "the wall is open: its block at C. can be captured, which connects the target with B",
+    ),
+    "a row with a liberty beyond": (f"(;SZ[7]{ROW_BETWEEN}MA[dg])", "the wall is open: its block"),
     "an open wall": ("(;SZ[19]AB[aa][ba]AW[ab]MA[ab])", "is the wall open"),
     "no safe wall": ("(;SZ[5]AB[ab][bb][ca]AW[ba]MA[ba])", "no block of the attacker"),
     "no wall": ("(;SZ[5]AW[cc]MA[cc])", "no block of the attacker"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -25,6 +26,7 @@ from miai_go.tsumego.errors import ProblemError
 from miai_go.tsumego.prover import Master
 from miai_go.tsumego.solver import Solver, solve
 from miai_go.tsumego.status import Status
+from miai_go.tsumego.told import Moves, told
 from miai_go.tsumego.zones import Zone
 
 MASTERS = {ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER, NOBODY: Master.NOBODY}
@@ -251,6 +253,16 @@ def test_moves_and_seki_are_looked_for_with_one_side_first() -> None:
     assert report.status == Status.CRITICAL
     assert report.answers[DEFENDER].moves
     assert not report.answers[ATTACKER].moves
+
+
+def test_moves_that_were_not_looked_for_are_not_compared_with_those_told() -> None:
+    row = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
+    assert told(row, solve(row, first=DEFENDER)).moves == Moves.ALL
+    others_first = solve(row, first=ATTACKER)
+    assert told(row, others_first).to_play is True
+    assert told(row, others_first).moves is None
+    dead = dataclasses.replace(second_line(6, corner=False), to_play=2, solutions=(1,))
+    assert told(dead, solve(dead, first=ATTACKER)).moves == Moves.WRONG
 
 
 def test_a_board_without_a_zone_is_refused() -> None:

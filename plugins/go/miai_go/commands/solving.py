@@ -101,7 +101,7 @@ def solve(
         raise ProblemError(
             f"--tree shows the proof of one problem, not of {readable}; give one file, or --most 1"
         )
-    last: tuple[Problem, Solver] | None = None
+    last: tuple[Problem, Solver, Report] | None = None
     show = _Screen(alone=len(problems) == 1, as_json=as_json)
     try:
         for number, problem in enumerate(problems, 1):
@@ -115,7 +115,7 @@ def solve(
                 show.refuse(ProblemError(f"{problem.name}: {error}"))
                 continue
             show.take(problem, report)
-            last = (problem, solver)
+            last = (problem, solver, report)
     except KeyboardInterrupt:
         show.end(stopped=True)
         done = show.summary.count + len(show.summary.unreadable)
@@ -124,7 +124,13 @@ def solve(
     if not show.summary.count:
         raise ProblemError("no problem could be read, for the reasons above")
     if tree is not None and last is not None:
-        write_tree(tree, *last, first, nodes=tree_nodes)
+        problem, solver, report = last
+        if any(report.answers[side].is_safe is None for side in _sides(first)):
+            raise ProblemError(
+                f"{tree}: not written: there is no proof to show of what is unsolved; give more "
+                "with --limit or --nodes"
+            )
+        write_tree(tree, problem, solver, first, nodes=tree_nodes)
 
 
 def seconds_of(text: str) -> float:
@@ -136,6 +142,10 @@ def seconds_of(text: str) -> float:
     if not seconds:
         raise ProblemError(f"--limit {text[:40]!r} is no time; write 500ms, 10s or 2m")
     return seconds
+
+
+def _sides(first: First | None) -> tuple[int, ...]:
+    return (0, 1) if first is None else (list(First).index(first),)
 
 
 class _Task:
@@ -251,7 +261,6 @@ def write_tree(
     from miai_go.tsumego.proof_sgf import write_proofs
     from miai_go.tsumego.proof_tree import proof_tree
 
-    sides = (0, 1) if first is None else (list(First).index(first),)
     prover = solver.prover()
-    proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in sides]
+    proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in _sides(first)]
     write_atomically(path, [write_proofs(problem, proofs)])

@@ -15,6 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.tsumego.assessing import Baselines
+    from miai_go.tsumego.data.dataset import Positions
     from miai_go.tsumego.data.making import Made
     from miai_go.tsumego.evaluating import Measures, Row
     from miai_go.tsumego.predicting import Fate
@@ -52,7 +53,13 @@ def make(
         typer.Option("--problems", help="What it begins with: random, shipped, or SGF problems."),
     ] = "random",
     least_empty: Annotated[
-        int, typer.Option("--least-empty", min=4, max=20, help="Empty points of a zone, from.")
+        int,
+        typer.Option(
+            "--least-empty",
+            min=4,
+            max=20,
+            help="Empty points of a fight, from; a room has 4 or more.",
+        ),
     ] = 6,
     most_empty: Annotated[
         int, typer.Option("--most-empty", min=4, max=20, help="Empty points of a zone, to.")
@@ -179,6 +186,8 @@ def evaluate(
     from miai_go.tsumego.networks.files import read_net_header
 
     opened = Positions.open(data)
+    for each in weights:
+        _tell_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
     together = pooled(measured)
     baselines = find_baselines(opened, read_net_header(weights[0]), sample=sample)
@@ -227,7 +236,9 @@ def quantise(
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
     told: dict[str, Any] = {}
     if data is not None:
-        table = quantised_table(weights, Positions.open(data), bits=BITS, limit=positions or None)
+        opened = Positions.open(data)
+        _tell_of_another_set(weights, opened, data)
+        table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
         told["table"] = [asdict(row) for row in table]
         if not as_json:
             rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
@@ -339,6 +350,19 @@ def _named(named: str, given: tuple[Problem, ...]) -> str:
     for problem in given:
         total.update(f"{problem.size} {problem.target} ".encode() + problem.stones.tobytes())
     return f"{Path(named).name} {total.hexdigest()[:16]}"
+
+
+def _tell_of_another_set(weights: Path, positions: Positions, data: Path) -> None:
+    """Warn where a network was trained on another set than it is measured on."""
+    from miai_go.tsumego.networks.files import read_net_header
+
+    header = read_net_header(weights)
+    if header.held_out is not None and header.data != positions.digest:
+        print(
+            f"{weights}: learnt from the set {header.data}, and {data} is {positions.digest}: "
+            "what is measured as held out may have been learnt",
+            file=sys.stderr,
+        )
 
 
 def _evaluation(

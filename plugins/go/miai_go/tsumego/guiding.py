@@ -112,11 +112,13 @@ def find_ordering(named: str) -> OrderingNet | None:
 
 
 def _guide(network: OrderingNet, *, asked: int) -> Guide:
+    # Copies: numba compiles the search once more for arrays that may not be written, such as those
+    # of a file, and that would take half a minute of somebody's first limit.
     return Guide(
         asked=np.array([asked], np.int64),
-        linear=network.linear,
-        inner=np.ascontiguousarray(network.inner),
-        outer=np.ascontiguousarray(network.outer),
+        linear=np.array(network.linear, order="C"),
+        inner=np.array(network.inner, order="C"),
+        outer=np.array(network.outer, order="C"),
         traits=np.zeros(TRAITS, np.float32),
         units=np.zeros(network.inner.shape[-1], np.float32),
     )

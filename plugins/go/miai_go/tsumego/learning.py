@@ -154,10 +154,19 @@ class _Training:
     def run(self, journal: Journal | None) -> Learnt:
         found = self._checkpoints.latest()
         if found is not None:
+            self._check_set(found)
             self._learner.load_tensors(found.tensors(), steps=found.step)
         with journal or Journal(self._plan.folder, step=self._learner.steps) as own:
             own.say(self._greeting(found))
             return self._loop(own, found)
+
+    def _check_set(self, found: Checkpoint) -> None:
+        if found.state.get("data") != self._positions.digest:
+            raise TrainingError(
+                f"{found.folder}: learnt from another set than "
+                f"{self._plan.config.data.folder} is now, which may hold out what was learnt; give "
+                "the set back as it was, or begin anew in another folder with --out"
+            )
 
     def _loop(self, journal: Journal, found: Checkpoint | None) -> Learnt:
         run, learner, last = self._plan.config.run, self._learner, found

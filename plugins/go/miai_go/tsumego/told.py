@@ -61,6 +61,8 @@ def _moves(problem: Problem, report: Report) -> Moves | None:
         return None if answer.succeeds is None else Moves.WRONG
     if answer.needs_move is False:
         return Moves.NOT_NEEDED
+    if not answer.moves and not answer.open_moves:
+        return None  # they were not looked for, or none of them is known
     given, proved = set(problem.solutions), set(answer.moves)
     if given & set(answer.open_moves):
         return None

@@ -174,13 +174,14 @@ class _Finder:
                 if len(beyond) >= _SAFE_LIBERTIES:
                     walls.append(block)
                     continue
-                self._check_beyond(beyond, inside, p)
+                self._check_enclosed(block | beyond, inside | block, p)
                 inside |= block | beyond
                 edge.extend(beyond)
         return inside, walls
 
-    def _check_beyond(self, beyond: set[int], inside: set[int], p: int) -> None:
-        for q in beyond:
+    def _check_enclosed(self, opened: set[int], inside: set[int], p: int) -> None:
+        """Check that no stone of the defender is joined where a block is taken."""
+        for q in opened:
             for n in self._near(q):
                 if n not in inside and self._stones[n] == self._defender:
                     raise ProblemError(

@@ -8,6 +8,7 @@ one. Level by level, each board once; each gives two positions, one for either f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,7 +57,7 @@ def grow(zone: Zone, rng: np.random.Generator, *, most_boards: int, nodes: int) 
       rng: which boards of a level are kept, where there are too many.
       most_boards: boards; each gives two positions.
       nodes: positions that the prover makes at most for one question. A problem that needs more is
-        left out; a board that does is passed over.
+        left out; a board that does, or a move on it, is passed over.
     """
     return _Growing(zone, rng, most_boards, nodes).positions()
 
@@ -85,6 +86,8 @@ class _Growing:
             room = self._most - len(out) // 2
             for board in self._chosen(level, room, number):
                 out += self._asked(board, number, found)
+            if not out:
+                return []
             level = [board for board in found if board not in seen]
             seen.update(level)
             number += 1
@@ -99,39 +102,50 @@ class _Growing:
         return [level[i] for i in sorted(picks.tolist())]
 
     def _asked(self, board: _Board, level: int, found: dict[_Board, None]) -> list[Position]:
-        """Return both positions of a board; add to `found` what moves that change it lead to."""
+        """Return both positions of a board; add to `found` what moves that change it lead to.
+
+        None are returned of a critical board with a move that takes too much work: which moves
+        succeed there would be a guess.
+        """
         status = self._status(board)
+        critical = status[ATTACKER] != status[DEFENDER]
         out = []
         for side in (ATTACKER, DEFENDER):
             safe = status[side]
             goes_well = safe == (side == DEFENDER)
             best = 1 << PASS if goes_well else 0
-            if status[ATTACKER] != status[DEFENDER]:
-                best = self._played(board, side, status, found)
-            elif not goes_well:
-                self._played(board, side, status, found)
+            if critical:
+                try:
+                    best = self._solving(board, side)
+                except _UnsolvedError:
+                    return []
+            if critical or not goes_well:
+                found.update(self._changing(board, side, status))
             out.append(Position(*board, side, safe, best, level))
         return out
 
-    def _played(self, board: _Board, side: int, status: _Status, found: dict[_Board, None]) -> int:
-        """Play all moves of a side; return those after which it has its way."""
+    def _solving(self, board: _Board, side: int) -> int:
+        """Return the moves after which a side has its way. Raises `_UnsolvedError`."""
         best = 0
-        for move, place in self._prover.moves(Place(*board, side)):
-            if move == PASS:
-                continue
-            if not place.defenders & self._target:
-                best |= 1 << move  # it is taken
-                continue
+        for move, place in self._moves(board, side):
+            taken = not place.defenders & self._target
+            if taken or self._safe(place) == (side == DEFENDER):
+                best |= 1 << move
+        return best
+
+    def _changing(self, board: _Board, side: int, status: _Status) -> Iterator[tuple[_Board, None]]:
+        """Yield the boards of another status that moves of a side lead to, as far as is known."""
+        for _move, place in self._moves(board, side):
             after = (place.attackers, place.defenders)
             try:
-                if self._safe(place) == (side == DEFENDER):
-                    best |= 1 << move
-                changed = self._status(after) != status
+                if place.defenders & self._target and self._status(after) != status:
+                    yield after, None
             except _UnsolvedError:
                 continue
-            if changed:
-                found[after] = None
-        return best
+
+    def _moves(self, board: _Board, side: int) -> list[tuple[int, Place]]:
+        moves = self._prover.moves(Place(*board, side))
+        return [(move, place) for move, place in moves if move != PASS]
 
     def _status(self, board: _Board) -> _Status:
         return self._safe(Place(*board, ATTACKER)), self._safe(Place(*board, DEFENDER))

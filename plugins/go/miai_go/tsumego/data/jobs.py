@@ -31,7 +31,9 @@ class MakingSettings(StrictModel):
 
     problems: str = parameter(RANDOM, help="What it begins with: random, shipped, or a folder")
     seed: int = parameter(0, ge=0, help="Of the problems and of the boards that are kept")
-    least_empty: int = parameter(6, ge=4, le=30, unit="points", help="Empty points of a zone, from")
+    least_empty: int = parameter(
+        6, ge=4, le=30, unit="points", help="Empty points of a fight, from; a room has 4 or more"
+    )
     most_empty: int = parameter(14, ge=4, le=30, unit="points", help="Empty points of a zone, to")
     boards: int = parameter(20, ge=1, le=10_000, unit="boards", help="Boards of a problem at most")
     nodes: int = parameter(

@@ -22,9 +22,10 @@ def folds_of(
 
     Args:
       by: "problem" keeps problems together that share a position, up to symmetry and colour, and
-        all their positions; which fold they are in depends on them and the seed alone, not on what
-        else the set has. "position" draws each position by itself, which leaks: its neighbours of
-        one stone more or less are on the other side. It is for comparison.
+        all their positions; which fold they are in depends on them and the seed alone. A set that
+        grows may connect problems that were not connected, of which some change their fold then.
+        "position" draws each position by itself, which leaks: its neighbours of one stone more or
+        less are on the other side. It is for comparison.
     """
     if by == "position":
         keys = positions.columns["key"]

@@ -2,8 +2,9 @@
 
 `stones` plays moves, `life` knows unconditional life, `table` remembers. `judging` says what a
 position is by itself, `expanding` lists a node's children, `weighing` makes numbers of theirs,
-`search` is the loop, on the arrays of `stack`; `guide` asks a network. The class that owns the
-arrays is `miai_go.tsumego.prover.Prover`.
+`search` is the loop, on the arrays of `stack`; `guide` asks a small network about the `traits` of a
+position. The class that owns the arrays is `miai_go.tsumego.prover.Prover`. `planes` shows
+positions to larger networks, `net` is the fully connected one of them.
 """
 
 from pathlib import Path
