@@ -79,6 +79,13 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
         (
             (
+                *(HEAD, '[format]\nname = "sweep"\nplayer = "deep"\n'),
+                *("vary = {simulations = [1]}\n", GAME, DEEP, TWO, 'team = "deep"\n'),
+            ),
+            "format.player: 'bob' has the team 'deep', which is that of the variants",
+        ),
+        (
+            (
                 *(HEAD, '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\n'),
                 *('second = "bob"\nsettings = {kmoi = 3}\n', GO, TWO),
             ),
