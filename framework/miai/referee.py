@@ -230,6 +230,9 @@ class Match:
 
     def _forfeit(self, forfeit: _Forfeit) -> None:
         record = self.record
+        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._begun:
+            # Who has begun was there. A word must not make a game void that is being lost.
+            forfeit.reason = Termination.CRASH
         record.returns = _floats(self.game.resignation_returns(forfeit.player))
         record.termination, record.loser = forfeit.reason, forfeit.player
         record.detail = forfeit.detail

@@ -325,6 +325,10 @@ def test_a_reason_of_any_length_is_bounded() -> None:
             *("tic_tac_toe", {"resign-agreement": {"below": 0.0}}, UnsuitableGameError),
             "below is 0, but in tic_tac_toe a lost side has -1 and an even one 0",
         ),
+        (
+            *("tic_tac_toe", {"draw-agreement": {"from_ply": 0, "within": 1.0}}),
+            *(UnsuitableGameError, "within is 1, but in tic_tac_toe a win is 1 from even"),
+        ),
         ("kuhn_poker", {"solved": {}}, UnsuitableGameError, "kuhn_poker hides information"),
         ("phantom_tic_tac_toe", {"solved": {}}, UnsuitableGameError, "hides information"),
     ],

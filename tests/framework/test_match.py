@@ -326,7 +326,8 @@ def test_bad_arguments_are_refused() -> None:
         (ValueError("no idea"), Termination.CRASH, "agent 'Scripted': ValueError: no idea"),
         (RecursionError(), Termination.CRASH, "RecursionError"),
         (AgentTimeoutError("engine hung"), Termination.TIME, "engine hung"),
-        (AgentUnavailableError("no engine"), Termination.UNAVAILABLE, "no engine"),
+        # To have begun is to be there: "unavailable" would make a lost game void.
+        (AgentUnavailableError("no engine"), Termination.CRASH, "no engine"),
     ],
 )
 def test_a_fault_is_a_forfeit(decision: Any, reason: Termination, detail: str) -> None:

@@ -17,6 +17,7 @@ from miai_tournaments.store.store import GameResult, Store
 
 WAYS = {
     "raise": ("crash", "RuntimeError: mischief"),
+    "leave": ("crash", "says that it was never there"),
     "exit": ("crash", "exited with status 3"),
     "kill": ("crash", "was killed by SIGKILL"),
     "hang": ("time", "did not answer 'act' within"),

@@ -77,6 +77,29 @@ def load(folder: Path, *parts: str) -> Tournament:
             ),
             "players: has too few entries: 1; at least 2",
         ),
+        *[
+            (
+                (
+                    *(HEAD, '[format]\nname = "sweep"\nplayer = "deep"\nsamples = 2\n'),
+                    *(f'method = "random"\nvary = {{x = {values}}}\n', GAME, DEEP, TWO),
+                ),
+                f"x.toml: format.vary: x{told}",
+            )
+            for values, told in (
+                ("{low = 1, hihg = 3}", ".hihg: unknown parameter. Did you mean 'high'?"),
+                ("{low = nan, high = 3.0}", ".low: expected a finite number, got nan"),
+                ("{low = 3, high = 1}", ": low 3 must be less than high 1"),
+                ("5", ": give a list of numbers or texts, or a table of low and high"),
+                ("[[1]]", ": give a list of numbers or texts, or a table of low and high"),
+            )
+        ],
+        (
+            (
+                *(HEAD, '[format]\nname = "sweep"\nplayer = "deep"\n'),
+                *("vary = {simulations = [1]}\n", GAME, DEEP, TWO, 'team = "deep"\n'),
+            ),
+            "format.player: 'bob' has the team 'deep', which is that of the variants",
+        ),
         (
             (
                 *(HEAD, '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\n'),

@@ -21,6 +21,7 @@ from miai.search.advantage import Appraiser, Kind
 from miai_tournaments import book_command
 from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.live.progress import PlainReporter
 from miai_tournaments.report.details import build_details, game_of
 from miai_tournaments.report.report import build_report
@@ -217,6 +218,22 @@ def play(t: Tournament, folder: Path, *, executor: str = "serial", workers: int 
     assert sitting.run(t, folder, options) == Ending("complete")
 
 
+@pytest.mark.parametrize(
+    "balance",
+    [
+        {"evaluator": "random-rollout", "rollouts": 4, "within": 0.6},
+        {"search": "alpha-beta", "depth": 2, "within": 0.6},
+        {"search": "alpha-beta", "depth": 2, "evaluator": "zero", "within": 0.6},
+    ],
+    ids=["evaluator", "search", "both"],
+)
+def test_a_balance_is_read_from_a_store_as_it_was_written(
+    balance: dict[str, object], tmp_path: Path
+) -> None:
+    config = load(tmp_path, config_text(*TWO, **openings(balance, random_plies=2))).config
+    assert TournamentConfig.model_validate(config.model_dump(mode="json")) == config
+
+
 def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     (tmp_path / "x.moves").write_text("b2 a1\nb2 b1\na1 b2\nb1 a1\n")
     text = config_text(*TWO, tournament={"rounds": 2}, **openings(EXACT, file="x.moves"))
@@ -232,6 +249,7 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Balance, "value", lambda *_, **__: never())
         sitting.run(longer, tmp_path / "out", options)
+    assert sitting.resume(tmp_path / "out", options) == Ending("complete")
     with Store.read(tmp_path / "out") as store:
         info = store.info()
         rows = {row.round: row.opening for row in store.results()}

@@ -510,6 +510,31 @@ def test_groups_that_never_met_are_told() -> None:
     assert ratings.elo[:2].mean() == pytest.approx(ratings.elo[2:].mean(), abs=1e-6)
 
 
+@quick
+@given(leagues)
+def test_where_strength_and_the_first_move_are_one_is_what_linear_algebra_says(
+    rows: list[tuple[str, str, float, float]],
+) -> None:
+    results = PairResults.from_games(rows)
+    incidence = np.zeros((len(results.first), len(results.players)))
+    incidence[range(len(incidence)), results.first] += 1
+    incidence[range(len(incidence)), results.second] -= 1
+    ones = np.ones(len(incidence))
+    heights = np.linalg.lstsq(incidence, ones, rcond=None)[0]
+    assert fit_ratings(results).hides_first_move == bool(np.allclose(incidence @ heights, ones))
+
+
+def test_a_player_who_always_moves_first_is_hidden_behind_it() -> None:
+    hero = [("hero", other, 1.0, 1500.0) for other in "ab"]
+    hero += [("hero", other, 0.0, 500.0) for other in "ab"]
+    ratings = fit_ratings(hero)
+    assert ratings.hides_first_move
+    assert ratings.difference("hero", "a").standard_error > 300
+    assert ratings.difference("a", "b").standard_error < 30
+    ratings = fit_ratings([*hero, ("a", "hero", 1.0, 1.0)])
+    assert not ratings.hides_first_move
+
+
 def test_groups_whose_points_went_one_way_are_told() -> None:
     ratings = fit_ratings(
         [("a", "b", 1.0), ("b", "a", 1.0), ("a", "c", 1.0), ("b", "d", 1.0), ("c", "d", 0.5)]

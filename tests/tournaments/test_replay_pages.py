@@ -209,6 +209,15 @@ def test_what_agents_say_may_be_anything() -> None:
     assert len(list(page.all("script"))) == 1
 
 
+def test_a_number_that_no_axis_can_show_is_left_out() -> None:
+    record = record_of("tic_tac_toe", RANDOM, RANDOM)
+    for move, value in zip(record.moves, (10**400, -(10**400), 1e308, -1e308, 0.5), strict=False):
+        move.statistics = {"value": value, "top": [[move.action, value, value]]}
+    state = load_game("tic_tac_toe").new_initial_state()
+    assert [said(move, state).value for move in record.moves[:5]] == [None] * 4 + [0.5]
+    read_page(replay_page(record, "x"))
+
+
 def test_a_record_that_contradicts_its_game_is_refused() -> None:
     record = record_of("tic_tac_toe", RANDOM, RANDOM)
     record.moves[1].action = record.moves[0].action

@@ -344,6 +344,18 @@ def test_groups_and_one_sided_results_are_told() -> None:
 # -- what a report is made from ---------------------------------------------------------------
 
 
+def test_what_else_the_ratings_mix_is_told() -> None:
+    apart = "strength and the worth of moving first cannot be told apart"
+    fixed = [game(n, "ada", "bob", 1 if n % 3 else -1) for n in range(6)]
+    assert apart in " ".join(build_report(fixed).to_text().split())
+    assert apart not in " ".join(build_report(small_tournament()).to_text().split())
+    listed = [{"first": "ada"}, *[{"settings": {"komi": 0.5, "handicap": 3}}] * 2, {"settings": {}}]
+    info = replace(INFO, format={"name": "pairings", "pairings": listed})
+    told = "games with parameters of their own, too: komi 0.5, handicap 3."
+    assert told in " ".join(build_report(fixed, info=info).to_text().split())
+    assert "of their own" not in build_report(fixed, info=INFO).to_text()
+
+
 def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
     rows = small_tournament()
     scheduled = [

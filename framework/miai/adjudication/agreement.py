@@ -88,12 +88,20 @@ class DrawAgreement:
     """The game is drawn when both players have held it for even in each of their last moves.
 
     Raises:
-      UnsuitableGameError: the game is not one of two players and a constant sum.
+      UnsuitableGameError: the game is not one of two players and a constant sum, or it is even by
+        the parameters even where somebody has won.
     """
 
     def __init__(self, game: Game, parameters: DrawAgreementParameters) -> None:
         require_two_player_constant_sum(game, rule="draw-agreement")
         self._game, self._given = game, parameters
+        info, even = game.info, _even(game)
+        most = max(info.max_utility - even, even - info.min_utility)
+        if parameters.within >= most:
+            raise UnsuitableGameError(
+                f"draw-agreement: within is {parameters.within:g}, but in {info.name} a win is "
+                f"{most:g} from even; give less"
+            )
 
     def new_game(self, seed: int) -> None:
         """Nothing is remembered."""

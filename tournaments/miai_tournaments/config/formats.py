@@ -128,6 +128,12 @@ def _varied(field: Field, variants: Variants, game: str) -> Field:
     if base is None:
         known = ", ".join(row.name for _, row in field)
         raise ParameterError(f"format.player: no player is called '{variants.player}'; {known} are")
+    for _, row in field:
+        if row is not base and row.team == base.name:
+            raise ParameterError(
+                f"format.player: '{row.name}' has the team '{base.name}', which is that of the "
+                "variants; give it another team"
+            )
     width = len(str(len(variants.values)))
     made = [
         player(

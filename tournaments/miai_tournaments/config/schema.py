@@ -142,7 +142,7 @@ class BalanceSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _fold(cls, values: Any) -> Any:
-        if isinstance(values, dict) and {"search", "evaluator"} <= values.keys():
+        if isinstance(values, dict) and None not in map(values.get, ("search", "evaluator")):
             rest = {key: value for key, value in values.items() if key != "evaluator"}
             inner = values.get("parameters", {})
             if isinstance(inner, dict):

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, Literal, cast
 
-from pydantic import model_validator
+from pydantic import ValidationError, field_validator, model_validator
 
 from miai.errors import ParameterError
-from miai.plugins.parameters import Parameters, StrictModel, parameter
+from miai.plugins.parameters import Parameters, StrictModel, explain, parameter
 from miai.seeds import derive_seed
 from miai_tournaments.formats.format import Entrants, Format, Meeting, Pairing, Step, Variants
 from miai_tournaments.formats.rounds import MOST, told_rounds
@@ -86,6 +86,14 @@ class SweepParameters(Parameters):
         2, ge=2, le=16, help="Of so many variants one goes on, to so many times the games"
     )
 
+    @field_validator("vary", mode="before")
+    @classmethod
+    def _readable(cls, vary: object) -> object:
+        """Tell what is wrong with a list or a range in words, not in those of a union of types."""
+        if not isinstance(vary, Mapping):
+            return vary
+        return {name: _list_or_range(str(name), values) for name, values in vary.items()}
+
     @model_validator(mode="after")
     def _consistent(self) -> SweepParameters:
         if any(values == () for values in self.vary.values()):
@@ -98,6 +106,22 @@ class SweepParameters(Parameters):
         if not drawn and any(isinstance(values, Range) for values in self.vary.values()):
             raise ValueError("vary: low and high are drawn from, which needs samples")
         return self
+
+
+def _list_or_range(name: str, values: object) -> object:
+    """Return what a parameter is varied over. Raises `ValueError` when it is neither of both."""
+    if isinstance(values, Mapping):
+        try:
+            return Range.model_validate(dict(values))
+        except ValidationError as error:
+            wrong = error.errors()[-1]  # of several kinds of number the widest one
+            told = explain({**wrong, "loc": wrong["loc"][:1]}, Range, name)
+            raise ValueError(told) from None
+    if isinstance(values, Range):
+        return values
+    if not isinstance(values, (list, tuple)) or not all(isinstance(v, Value) for v in values):
+        raise ValueError(f"{name}: give a list of numbers or texts, or a table of low and high")
+    return values
 
 
 class Sweep(Format):

@@ -172,6 +172,37 @@ class PairResults:
             return ()
         return self._classes(mutual, key=lambda group: -float(strengths[group].mean()))
 
+    def hides_first_move(self) -> bool:
+        """Return whether strengths alone could stand for whatever moving first is worth.
+
+        It is so where players can be given numbers such that who moves first always has one more
+        than who moves second, as with a hero who moves first in all games.
+        """
+        k = len(self.players)
+        if (
+            not self.games.size
+            or np.isin(self.first * k + self.second, self.second * k + self.first).any()
+        ):
+            return False
+        steps: dict[int, list[tuple[int, int]]] = {}
+        for one, other in zip(self.first.tolist(), self.second.tolist(), strict=True):
+            steps.setdefault(one, []).append((other, -1))
+            steps.setdefault(other, []).append((one, 1))
+        heights: dict[int, int] = {}
+        for root in steps:
+            left = [] if root in heights else [root]
+            heights.setdefault(root, 0)
+            while left:
+                place = left.pop()
+                for other, step in steps[place]:
+                    height = heights[place] + step
+                    if other not in heights:
+                        heights[other] = height
+                        left.append(other)
+                    elif heights[other] != height:
+                        return False
+        return True
+
     def _matrix(self, values: Floats | None = None) -> Floats:
         matrix = np.zeros((len(self.players), len(self.players)))
         matrix[self.first, self.second] = self.games if values is None else values

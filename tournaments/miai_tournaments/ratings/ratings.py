@@ -71,6 +71,8 @@ class Ratings:
       log_nu: logarithm of Davidson's draw weight; -inf without any draw.
       groups, one_sided: see `PairResults.groups` and `PairResults.one_sided`: where ratings do not
         compare, and where the distance rests on the prior alone.
+      hides_first_move: see `PairResults.hides_first_move`: whether strength and the worth of moving
+        first are told apart by the prior alone.
       log_posterior: at the fit, up to a constant.
       iterations: Newton steps taken.
     """
@@ -88,6 +90,7 @@ class Ratings:
     log_nu: float
     groups: tuple[tuple[str, ...], ...]
     one_sided: tuple[tuple[str, ...], ...]
+    hides_first_move: bool
     log_posterior: float
     iterations: int
 
@@ -203,6 +206,7 @@ def fit_ratings(
         log_nu=float(parameters[-1]) if drawn else -math.inf,
         groups=results.groups(),
         one_sided=results.one_sided(parameters[:k]),
+        hides_first_move=first_player_advantage and results.hides_first_move(),
         log_posterior=float(fit.log_posterior[0]),
         iterations=fit.iterations,
     )

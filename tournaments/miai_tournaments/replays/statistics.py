@@ -8,7 +8,6 @@ shown as it is.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
@@ -23,6 +22,7 @@ _MOST_LISTED = 12
 _MOST_PLIES = 20
 _MOST_FIGURES = 24
 _LONGEST = 200
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,8 @@ def said(move: MoveRecord, before: State) -> Said:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) else None
+    # Nothing of a game is larger: an axis could not show it, and an integer may be no float at all.
+    return float(value) if abs(value) <= _LARGEST else None
 
 
 def _line(actions: Json, before: State) -> tuple[str, ...]:

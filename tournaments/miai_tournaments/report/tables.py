@@ -122,6 +122,17 @@ def remarks(report: Report) -> Paragraph:
             "Between these groups all points went one way, so that their distance rests on the "
             f"prior: {cells.groups(ratings.one_sided)}."
         )
+    if ratings.hides_first_move:
+        lines.append(
+            "By who moved first in these games, strength and the worth of moving first cannot be "
+            "told apart: both rest on the prior. Let players meet with both colours."
+        )
+    if report.info and (settings := report.info.pairing_settings()):
+        told = "; ".join(
+            ", ".join(f"{key} {_told(value)}" for key, value in given.items()) for given in settings
+        )
+        line = f"These ratings count games with parameters of their own, too: {told}"
+        lines.append(f"{printable(line, LINE_WIDTH)}.")
     return Paragraph(tuple(lines))
 
 

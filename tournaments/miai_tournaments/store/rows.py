@@ -53,6 +53,16 @@ class RunInfo:
             told = told.get(key) if isinstance(told, Mapping) else None
         return told if isinstance(told, Mapping) else {}
 
+    def pairing_settings(self) -> list[Mapping[str, Any]]:
+        """Return the parameters of the game that listed pairings have of their own, each once."""
+        listed = self.format.get("pairings")
+        found: list[Mapping[str, Any]] = []
+        for pairing in listed if isinstance(listed, list) else ():
+            settings = pairing.get("settings") if isinstance(pairing, Mapping) else None
+            if isinstance(settings, Mapping) and settings and settings not in found:
+                found.append(settings)
+        return found
+
     def adjudication(self) -> Mapping[str, Any]:
         """Return the config's table of that name, defaults filled in; empty where none is told."""
         told: Any = self.resolved
