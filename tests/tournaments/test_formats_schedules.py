@@ -207,6 +207,9 @@ def test_halving_drops_all_but_one(count: int, rounds: int, eta: int, opponents:
     for number in busy:
         met = Counter(two(m) for m in meetings if m.pairing.round == number)
         assert set(met.values()) == {rounds * eta ** (number - 1)}
+    again = Counter((two(m), m.pairing.opening) for m in meetings)
+    assert set(again.values()) <= {1}, "a rung repeats an opening of the one before"
+    assert {m.pairing.opening for m in meetings} == {*range(1, len({o for _, o in again}) + 1)}
 
 
 def test_a_sample_of_a_sweep_is_drawn_by_the_seed_within_its_bounds() -> None:

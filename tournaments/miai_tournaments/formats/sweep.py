@@ -150,11 +150,13 @@ class Sweep(Format):
         rungs: dict[int, list[Meeting]] = defaultdict(list)
         for meeting in played:
             rungs[meeting.pairing.round].append(meeting)
-        left, out = list(self._variants), list[str]()
+        left, out, before = list(self._variants), list[str](), 0
         for number, rounds in enumerate(self._plan(), start=1):
             if number not in rungs:
                 facts = self._facts(left, out, number)
-                return Step(pairings=list(self._rung(left, number, rounds)), facts=facts)
+                pairings = list(self._rung(left, number, range(before + 1, before + rounds + 1)))
+                return Step(pairings=pairings, facts=facts)
+            before += rounds
             left = self._ranked(left, rungs[number])
             stay = self._stay(len(left)) if self._halving else len(left)
             left, out = left[:stay], left[stay:] + out
@@ -189,9 +191,10 @@ class Sweep(Format):
             rounds *= self._eta
             yield rounds
 
-    def _rung(self, left: Sequence[str], number: int, rounds: int) -> Iterator[Pairing]:
+    def _rung(self, left: Sequence[str], number: int, openings: range) -> Iterator[Pairing]:
+        """Yield a rung's pairings; a book goes on where the rung before has left it."""
         pairings = list(product(left, self._others) if self._others else combinations(left, 2))
-        for opening in range(1, rounds + 1):
+        for opening in openings:
             for one, other in pairings:
                 yield Pairing(first=one, second=other, round=number, opening=opening)
 
