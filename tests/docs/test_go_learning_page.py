@@ -42,11 +42,11 @@ SMALL: dict[str, tuple[str, ...]] = {
     "rollout": ("patterns.epochs=1",),
     "rl": (
         *("game.games=4", "game.rounds=1", "game.max_moves=20", "optimiser.batch=32"),
-        *("match.every=1", "match.games=2"),
+        *("match.every=1", "match.games=2", TOWER[0]),
     ),
     "value": (
         *("game.games=30", "game.max_moves=20", "game.last_random=10", "game.validation=0.4"),
-        *("optimiser.batch=16", "run.steps=2"),
+        *("optimiser.batch=16", "run.steps=2", TOWER[0]),
     ),
     "zero": (
         *(*TOWER, "selfplay.rounds=1", "selfplay.games=4", "selfplay.at_once=2"),

@@ -15,7 +15,7 @@ from miai_go.errors import TrainingError
 
 _FILE: Final = "log.csv"
 _EVENTS: Final = "events"
-_LOCK: Final = ".lock"
+_LOCK: Final = "lock"
 
 
 class Journal:
