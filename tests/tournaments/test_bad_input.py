@@ -113,6 +113,31 @@ def test_a_foreign_or_corrupt_store_is_told_and_left_alone(
         assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_a_clock_that_nobody_can_keep_is_refused(executor: str, tmp_path: Path) -> None:
+    clock = {"kind": "per-move", "seconds": 0.00001, "margin": 0.0}
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], time=clock))
+    words = ("--out", "out", "--executor", executor)
+    told = refused("run", "x.toml", *words, cwd=tmp_path)
+    assert "players[0] (ann)" in told
+    assert "players[1] (bob)" in told
+    assert "traceback" not in told.lower()
+    assert told.count("1e-05 s") == 2 or "did not answer" in told, told
+    assert not (tmp_path / "out" / FILE_NAME).exists()
+
+
+def test_a_deadline_below_the_clocks_is_refused(tmp_path: Path) -> None:
+    clock = {"kind": "fischer", "seconds": 60, "increment": 1}
+    for deadline, bad in ((119.0, True), (120.0, False)):
+        text = config_text(*RANDOMS[:2], time=clock, run={"game_deadline": deadline})
+        (tmp_path / "x.toml").write_text(text)
+        if bad:
+            told = refused("check", "x.toml", cwd=tmp_path)
+            assert "run.game_deadline: is 119 s, but the players have 120 s" in told
+        else:
+            tournament("check", "x.toml", cwd=tmp_path)
+
+
 def _install(site: Path, name: str, source: str) -> None:
     (site / f"{name}.py").write_text(source)
     info = site / f"{name}-1.0.dist-info"

@@ -107,6 +107,8 @@ def check_tournament(
     players = check_players(raw, name, problems)
     openings = check_sections(raw, name, game, folder, problems)
     check_rules(raw, name, game, problems)
+    if config is not None and game is not None:
+        _check_deadline(config, game, problems)
     checked = None
     if config is not None:
         checked = check_format(raw, config, players, openings, problems)
@@ -127,6 +129,20 @@ def check_tournament(
         text=text,
         source=source,
     )
+
+
+def _check_deadline(config: TournamentConfig, game: Game, problems: Problems) -> None:
+    """Note a deadline that ends games whose players all keep their clocks."""
+    deadline, time = config.run.game_deadline, config.time
+    if deadline is None or time.kind not in {"absolute", "fischer", "byo-yomi"}:
+        return
+    whole = game.num_players() * time.seconds
+    if whole > deadline:
+        problems.add(
+            "run.game_deadline",
+            f"is {deadline:g} s, but the players have {whole:g} s on their clocks: a slow game "
+            "would be void; give more, or leave it out",
+        )
 
 
 def _about_folder(path: Path) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from miai.adjudication import Panel, make_panel
 from miai.api import load_game
-from miai.clock import TimeControl
-from miai.errors import AgentError, AgentUnavailableError
+from miai.clock import Clock, TimeControl
+from miai.errors import AgentError, AgentTimeoutError, AgentUnavailableError
 from miai.game import Game
 from miai.match import play_game
 from miai.process import AgentProcess, ProcessLimits
@@ -29,6 +29,9 @@ CRASH_PAUSE = 0.5
 processes, at shutdown say, ends the agents a moment before or after the runner: in that moment an
 agent's death must not become a result."""
 
+
+SHORT_CLOCK = 2.0
+"""Seconds for the first move, at most, with which agents are tried before the first game."""
 
 _MOST_GAMES = 16
 """Games of different settings that a worker keeps."""
@@ -99,10 +102,15 @@ class Table:
             self.kill()
 
     def _start(self, job: Job) -> Outcome:
-        """Have agents begin a game that is not played: an engine that dies at once shows it."""
+        """Have agents begin a game that is not played: an engine that dies at once shows it.
+
+        Where a clock is short they also make a move: who cannot keep it would lose every game.
+        """
         for name in job.players:
+            seat, (game, _) = self._seat(name, job.settings), self._game(job.settings)
             try:
-                self._seat(name, job.settings).new_game(job.seed, player=0, log=None)
+                seat.new_game(job.seed, player=0, log=None)
+                _try_clock(seat, game, Clock(self._control))
             except AgentError as error:
                 raise AgentUnavailableError(str(error)) from None
         return Outcome(job_id=job.job_id)
@@ -184,6 +192,27 @@ class Table:
         while len(self._seats) > self.setup.warm_agents:
             self._seats.popitem(last=False)[1].close()
         return seat
+
+
+def _try_clock(seat: AgentProcess, game: Game, clock: Clock) -> None:
+    """Ask for the first move where the clock is short and the game begins with it.
+
+    Raises:
+      AgentError: there was none in time.
+    """
+    limit, state = clock.limit(), game.new_initial_state()
+    if clock.control.kind == "none" or limit is None or limit > SHORT_CLOCK:
+        return
+    if state.current_player() != 0:
+        return
+    if (observation := state.observation(0)) is not None:
+        seat.observe(observation)
+    reply = seat.act(clock.reading(), deadline=clock.deadline())
+    if not clock.charge(reply.seconds):
+        raise AgentTimeoutError(
+            f"agent '{seat.name}': its first move took {reply.seconds:.3f} s, and the clock of "
+            f"[time] has {limit:g} s; give it more"
+        )
 
 
 def _key(settings: Mapping[str, Any]) -> str:
