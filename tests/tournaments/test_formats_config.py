@@ -90,6 +90,7 @@ def load(folder: Path, *parts: str) -> Tournament:
                 ("{low = nan, high = 3.0}", ".low: expected a finite number, got nan"),
                 ("{low = 3, high = 1}", ": low 3 must be less than high 1"),
                 ("5", ": give a list of numbers or texts, or a table of low and high"),
+                ("[5, 6, 5]", ": has 5 twice"),
                 ("[[1]]", ": give a list of numbers or texts, or a table of low and high"),
             )
         ],
