@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
-PYTEST_FLAGS ?= -n 2 --dist loadgroup
+PYTEST_FLAGS ?= -n 2
 
 .PHONY: demo test check format bench soak clean help
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Generator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,17 +27,24 @@ COMPILED_TOGETHER = {
     "rbc": "rbc kernels",
     "tsumego": "tsumego kernels",
 }
-"""Folders of tests whose kernels take long to compile: the tests of a group stay in one process,
-so that they are compiled once and the other process has something else to do meanwhile."""
+"""Folders of tests whose kernels take long to compile, and what they have in common."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that need the same kernels in one process, where tests run in several."""
-    for item in items:
-        group = COMPILED_TOGETHER.get(item.path.parent.name)
-        if group is not None and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Share tests out to processes file by file, or folder by folder.
+
+    The tests of a file share what is made once for it. Those of a folder with kernels stay in one
+    process, so that they are compiled once, and the other has something else to do meanwhile.
+    """
+    schedule = import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    schedule._split_scope = _scope
+    return schedule
+
+
+def _scope(nodeid: str) -> str:
+    path = Path(nodeid.split("::")[0])
+    return COMPILED_TOGETHER.get(path.parent.name, str(path))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -51,7 +51,10 @@ def match(white: str, black: str, folder: Path, *, seconds: float) -> Path:
             *(f"{OURS}.rbc_strong", f"{THEIRS}.trout_bot", ("RbcStrong", "TroutBot"), 20.0),
             marks=pytest.mark.slow,
         ),
-        (f"{THEIRS}.trout_bot", f"{OURS}.rbc_seed", ("TroutBot", "RbcSeed"), 8.0),
+        pytest.param(
+            *(f"{THEIRS}.trout_bot", f"{OURS}.rbc_seed", ("TroutBot", "RbcSeed"), 8.0),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             *(f"{OURS}.rbc_seed", f"{THEIRS}.attacker_bot", ("RbcSeed", "AttackerBot"), 20.0),
             marks=pytest.mark.slow,

@@ -31,8 +31,6 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.running.plan import run_info
 from miai_tournaments.store.store import Store
 
-pytestmark = pytest.mark.xdist_group("adjudicated")  # they share runs, which are made once
-
 PLAYERS = (player("deep", "mcts", simulations=30), player("flat", "mcts", simulations=4))
 HOLD_OUT = 0.3
 TEXT = config_text(

@@ -35,7 +35,6 @@ from miai_tournaments.store.store import GameResult, PlayerRow, RunInfo, Schedul
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("psycopg")
-pytestmark = pytest.mark.xdist_group("postgres")
 
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=5))
 GAMES = 12

@@ -1,7 +1,4 @@
-"""The executor ``ray``: the same games on a cluster; what deaths cost; clusters that are not there.
-
-All tests that begin a cluster are in one group, so that one process runs them one by one.
-"""
+"""The executor ``ray``: the same games; what deaths cost; clusters that are not there."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from miai_tournaments.executors.jobs import Job, Outcome, Setup
 from miai_tournaments.executors.ray_executor import RayExecutor
 
 pytest.importorskip("ray")
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 def cluster(setup: Setup = SETUP, *, deadline: float | None = None) -> RayExecutor:

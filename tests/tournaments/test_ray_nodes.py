@@ -28,7 +28,6 @@ from miai_tournaments.store.store import Store
 pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("ray"),
     pytest.mark.timeout(600),
 ]
 

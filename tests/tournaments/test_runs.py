@@ -26,8 +26,6 @@ from tests.tournaments.support import (
 
 from miai_tournaments.store.store import Store
 
-pytestmark = pytest.mark.xdist_group("runs")  # they share runs, which are made once
-
 PLAYERS = (*RANDOMS[:2], player("deep", "mcts", simulations=20))
 OPENINGS = {"openings": {"random_plies": 1}}
 

@@ -58,6 +58,7 @@ def test_a_format_s_config_is_played_to_its_end(name: str, text: str, tmp_path: 
         assert store.unfinished() == []
 
 
+@pytest.mark.slow
 @pytest.mark.engine("gnugo")
 def test_gnu_go_plays_a_match(tmp_path: Path) -> None:
     out = tmp_path / "out"
