@@ -1,8 +1,8 @@
 """Which processors an agent's process may run on, so that agents stay out of each other's way.
 
 Processes of one machine know nothing of each other: they may belong to several workers, executors
-or tournaments. So each takes a lock on the file of a group of processors; the system gives the lock
-back when the process has ended, however that came.
+or tournaments. So each takes locks on files, one for each processor; the system gives them back
+when the process has ended, however that came.
 """
 
 from __future__ import annotations
@@ -28,13 +28,20 @@ def take_processors(count: int) -> list[int]:
     are shared.
     """
     given = sorted(os.sched_getaffinity(0))
-    groups = [given[i : i + count] for i in range(0, len(given) - count + 1, count)] or [given]
+    locks: dict[int, int] = {}
     with contextlib.suppress(OSError):
         folder = _folder()
-        for group in groups:
-            if _lock(folder / "-".join(map(str, group))):
-                return group
-    return groups[os.getpid() % len(groups)]
+        for processor in given:
+            lock = _lock(folder / str(processor))
+            if lock is not None:
+                locks[processor] = lock
+            if len(locks) == count:
+                _KEPT.extend(locks.values())
+                return list(locks)
+    for lock in locks.values():
+        os.close(lock)
+    first = os.getpid() % len(given)
+    return (given[first:] + given[:first])[:count]
 
 
 def _folder() -> Path:
@@ -48,14 +55,13 @@ def _folder() -> Path:
     return folder
 
 
-def _lock(path: Path) -> bool:
-    """Return whether a lock could be had. Raises `OSError` when there is no file to lock."""
+def _lock(path: Path) -> int | None:
+    """Return what holds the lock, None where another does. Raises `OSError` without a file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        return False
-    _KEPT.append(descriptor)
-    return True
+        return None
+    return descriptor
