@@ -121,8 +121,8 @@ def _list_or_range(name: str, values: object) -> object:
         return values
     if not isinstance(values, (list, tuple)) or not all(isinstance(v, Value) for v in values):
         raise ValueError(f"{name}: give a list of numbers or texts, or a table of low and high")
-    told = [repr(value) for value in values]
-    if twice := sorted({text for text in told if told.count(text) > 1}):
+    shown = [repr(value) for value in values]
+    if twice := sorted({text for text in shown if shown.count(text) > 1}):
         raise ValueError(f"{name}: has {twice[0]} twice; two players would be the same")
     return values
 
