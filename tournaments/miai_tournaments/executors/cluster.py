@@ -29,7 +29,7 @@ REACH_SECONDS: Final = 5.0
 QUIET: Final = {
     "enable_metrics_collection": False,
     "task_events_report_interval_ms": 0,
-    "memory_monitor_refresh_ms": 0,  # what agents may have is bounded by `ProcessLimits`
+    "memory_monitor_refresh_ms": 0,  # memory is bounded by ``[limits]``, as for all executors
     "raylet_report_resources_period_milliseconds": 1000,
 }
 """Settings of a local cluster: nobody looks at its statistics, and its own processes take their
