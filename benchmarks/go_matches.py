@@ -40,6 +40,7 @@ GNUGO = {
     "--positional-superko --allow-suicide --seed {seed}",
 }
 SECOND = {"simulations": 0, "seconds": 1.0, "resign_below": -0.9}
+TACTICAL = {"playouts": "tactical", "max_nodes": 8_000_000}
 
 Match = tuple[dict[str, Any], dict[str, Any]]
 
@@ -62,7 +63,7 @@ def matches(given: argparse.Namespace) -> dict[str, Match]:
         "alphazero-mcts": (zero, {"agent": "mcts", "simulations": 20 * given.simulations}),
         "alphago-gnugo": ({"agent": "alphago", **second}, GNUGO),
         "alphazero-gnugo": ({"agent": "alphazero", **second}, GNUGO),
-        "mcts-gnugo": ({"agent": "mcts", **SECOND}, GNUGO),
+        "mcts-gnugo": ({"agent": "mcts", **SECOND, **TACTICAL}, GNUGO),
         "half": (zero | _weights(given.we), zero | _weights(given.they)),
         "nets-alphago": (alphago | {"value": given.we}, alphago | {"value": given.they}),
         "tsumego-mcts": (mcts | asking, mcts),

@@ -1,10 +1,11 @@
 """Light playouts a second from the empty 9x9 and 19x19 boards, on one core.
 
 A playout draws uniformly among the legal moves that fill no own eye, keeps simple ko, ends after
-two passes and is scored by area; see `miai_go.playout`. The seconds are CPU time of this process,
-compilation left out.
+two passes and is scored by area; see `miai_go.playout`. `--tactical` measures those that answer
+atari. The seconds are CPU time of this process, compilation left out.
 
     python benchmarks/go_playouts.py
+    python benchmarks/go_playouts.py --tactical
     python benchmarks/go_playouts.py --json --seconds 10
 """
 
@@ -48,11 +49,11 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def benchmark(seconds: float, repetitions: int, seed: int) -> dict[str, Any]:
+def benchmark(seconds: float, repetitions: int, seed: int, *, tactical: bool) -> dict[str, Any]:
     """Measure every size `repetitions` times, in turn, for `seconds` altogether."""
     slice_seconds = seconds / (len(SIZES) * repetitions)
     boards = {size: Board(size) for size in SIZES}
-    players = {size: Playouts(size, seed) for size in SIZES}
+    players = {size: Playouts(size, seed, tactical=tactical) for size in SIZES}
     for size in SIZES:
         players[size].run(boards[size], BLACK, 10, komi=KOMI)
     speeds: dict[int, list[float]] = {size: [] for size in SIZES}
@@ -71,6 +72,7 @@ def benchmark(seconds: float, repetitions: int, seed: int) -> dict[str, Any]:
         "seconds": seconds,
         "repetitions": repetitions,
         "seed": seed,
+        "playouts": "tactical" if tactical else "light",
     }
     for size in SIZES:
         values = speeds[size]
@@ -89,8 +91,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="CPU seconds altogether (6)")
     parser.add_argument("--repetitions", type=int, default=10, help="slices of a size (10)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tactical", action="store_true", help="playouts that answer atari")
     arguments = parser.parse_args()
-    report = benchmark(arguments.seconds, arguments.repetitions, arguments.seed)
+    report = benchmark(
+        arguments.seconds, arguments.repetitions, arguments.seed, tactical=arguments.tactical
+    )
     if arguments.json:
         print(json.dumps(report))
         return
@@ -98,7 +103,7 @@ def main() -> None:
     for size in SIZES:
         middle, low, high = report[f"interval_{size}"]
         print(
-            f"{size}x{size}: {middle:,} light playouts a second (median of "
+            f"{size}x{size}: {middle:,} {report['playouts']} playouts a second (median of "
             f"{arguments.repetitions}, {low:,} to {high:,}), "
             f"{report[f'moves_per_playout_{size}']} moves each"
         )

@@ -19,6 +19,7 @@ import random
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,9 @@ class Stopwatch(PlainReporter):
         super().__init__()
         self.began = self.ended = 0.0
 
-    def begin(self, *, done: Standings, total: int) -> None:
+    def begin(self, *, done: int, total: int, standings: Callable[[], Standings]) -> None:
         """Start the watch."""
-        super().begin(done=done, total=total)
+        super().begin(done=done, total=total, standings=standings)
         self.began = time.perf_counter()
 
     def close(self) -> None:

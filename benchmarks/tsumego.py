@@ -8,10 +8,11 @@
 ko master: the share that is solved within 1, 5 and 15 s a problem. `families`: the positions with
 known answers. `exhaustion`: tiny zones, both first movers, all ko masters, and positions within,
 compared with exhaustion, which is the tests' and knows nothing. `ordering`: the same random zones
-with and without a network's advice. `networks`: positions that the shipped network, and a fully
-connected one of width 256, value in a second of processor time. `gnugo`: `owl_attack` and
-`owl_defend` of GNU Go on zones of 6 to 10 empty points; where it claims more than is proved, the
-refutation of its move is told.
+with and without a network's advice. `networks`: positions that the shipped network, and those
+that kernels reckon, with drawn weights, value in a second of processor time: many a call, one a
+call, and from boards, both first movers. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones
+of 6 to 10 empty points, or with `--gnugo-from shipped` on shipped problems, nearly all of them
+critical; where it claims more than is proved, the refutation of its move is told.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -40,13 +41,14 @@ from miai_go.gtp.engine import EngineProcess
 from miai_go.shipped import TSUMEGO
 from miai_go.tsumego.assessing import answering
 from miai_go.tsumego.generating.answers import UnprovedError, fate_of
+from miai_go.tsumego.generating.collection import shipped_problems
 from miai_go.tsumego.generating.families import members
 from miai_go.tsumego.generating.walled import draw_fight, zone_within
 from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
 from miai_go.tsumego.networks.building import build_net
 from miai_go.tsumego.networks.files import NetHeader, arrays_of, load_net
-from miai_go.tsumego.networks.reckoned import DenseArrays
-from miai_go.tsumego.planes import encode, layout_of_zones
+from miai_go.tsumego.networks.reckoned import NAMES, Reckoned, read_reckoned, reckoned
+from miai_go.tsumego.planes import WINDOW, Layout, encode, layout_of_zones
 from miai_go.tsumego.predicting import Predictor
 from miai_go.tsumego.problem_sgf import write_problems
 from miai_go.tsumego.problems import Problem
@@ -55,6 +57,10 @@ from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
 _DRAWN, _BATCH = 64, 1024
+_RECKONED: dict[str, tuple[str, dict[str, int]]] = {
+    "dense": ("reference", {"width": 256, "blocks": 1}),
+    "zone": ("extended", {"height": 4, "width": 32}),
+}
 
 
 def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
@@ -68,14 +74,15 @@ def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
 
 
 def zones(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Solve random zones of each size."""
+    """Solve random zones of each size, with the network's advice as `miai go solve` does."""
+    network = find_ordering(given.network)
     rows = []
     for empty in given.sizes:
         rng = np.random.default_rng([given.seed, empty])
         spent, nodes, entered, safe = [], [], [], []
         for _ in range(given.zones):
             _problem, zone = draw(rng, empty)
-            prover = Prover(zone)
+            prover = Prover(zone, network=network)
             found = [
                 prover.ask(prover.begin(side), seconds=given.seconds)
                 for side in (ATTACKER, DEFENDER)
@@ -205,35 +212,37 @@ def networks(given: argparse.Namespace) -> dict[str, Any]:
     drawn = [draw(rng, 8 + i % 5)[1] for i in range(_DRAWN)]
     layout = layout_of_zones(drawn)
     at = np.arange(_BATCH) % _DRAWN
-    sides = np.arange(_BATCH) // _DRAWN % 2
     attackers = np.array([zone.attackers for zone in drawn], np.uint64)[at]
     defenders = np.array([zone.defenders for zone in drawn], np.uint64)[at]
-    shipped, header = Predictor(TSUMEGO), NetHeader(network="dense", planes="reference", window=11)
-    values = {"width": 256, "blocks": 1}
-    header = header.model_copy(update={"network_parameters": values})
-    dense = DenseArrays.of(header, arrays_of(build_net("dense", header.shape, values, seed=1)))
-    answer, told = answering(load_net(TSUMEGO).network), shipped.header
+    batch = (at, attackers, defenders, np.arange(_BATCH) // _DRAWN % 2)
+    shipped = Predictor(TSUMEGO)
+    told = shipped.header
+    answer = None if told.network in NAMES else answering(load_net(TSUMEGO).network)
 
-    def shipped_batch() -> None:
-        planes, window = told.planes, told.window
-        answer(encode(layout, at, attackers, defenders, sides, planes=planes, window=window).planes)
+    def by_torch() -> None:
+        assert answer is not None
+        answer(encode(layout, *batch, planes=told.planes, window=told.window).planes)
 
-    def dense_one() -> None:
-        dense.evaluate(layout, at[:1], attackers[:1], defenders[:1], sides[:1])
+    if answer is None:
+        rates = _reckoned_rates(read_reckoned(TSUMEGO), layout, batch)
+    else:
+        rates = {"batches_per_second": _rate(by_torch, _BATCH)}
+    rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)
+    out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": told.network, **rates}}
+    for name, (planes, values) in _RECKONED.items():
+        header = NetHeader(network=name, network_parameters=values, planes=planes, window=WINDOW)
+        tensors = arrays_of(build_net(name, header.shape, values, seed=1))
+        out[name] = {**values, **_reckoned_rates(reckoned(header, tensors), layout, batch)}
+    return out
 
+
+def _reckoned_rates(
+    network: Reckoned, layout: Layout, batch: tuple[np.ndarray[Any, Any], ...]
+) -> dict[str, int]:
+    one = tuple(column[:1] for column in batch)
     return {
-        "batch": _BATCH,
-        "shipped": {
-            "network": told.network,
-            "batches_per_second": _rate(shipped_batch, _BATCH),
-            "single_per_second": _rate(lambda: shipped.evaluate(drawn[0]), 2),
-        },
-        "dense": {
-            "batches_per_second": _rate(
-                lambda: dense.evaluate(layout, at, attackers, defenders, sides), _BATCH
-            ),
-            "single_per_second": _rate(dense_one, 1),
-        },
+        "batches_per_second": _rate(lambda: network.evaluate(layout, *batch), _BATCH),
+        "single_per_second": _rate(lambda: network.evaluate(layout, *one), 1),
     }
 
 
@@ -249,11 +258,9 @@ def _rate(work: Callable[[], object], positions: int) -> int:
 
 def gnugo(given: argparse.Namespace) -> dict[str, Any]:
     """Ask GNU Go's reader about zones that were proved."""
-    rng = np.random.default_rng([given.seed, 77])
     agreed, missed, claimed, asked = 0, {"kills": 0, "lives": 0}, [], 0
     with TemporaryDirectory() as folder, closing(_gnugo()) as engine:
-        for number in range(given.gnugo_zones):
-            problem, zone = draw(rng, 6 + number % 5)
+        for problem, zone in _read_zones(given):
             for side in (ATTACKER, DEFENDER):
                 asked += 1
                 told = _ask(engine, Path(folder), problem, zone, side)
@@ -274,6 +281,20 @@ def gnugo(given: argparse.Namespace) -> dict[str, Any]:
         "refuted": [line for line in claimed if line],
         "unexplained": sum(not line for line in claimed),
     }
+
+
+def _read_zones(given: argparse.Namespace) -> Iterator[tuple[Problem, Zone]]:
+    """Yield the problems that GNU Go is asked about."""
+    rng = np.random.default_rng([given.seed, 77])
+    if given.gnugo_from == "random":
+        for number in range(given.gnugo_zones):
+            yield draw(rng, 6 + number % 5)
+        return
+    shipped = shipped_problems()
+    chosen = rng.choice(len(shipped), min(given.gnugo_zones, len(shipped)), replace=False)
+    for number in sorted(chosen.tolist()):
+        problem = shipped[number]
+        yield problem, find_zone(problem.stones, problem.target)
 
 
 def _gnugo() -> GtpClient:
@@ -298,10 +319,11 @@ def _ask(
 
 def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) -> str:
     """Return why a claim of GNU Go's is wrong: its move and the answer; empty if unknown."""
-    names = {point_name(p, zone.size): p for p in (*zone.points, zone.size**2)}
-    point = names.get(told[1])
+    names = {point_name(p, zone.size).upper(): p for p in (*zone.points, zone.size**2)}
+    point = names.get(told[1].upper())
+    side_name = "attack" if side == ATTACKER else "defence"
     if point is None:
-        return ""
+        return f"code {told[0]}, {side_name} at {told[1]} is beyond the zone"
     place = dict(prover.moves(prover.begin(side))).get(zone.number(point))
     if place is None:
         return ""
@@ -312,7 +334,6 @@ def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) ->
     answer = (
         "by itself" if finding.move is None else point_name(zone.point(finding.move), zone.size)
     )
-    side_name = "attack" if side == ATTACKER else "defence"
     return f"code {told[0]}, {side_name} at {told[1]} fails against {answer}"
 
 
@@ -325,10 +346,11 @@ def main() -> None:
     parser.add_argument("--zones", type=int, default=30, help="of each size")
     parser.add_argument("--seconds", type=float, default=7.5, help="for each first mover")
     parser.add_argument("--gnugo-zones", type=int, default=200)
+    parser.add_argument("--gnugo-from", choices=("random", "shipped"), default="random")
     parser.add_argument("--tiny-zones", type=int, default=5_000, help="that are exhausted")
     parser.add_argument("--ordering-sizes", nargs="+", type=int, default=[12, 13, 14])
     parser.add_argument("--ordering-nodes", type=int, default=20_000_000, help="limit of each")
-    parser.add_argument("--network", default="shipped", help="that is measured: its file")
+    parser.add_argument("--network", default="shipped", help="that advises: its file, or none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tests.warm_command import run_miai
+
 from miai_tournaments.store.comparisons import ComparisonStore, Measured, SearchKey
 from miai_tournaments.store.database import READ
 
@@ -136,14 +138,9 @@ def compare(
     plots: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``miai compare`` as a user does, and check how it exits."""
-    done = subprocess.run(
-        command(*words, *([] if plots else ["--no-plots"])),
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env=dict(env or environment()),
-    )
-    told = f"{' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}"
+    given = ["compare", *map(str, words), *([] if plots else ["--no-plots"])]
+    done = run_miai(given, env=env or environment())
+    told = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
     assert done.returncode == status, told
     assert "Traceback" not in done.stderr, told
     return done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -111,3 +112,13 @@ def test_a_benchmark_prints_one_json_object(name: str) -> None:
     if SMALL[name] != ("--help",):
         assert KEYS[name] <= set(json.loads(done.stdout))
     assert f"benchmarks/{name}" in PAGE
+
+
+def test_a_pass_that_gnugo_claims_enough_is_refuted() -> None:
+    parts = runpy.run_path(str(BENCHMARKS / "tsumego.py"))
+    side = parts["DEFENDER"]
+    _problem, zone = parts["draw"](parts["np"].random.default_rng(1), 6)
+    prover = parts["Prover"](zone)
+    assert prover.ask(prover.begin(side)).verdict == parts["Verdict"].REACHED
+    told = parts["_refutation"](zone, side, (1, "PASS"), prover)
+    assert told.startswith("code 1, defence at PASS fails against ")

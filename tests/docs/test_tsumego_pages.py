@@ -6,7 +6,9 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -15,16 +17,21 @@ import torch
 from typer.testing import CliRunner
 
 from miai.cli.app import build_app
+from miai_go.board import BLACK_STONE, WHITE_STONE
+from miai_go.tsumego.networks.reckoned import read_reckoned
+from miai_go.tsumego.zones import find_zone
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
+SHORT = (
+    *("--set", "run.steps=4", "--set", "optimiser.batch=16", "--set", "optimiser.warm_steps=2"),
+    "--set",
+)
 SMALL = {
     "tsumego data make": ("--positions", "400", "--workers", "1", "--problems", "shipped"),
-    "tsumego train": (
-        *("--set", "network.parameters={width=8,blocks=1}", "--set", "run.steps=4"),
-        *("--set", "optimiser.batch=16", "--set", "optimiser.warm_steps=2"),
-    ),
+    "tsumego train configs/tsumego-net": (*SHORT, "network.parameters={width=8,blocks=1}"),
+    "tsumego train configs/tsumego-zone": (*SHORT, "network.parameters={width=16,height=1}"),
     "tsumego generate": ("--count", "3", "--empty", "5-6"),
 }
 """What is added to a command, by its words, so that it takes seconds; the last option counts."""
@@ -78,11 +85,22 @@ def test_positions_become_a_network_that_predicts(
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     tell(["go", "tsumego", "generate", "--out", "position.sgf", "--count", "1"])
     way = commands("tsumego-net.md")
-    assert [words[2] for words in way] == ["data", "data", "train", "eval", "quantize", "predict"]
+    assert [words[2] for words in way] == [
+        *("data", "data", "train", "train", "eval", "quantize", "predict")
+    ]
     for words in way:
         made = sorted(Path("runs").glob("*/checkpoints/*/weights.safetensors"))
         tell([str(made[-1]) if _is_weights(word) else word for word in words])
     assert Path("small.safetensors").stat().st_size > 0
+    shown: dict[str, Any] = {}
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "tsumego-net.md").read_text(), re.DOTALL)
+    exec(code, shown)
+    board = np.zeros((9, 9), np.int8)
+    board[0, 4] = board[1, 4] = board[2, :5] = BLACK_STONE
+    board[0, 3] = board[1, :4] = WHITE_STONE
+    told = shown["chances"](read_reckoned(Path("small.safetensors")), find_zone(board, 3))
+    assert told.shape == (2,)
+    assert ((told > 0) & (told < 1)).all()
     assert Path("position.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

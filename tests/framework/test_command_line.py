@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.warm_command import run_miai
 
 from miai.cli.values import parse_assignment, parse_value
 from miai.errors import ConfigError
@@ -18,13 +19,7 @@ from miai.errors import ConfigError
 
 def miai(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does."""
-    return subprocess.run(
-        [sys.executable, "-m", "miai", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **environment},
-    )
+    return run_miai(words, env={**os.environ, **environment})
 
 
 def test_help_imports_nothing_heavy() -> None:

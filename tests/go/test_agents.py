@@ -448,3 +448,24 @@ def test_the_generic_search_takes_the_compiled_rollouts() -> None:
     search.new_game(1)
     assert state.action_to_string(search.search(state).action) == "D2"
     assert np.isfinite(search.search(state).value)
+
+
+def test_long_searches_expand_later_by_default_and_playouts_can_be_tactical() -> None:
+    late = [
+        GoMctsParameters(**given).expand_after_used
+        for given in (
+            {},
+            {"simulations": 10_000, "seconds": 1.0},
+            {"simulations": 10_001},
+            {"simulations": 0, "seconds": 1.0},
+            {"simulations": 0, "seconds": 1.0, "expand_after": 2},
+        )
+    ]
+    assert late == [1, 1, 8, 8, 2]
+    game = go(board_size=5)
+    visits = {}
+    for playouts in ("light", "tactical"):
+        search = GoMcts(game, GoMctsParameters(simulations=200, playouts=playouts))
+        search.new_game(1)
+        visits[playouts] = search.search(game.new_initial_state()).visits
+    assert visits["light"] != visits["tactical"]

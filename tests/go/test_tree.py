@@ -283,6 +283,17 @@ def test_nodes_get_children_after_the_visits_asked_for() -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_tactical_playouts_are_others_and_repeatable() -> None:
+    def visits(*, tactical: bool) -> list[int]:
+        tree = Tree(7, seed=3, rave=1000, exploration=0.1, expand_after=4, tactical=tactical)
+        tree.set_root(Board(7), BLACK, komi=8.5)
+        tree.run(3000)
+        return list(tree.visits())
+
+    assert visits(tactical=True) == visits(tactical=True)
+    assert visits(tactical=True) != visits(tactical=False)
+
+
 def test_seconds_and_stop_end_a_search() -> None:
     tree = Tree(9, seed=1)
     tree.set_root(Board(9), BLACK, komi=7.5)

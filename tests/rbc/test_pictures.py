@@ -6,7 +6,6 @@ import json
 import random
 import re
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import chess
 import numpy as np
 import pytest
 from tests.rbc.games import Played, follow, rbc
+from tests.warm_command import run_miai
 
 import miai
 from miai import Observation
@@ -396,8 +396,7 @@ def test_captures_are_marked_where_they_were() -> None:
 
 
 def miai_rbc(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "miai", "rbc", "picture", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100)
+    return run_miai(["rbc", "picture", *map(str, words)])
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from tests.rbc.games import rbc
 from tests.rbc.test_history import record_of, save
 from tests.rbc.test_reconchess import play_bot, process, write_bot
 from tests.tournaments.support import config_text, player, refused
+from tests.warm_command import run_miai
 
 import miai
 from miai import ClockReading, Json, Observation, TimeControl
@@ -102,12 +101,7 @@ def test_the_command_line_refuses_a_position(fen: str) -> None:
 
 def _play(*words: str) -> str:
     """Have ``miai play`` refuse a game, and return its message."""
-    done = subprocess.run(
-        [sys.executable, "-m", "miai", "play", "rbc", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = run_miai(["play", "rbc", *words])
     assert done.returncode == 2, done.stderr
     return _one_message(done.stderr)
 

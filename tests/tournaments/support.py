@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.warm_command import run_miai
+
 from miai.record import GameRecord, VerdictRecord
 from miai_tournaments.store.store import Store
 
@@ -88,16 +90,10 @@ def tournament(
     status: int | Sequence[int] = 0,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``miai tournament`` as a user does, and check how it exits."""
-    done = subprocess.run(
-        command(*words),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env=dict(env or environment()),
-    )
+    given = ["tournament", *map(str, words)]
+    done = run_miai(given, cwd=cwd, env=env or environment())
     allowed = (status,) if isinstance(status, int) else status
-    told = f"{' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}"
+    told = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
     assert done.returncode in allowed, told
     assert "Traceback" not in done.stderr, told
     return done

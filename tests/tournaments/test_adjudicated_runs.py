@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -120,13 +121,39 @@ def test_runs_of_other_rules_are_not_joined_without_a_word(config: Path, tmp_pat
     plain.write_text(TEXT.partition("[adjudication]")[0] + TEXT[TEXT.index("[[players]]") :])
     plain.write_text(plain.read_text().partition("\n[[adjudication")[0])
     same.write_text(TEXT.replace("hold_out = 0.3", "hold_out = 0.5"))
-    told = []
-    for number, path in enumerate((config, plain, same)):
-        tournament_ = load_tournament(path)
-        Store.create(tmp_path / str(number), run_info(tournament_), tournament_.players, ()).close()
-        told.append(read_run(tmp_path / str(number)).conditions["adjudication"])
+    told = [conditions(path, tmp_path)["adjudication"] for path in (config, plain, same)]
     assert told[0] == told[2] != told[1]
     assert told[1] == ""
+
+
+def test_runs_of_other_openings_are_not_joined_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "book").write_text("b2\na1 b2\n")
+    (tmp_path / "other").write_text("b2\nb2 a1\n")
+    sets: dict[str, dict[str, object]]
+    sets = {
+        "none": {},
+        "random": {"random_plies": 1},
+        "book": {"file": "book"},
+        "from the second": {"file": "book", "start": 2},
+        "other": {"file": "other"},
+    }
+    told = {}
+    for name, openings in sets.items():
+        path = tmp_path / f"{name}.toml"
+        path.write_text(config_text(*PLAYERS, openings=openings))
+        told[name] = conditions(path, tmp_path / "runs")["set of openings"]
+    assert told["none"] == ""
+    assert told["random"].startswith("1 random plies (")
+    assert told["book"].startswith("2 lines (")
+    assert told["from the second"] == told["book"] != told["other"]
+
+
+def conditions(path: Path, out: Path) -> Mapping[str, str]:
+    """Return the conditions of a run of a config of which no game is played."""
+    run = load_tournament(path)
+    folder = out / path.stem
+    Store.create(folder, run_info(run), run.players, ()).close()
+    return read_run(folder).conditions
 
 
 def differing(folder: Path, path: Path, *settings: str) -> list[str]:

@@ -173,7 +173,7 @@ def test_what_a_crash_of_the_server_leaves_is_whole(tmp_path: Path) -> None:
         store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url)
         store.finish([(PAIR[0].game_id, RESULT, "{}")])
         own.kill()
-        with pytest.raises(StoreError, match="check the server and your rights, then resume"):
+        with pytest.raises(StoreError, match="your rights, then give the same"):
             store.finish([(PAIR[1].game_id, RESULT, "{}")])
         with pytest.raises(StoreError, match="check the server"):
             Store.open(tmp_path / "run")

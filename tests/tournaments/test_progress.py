@@ -65,7 +65,7 @@ def test_lines_of_any_origin_are_bounded_and_printable() -> None:
 
 def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None:
     reporter = PlainReporter()
-    reporter.begin(done=count_games(()), total=120)
+    reporter.begin(done=0, standings=lambda: count_games(()), total=120)
     reporter.finished(GAME, result(1.0))
     reporter.voided(GAME, "the worker\ndied")
     reporter.tick(["ann~bob~0001a"])
@@ -111,7 +111,7 @@ def test_the_live_view_fits_into_80_columns() -> None:
     screen = io.StringIO()
     console = Console(file=screen, width=80, height=40, force_terminal=True, highlight=False)
     reporter = LiveReporter("a title", console)
-    reporter.begin(done=count_games(()), total=40)
+    reporter.begin(done=0, standings=lambda: count_games(()), total=40)
     for number in range(10):
         names = tuple(f"player-of-a-long-name-{n}" for n in (number % 3, number % 3 + 1))
         game = ScheduledGame(

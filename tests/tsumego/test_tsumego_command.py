@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.tsumego.drawn import drawn, empty_corner, second_line
 from tests.tsumego.known_seki import BENT_FOUR_IN_THE_CORNER, SEKI
+from tests.warm_command import run_miai
 
 from miai.errors import MiaiError
 from miai_go.commands import solving
@@ -26,12 +27,7 @@ CORNER_FIVE = dataclasses.replace(second_line(5, corner=True), to_play=2, soluti
 
 
 def solve(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "miai", "go", "solve", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return run_miai(["go", "solve", *map(str, words)])
 
 
 @pytest.fixture
@@ -98,6 +94,10 @@ def test_json_has_all_of_it(folder: Path) -> None:
     five, seven, six, bent = told["problems"]
     assert five["defender_first"]["moves"] == ["B1", "E1"]
     assert five["attacker_first"]["moves"] == []
+    assert [five[f"{side}_first"]["moves_asked"] for side in ("attacker", "defender")] == [
+        False,
+        True,
+    ]
     assert five["agrees"] == {"to_play": True, "moves": "all", "safe": None}
     assert seven["target"] == "E2"
     assert six["status"] == "dead"

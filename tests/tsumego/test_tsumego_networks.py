@@ -16,9 +16,15 @@ from miai_go.tsumego.assessing import answering, find_baselines, measure_file  #
 from miai_go.tsumego.data.dataset import Positions  # noqa: E402
 from miai_go.tsumego.evaluating import area  # noqa: E402
 from miai_go.tsumego.learning import load_tsumego_plan, train_net  # noqa: E402
-from miai_go.tsumego.networks.files import arrays_of, load_net, save_net  # noqa: E402
-from miai_go.tsumego.networks.reckoned import DenseArrays  # noqa: E402
+from miai_go.tsumego.networks.files import (  # noqa: E402
+    arrays_of,
+    load_net,
+    quantised_net,
+    save_net,
+)
+from miai_go.tsumego.networks.reckoned import read_reckoned, reckoned  # noqa: E402
 
+ROW = ("problem", "attackers", "defenders", "side")
 CONFIG = """
 [data]
 folder = "{folder}"
@@ -63,7 +69,7 @@ def test_the_reckoned_network_is_the_torch_network(
     views = positions.views(rows, planes=planes, window=11)
     outputs = answering(net.network)(views.planes)
     c = positions.columns
-    values, logits = DenseArrays.of(net.header, arrays_of(net.network)).evaluate(
+    values, logits = reckoned(net.header, arrays_of(net.network)).evaluate(
         positions.layout,
         c["problem"][rows],
         c["attackers"][rows],
@@ -141,6 +147,26 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
     assert 0 <= baselines.neighbour <= 1
 
 
+def test_the_config_of_the_zone_makes_a_network_that_kernels_reckon(
+    folder: Path, positions: Positions, tmp_path: Path
+) -> None:
+    plan = load_tsumego_plan(
+        Path("configs/tsumego-zone.toml"),
+        assignments=(f"data.folder={folder}", "run.steps=8", "optimiser.batch=64"),
+        out=tmp_path,
+    )
+    learnt = train_net(plan)
+    small = tmp_path / "small.safetensors"
+    quantised_net(load_net(learnt.weights), 5, small)
+    assert small.stat().st_size < 100_000
+    row = [column[:50] for column in map(positions.columns.get, ROW) if column is not None]
+    values, _logits = read_reckoned(learnt.weights).evaluate(positions.layout, *row)
+    views = positions.views(np.arange(50), planes="extended", window=11)
+    outputs = answering(load_net(learnt.weights).network)(views.planes)
+    assert outputs.value is not None
+    np.testing.assert_allclose(values, outputs.value.numpy(), atol=1e-4)
+
+
 def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> None:
     own, config = tmp_path / "set", tmp_path / "net.toml"
     count = len(small_set(own, positions=200))
@@ -176,6 +202,31 @@ def test_changed_weights_are_refused(tmp_path: Path) -> None:
     arrays = arrays_of(net.network)
     arrays.pop("value.bias")
     save_net(path, arrays, net.header)
-    for reading in (load_net, DenseArrays.read):
+    for reading in (load_net, read_reckoned):
         with pytest.raises(WeightsError, match="value"):
             reading(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "reason"),
+    [
+        ("first.weight", (), "'first'"),
+        ("first.weight", (8 * 14 * 121,), "'first'"),
+        ("blocks.0.second.weight", (8,), "tensors are not those"),
+        ("policy.weight", (122, 9), "'policy'"),
+    ],
+)
+def test_a_dense_network_of_other_shapes_is_refused(
+    name: str, shape: tuple[int, ...], reason: str
+) -> None:
+    net = small_net(width=8)
+    arrays = {**arrays_of(net.network), name: np.zeros(shape, np.float32)}
+    with pytest.raises(WeightsError, match=reason):
+        reckoned(net.header, arrays)
+
+
+def test_a_dense_network_of_another_width_than_it_says_is_refused() -> None:
+    net = small_net(width=8)
+    header = net.header.model_copy(update={"network_parameters": {"width": 16}})
+    with pytest.raises(WeightsError, match=r"'first' has the shape \(1694, 8\), not \(1694, 16\)"):
+        reckoned(header, arrays_of(net.network))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import typer
 from tests.tsumego.small_nets import small_net
@@ -16,6 +17,7 @@ from miai_go.commands import tsumego_learning
 
 torch = pytest.importorskip("torch")
 
+from miai_go.errors import WeightsError  # noqa: E402
 from miai_go.tsumego.networks.files import arrays_of, save_net  # noqa: E402
 
 SGF = """(;GM[1]SZ[9]AB[ac][bc][cc][dc][ec][eb][ea]AW[ab][bb][cb][db][da]AW[gg];B[hh])"""
@@ -54,6 +56,18 @@ def test_predict_tells_of_every_block(app: typer.Typer, weights: Path, tmp_path:
     lone = next(row for row in rows if row["block"] == ["G3"])
     assert lone["attacker_first"] is None
     assert "wall" in lone["reason"]
+
+
+def test_a_network_that_says_no_number_is_refused(
+    app: typer.Typer, weights: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "corner.sgf"
+    file.write_text(SGF)
+    net = small_net(width=32)
+    huge = {name: array * np.float32(1e30) for name, array in arrays_of(net.network).items()}
+    save_net(weights, huge, net.header)
+    with pytest.raises(WeightsError, match=r"net\.safetensors: its weights are so large"):
+        run(app, "predict", file, "--weights", weights, "--json")
 
 
 def test_predict_draws_both_first_movers(app: typer.Typer, weights: Path, tmp_path: Path) -> None:

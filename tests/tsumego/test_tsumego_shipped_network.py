@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
 from miai_go.shipped import TSUMEGO
 from miai_go.tsumego.generating.collection import shipped_problems
 from miai_go.tsumego.networks.files import read_net_header
+from miai_go.tsumego.predicting import Predictor
 from miai_go.tsumego.zones import find_zone
-
-torch = pytest.importorskip("torch")
 
 
 def test_it_is_the_file_that_was_made() -> None:
@@ -25,9 +22,6 @@ def test_it_is_the_file_that_was_made() -> None:
 
 
 def test_it_knows_most_of_the_shipped_problems() -> None:
-    from miai_go.tsumego.predicting import Predictor
-
-    torch.set_num_threads(1)
     predictor = Predictor(TSUMEGO)
     right = []
     for problem in shipped_problems()[::10]:

@@ -5,7 +5,7 @@ They are kept from what they are parameters of, so that listing them compiles an
 
 from __future__ import annotations
 
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from pydantic import model_validator
 
@@ -16,6 +16,10 @@ from miai_go.tsumego.in_play_parameters import InPlayParameters
 # exploration of 0 to 0.2 against 0.5 at least 25 to 5; without RAVE 0.5 against 0.2 21 to 9.
 _UCT_ALONE: Final = 0.5
 _UCT_BESIDE_RAVE: Final = 0.1
+
+# Every playout from a leaf without visits adds some 70 nodes on 9x9.
+_SHORT: Final = 10_000
+_LATE: Final = 8
 
 
 class GoMctsParameters(InPlayParameters):
@@ -45,8 +49,16 @@ class GoMctsParameters(InPlayParameters):
         unit="utility",
         help="Value of a move that neither the tree nor RAVE knows; 10: tried before any twice",
     )
-    expand_after: int = parameter(
-        1, ge=0, unit="visits", help="Visits after which a node gets children"
+    playouts: Literal["light", "tactical"] = parameter(
+        "light",
+        help="Games from the leaves: light ones are uniformly random, tactical ones answer atari",
+    )
+    expand_after: int | None = parameter(
+        None,
+        ge=0,
+        unit="visits",
+        help=f"Visits after which a node gets children; default: 1, but {_LATE} where only seconds "
+        f"or more than {_SHORT:,} simulations limit a move, so that the nodes last",
     )
     max_nodes: int = parameter(
         1_000_000,
@@ -82,6 +94,13 @@ class GoMctsParameters(InPlayParameters):
         if self.exploration is not None:
             return self.exploration
         return _UCT_BESIDE_RAVE if self.rave else _UCT_ALONE
+
+    @property
+    def expand_after_used(self) -> int:
+        """Visits after which a node gets children, the default settled."""
+        if self.expand_after is not None:
+            return self.expand_after
+        return 1 if 0 < self.simulations <= _SHORT else _LATE
 
 
 class GoRolloutParameters(Parameters):

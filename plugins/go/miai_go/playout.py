@@ -1,4 +1,4 @@
-"""Light playouts from a position: results, scores and ownership."""
+"""Playouts from a position: results, scores and ownership."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from miai_go.board import Board, check_size
 from miai_go.kernels import playouts as kernels
 from miai_go.kernels import rules
+from miai_go.kernels.tactical import tactical_playouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,21 @@ class PlayoutResult:
 
 
 class Playouts:
-    """A seeded player of light playouts on boards of one size.
+    """A seeded player of playouts on boards of one size.
 
-    A playout draws uniformly among the legal moves (simple ko, no suicide) that do not fill an own
-    eye, and passes only if there is none; it ends after two passes, or is broken off after
+    A light playout draws uniformly among the legal moves (simple ko, no suicide) that do not fill
+    an own eye, and passes only if there is none; it ends after two passes, or is broken off after
     `limit` moves (default: three for every point). An eye is a point whose neighbours are all own
     stones, with at most one hostile diagonal, none at the edge. Scoring is by area.
+
+    A tactical one answers atari first, see `miai_go.kernels.tactical`.
 
     The same seed and calls give the same results. Not safe for use by two threads at once.
     """
 
-    def __init__(self, size: int, seed: int, *, limit: int | None = None) -> None:
+    def __init__(
+        self, size: int, seed: int, *, limit: int | None = None, tactical: bool = False
+    ) -> None:
         check_size(size)
         if limit is None:
             limit = 3 * size * size
@@ -60,6 +65,7 @@ class Playouts:
         self._owner = np.zeros(points, np.int8)
         self._stack = np.zeros(points, np.int32)
         self._rng = np.array([seed % 2**64], np.uint64)
+        self._kernel = tactical_playouts if tactical else kernels.playouts
         self._moves = 0
 
     def run(
@@ -74,7 +80,7 @@ class Playouts:
         if count < 1:
             raise ValueError(f"the number of playouts must be at least 1, not {count}")
         owned = np.zeros(self.size * self.size, np.int64)
-        wins, draws, total, moves = kernels.playouts(
+        wins, draws, total, moves = self._kernel(
             board.words,
             self._words,
             color + 1,

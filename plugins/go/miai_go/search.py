@@ -58,11 +58,7 @@ class GoMcts:
         self._in_play: InPlay | None = None
 
     def new_game(self, seed: int) -> None:
-        """Forget everything, seed the randomness, and compile what is not compiled yet.
-
-        Raises:
-          MissingExtraError: `tsumego = "net"` needs torch, which is not installed.
-        """
+        """Forget everything, seed the randomness, and compile what is not compiled yet."""
         warm_up(self.game)
         self._in_play = self.parameters.asked()
         self._seed = seed
@@ -136,7 +132,8 @@ class GoMcts:
                 exploration=parameters.exploration_used,
                 rave=parameters.rave,
                 fpu=parameters.fpu,
-                expand_after=parameters.expand_after,
+                expand_after=parameters.expand_after_used,
+                tactical=parameters.playouts == "tactical",
                 max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
             )
         # A proof counts by area, as the board stands: where the game does not, it is none.

@@ -15,7 +15,7 @@ _LOOK_SECONDS = 0.01  # between two looks at the clock
 
 
 class Tree:
-    """UCT with optional RAVE, one light playout for every simulation, kept between moves.
+    """UCT with optional RAVE, one playout for every simulation, kept between moves.
 
     Values are results, not points: 1 is a won game, -1 a lost one, 0 a draw, for the player to
     move at the root unless said otherwise.
@@ -28,6 +28,7 @@ class Tree:
     `expand_after`  visits after which a node gets children
     `max_nodes`     nodes in memory, 32 bytes each and as much again once the tree is reused; when
                     none is left, simulations go on in the tree as it is
+    `tactical`      whether playouts answer atari (`miai_go.kernels.tactical`), or are light
     `seed`          the same seed, positions and numbers of simulations give the same results
 
     Moves in the tree are the legal ones that do not fill an own eye, and the pass. Two passes end
@@ -46,6 +47,7 @@ class Tree:
         fpu: float = 10.0,
         expand_after: int = 1,
         max_nodes: int = 1_000_000,
+        tactical: bool = False,
     ) -> None:
         check_size(size)
         points = size * size
@@ -60,6 +62,7 @@ class Tree:
         self._weights = np.array([exploration, fpu, rave, 0.0])
         self._settings = np.zeros(kernels.SETTINGS, np.int64)
         self._settings[kernels.EXPAND_AFTER] = expand_after
+        self._settings[kernels.TACTICAL] = tactical
         self._rng = np.array([seed % 2**64], np.uint64)
         self._path = np.zeros(3 * points + 8, np.int32)
         self._history = np.zeros(0, np.uint64)

@@ -44,8 +44,9 @@ class Openings:
         """Return the opening of a pair of games.
 
         Args:
-          round_number: from 1; all pairings of a round take the same line of a file, and the
-            lines begin again when there are more rounds than lines.
+          round_number: from 1; all pairings of a round take the same line of a file (one that is
+            listed with a weight takes the next each time it meets), and the lines begin again
+            when there are more rounds than lines.
           seed: the pair's.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from rich.console import Console, Group, RenderableType
@@ -60,10 +60,10 @@ class LiveReporter:
         self._ending = ""
         self._voids = Voids()
 
-    def begin(self, *, done: Standings, total: int) -> None:
+    def begin(self, *, done: int, total: int, standings: Callable[[], Standings]) -> None:
         """Count what was done before and show the view."""
-        self._standings, self._total = done, total
-        self._done = done.first_player.games
+        self._standings, self._total = standings(), total
+        self._done = done
         self._began = time.monotonic()
         self._live.start()
         self._show()

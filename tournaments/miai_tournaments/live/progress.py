@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from miai_tournaments.report.standings import FORFEITS, Standings
@@ -15,8 +15,12 @@ _REASON_LENGTH = 200
 class Reporter(Protocol):
     """Is told of a run's progress. All of it is called in the runner's thread."""
 
-    def begin(self, *, done: Standings, total: int) -> None:
-        """Be told of the games that are done before the first one is played."""
+    def begin(self, *, done: int, total: int, standings: Callable[[], Standings]) -> None:
+        """Be told of the games that are done before the first one is played.
+
+        Args:
+          standings: counts them, which takes seconds where they are very many.
+        """
 
     def scheduled(self, total: int) -> None:
         """Be told that the format has added games or dropped some, and how many there are now."""
@@ -73,9 +77,9 @@ class PlainReporter:
         self._voids = Voids()
         self._ending = False
 
-    def begin(self, *, done: Standings, total: int) -> None:
+    def begin(self, *, done: int, total: int, standings: Callable[[], Standings]) -> None:
         """Note where the count begins."""
-        self._done, self._total = done.first_player.games, total
+        self._done, self._total = done, total
 
     def scheduled(self, total: int) -> None:
         """Note what to count up to."""

@@ -62,7 +62,7 @@ class RunResults:
       key: what two copies of the run have in common.
       game, game_parameters: what was played; must be the same in all runs (the latter as JSON).
       conditions: what else should be the same, by name: the game's version, clocks, move limit,
-        rules of adjudication.
+        openings, rules of adjudication.
       identities: who played; the order is that of `results.players`, whatever these are called.
       results: of the games that are finished.
       seeds: of the games; where two runs share some, the same games may count twice.

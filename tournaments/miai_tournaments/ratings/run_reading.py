@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from miai.errors import PluginError
 from miai.plugins.loader import plugin_host
+from miai_tournaments.config.openings import told_lines
 from miai_tournaments.ratings.joining import Identity, RunResults, canonical
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.report.opening_names import OpeningNames
@@ -119,4 +121,23 @@ def _conditions(info: RunInfo) -> dict[str, str]:
         "time control": json.dumps(clock, sort_keys=True),
         "move limit": str(info.move_limit or ""),
         "adjudication": canonical([rules.get("order"), rules.get("rules")]) if rules else "",
+        "set of openings": _openings(info),
     }
+
+
+def _openings(info: RunInfo) -> str:
+    """Return what tells the run's set of openings from others, short; empty for none.
+
+    A set has no order: the same lines from another one on, or shuffled by another seed, are the
+    same set. Names count for nothing.
+    """
+    results = info.resolved.get("results")
+    told = results.get("openings") if isinstance(results, Mapping) else None
+    lines = told_lines(told) if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping) or not (lines or told.get("random_plies")):
+        return ""
+    played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())
+    rest = [told.get("random_plies"), told.get("balance")]
+    text = f"{len(lines)} lines" if lines else f"{told.get('random_plies')} random plies"
+    digest = hashlib.sha256(canonical([played, rest]).encode()).hexdigest()
+    return f"{text} ({digest[:8]})"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from miai.adjudication import make_panel
@@ -263,14 +264,18 @@ class _Sitting:
         store.release()
         _sweep(self.folder / LOGS)
         self.files.complete(store)
-        done, counts = count_store(store), store.counts()
+        counts = store.counts()
         games = counted(sum(counts.values()), "game")
         if director is not None and not director.finished:
             games = how_many(self.plan.format)
         self.say(f"{self._title()}; {games}, kept in {self.folder}")
         reporter = self.reporter = self.make_reporter(self._title())
         try:
-            reporter.begin(done=done, total=sum(counts.values()))
+            reporter.begin(
+                done=counts["done"],
+                total=sum(counts.values()),
+                standings=partial(count_store, store),
+            )
             runner = Runner(
                 store,
                 executor,

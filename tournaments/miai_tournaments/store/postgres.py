@@ -98,7 +98,8 @@ class PostgresConnection:
             cause = getattr(error, "orig", None) or error
             said = " ".join(str(cause).split())[:300]
             raise StoreError(
-                f"{self.address.shown}: {said}; check the server and your rights, then resume"
+                f"{self.address.shown}: {said}; check the server and your rights, then give the "
+                "same command again"
             ) from error
 
     def close(self) -> None:

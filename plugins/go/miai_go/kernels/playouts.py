@@ -184,6 +184,19 @@ def own_finished(b: Words, owner: NDArray[np.int8]) -> int:
     return total
 
 
+@part
+def count_area(
+    b: Words, moves: Int, limit: int, owner: NDArray[np.int8], stack: NDArray[np.int32]
+) -> int:
+    """Return Black's area minus White's after a playout of so many moves, and write `owner`.
+
+    After none, or when the playout was broken off at its limit, that is the area as it stands.
+    """
+    if moves == 0 or moves == limit:
+        return area(b, owner, stack)
+    return own_finished(b, owner)
+
+
 @spelt_out
 def playout_score(
     b: Words,
@@ -199,9 +212,7 @@ def playout_score(
     After two passes that is the area as it stands, and no move.
     """
     moves = light_playout(b, c, passes, record, rng) if passes < 2 else 0
-    if moves == 0 or moves == len(record):
-        return area(b, owner, stack), moves
-    return own_finished(b, owner), moves
+    return count_area(b, moves, len(record), owner, stack), moves
 
 
 @kernel

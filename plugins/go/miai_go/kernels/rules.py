@@ -20,6 +20,7 @@ Words of a point's record:
             of chain `c` is at `c + CHAIN_INFO`; for empty and border points that falls on header
             words 3 and 6, which nobody reads: updates need not ask what a neighbour is
     LISTED  `playouts` keeps its list of empty points here, entry i in the i-th record
+    WHERE   `tactical` keeps here which entry of that list an empty point is; word 6, before LISTED
 
 AROUND packs, from the lowest bits: black neighbours (3 bits, border included), a spare bit, white
 neighbours (3 bits, border included), a spare bit, empty neighbours (3 bits).

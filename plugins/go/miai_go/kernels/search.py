@@ -1,4 +1,4 @@
-"""Monte Carlo tree search: UCT with optional RAVE, a light playout for every simulation.
+"""Monte Carlo tree search: UCT with optional RAVE, a playout for every simulation.
 
 The tree is one `int32` array of `FIELDS` rows and a column for every node, so that the same field
 of sisters lies together. Node 0 is the root. The children of a node are made all at once and stand
@@ -42,6 +42,7 @@ from miai_go.kernels.rules import (
     move_key,
     put,
 )
+from miai_go.kernels.tactical import tactical_score
 
 Nodes = NDArray[np.int32]
 Bits = NDArray[np.uint64]
@@ -69,7 +70,8 @@ EXPAND_AFTER = 3  # visits before a node gets children
 KO_RULE = 4  # 0 simple, 1 positional, 2 situational superko
 SUICIDE = 5
 HISTORY = 6  # entries of the history that are in use
-SETTINGS = 7
+TACTICAL = 7  # whether playouts answer atari, see `tactical`
+SETTINGS = 8
 
 # Words of the weights array, `float64`.
 EXPLORATION = 0
@@ -281,7 +283,11 @@ def search(  # noqa: C901  kernels read from top to bottom
         if nodes[STATUS, node] != OPEN:
             result = nodes[STATUS, node] if c == 2 else -nodes[STATUS, node]
         else:
-            score, moves = playout_score(b, c, passes, record, rng, owner, stack)
+            if settings[TACTICAL] != 0:
+                last = np.int64(nodes[POINT, node]) if depth > 0 else np.int64(0)
+                score, moves = tactical_score(b, c, passes, last, record, rng, owner, stack)
+            else:
+                score, moves = playout_score(b, c, passes, record, rng, owner, stack)
             result = (score > weights[KOMI]) - (score < weights[KOMI])
             if passes >= 2 and result != 0:
                 nodes[STATUS, node] = WON if (result == 1) == (c == 2) else LOST

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from miai_go.errors import require_torch
 from miai_go.shipped import TSUMEGO
 from miai_go.tsumego.prover import Master, load_prover
 from miai_go.tsumego.solver import Solver
@@ -129,18 +128,15 @@ def asking(who: str) -> Asking:
     """Return who asks, "solver" or "net", with all that it takes loaded.
 
     Raises:
-      MissingExtraError: the network needs torch, which is not installed.
       WeightsError: the shipped network cannot be read.
     """
     if who == "solver":
         load_prover()
         return SolverQuestion
-    require_torch("tsumego = 'net'")
-    from miai_go.tsumego.planes import load_planes
     from miai_go.tsumego.predicting import Predictor
 
-    load_planes()
     predictor = Predictor(TSUMEGO)
+    predictor.load()
     return lambda zone, mover: NetworkQuestion(zone, mover, predictor)
 
 

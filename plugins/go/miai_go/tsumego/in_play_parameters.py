@@ -18,8 +18,8 @@ class InPlayParameters(Parameters):
 
     tsumego: Literal["off", "net", "solver"] = parameter(
         "off",
-        help="Who is asked about enclosed groups before a move: nobody, the shipped network (needs "
-        "torch) or the solver; what they say is favoured at the root, never forced",
+        help="Who is asked about enclosed groups before a move: nobody, the shipped network or "
+        "the solver; what they say is favoured at the root, never forced",
     )
     tsumego_nodes: int = parameter(
         50_000,
@@ -33,7 +33,6 @@ class InPlayParameters(Parameters):
         """Return who is asked, all that it takes loaded; None for nobody.
 
         Raises:
-          MissingExtraError: the network needs torch, which is not installed.
           WeightsError: the shipped network cannot be read.
         """
         if self.tsumego == "off":

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.board import EMPTY
+from miai_go.errors import WeightsError
 from miai_go.tsumego.errors import ProblemError
 from miai_go.tsumego.networks.files import NetHeader, read_net_header
-from miai_go.tsumego.planes import encode, layout_of_zones
+from miai_go.tsumego.networks.reckoned import NAMES, Reckoned, read_reckoned
+from miai_go.tsumego.planes import encode, layout_of_zones, load_planes
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 _SIDES: Final = (ATTACKER, DEFENDER)
@@ -49,8 +51,8 @@ class Predictor:
     """A network that says of blocks whether they live.
 
     Args:
-      weights: a file of `miai go tsumego train` or `quantize`. A fully connected network needs no
-        torch.
+      weights: a file of `miai go tsumego train` or `quantize`. A network that kernels reckon needs
+        no torch.
 
     Raises:
       WeightsError: it cannot be read or is not what it says.
@@ -58,23 +60,31 @@ class Predictor:
     """
 
     def __init__(self, weights: Path) -> None:
+        self._path = weights
         self.header: NetHeader = read_net_header(weights)
-        self._dense: Any = None
+        self._reckoned: Reckoned | None = None
         self._net: Any = None
-        if self.header.network == "dense":
-            from miai_go.tsumego.networks.reckoned import DenseArrays
-
-            self._dense = DenseArrays.read(weights)
+        if self.header.network in NAMES:
+            self._reckoned = read_reckoned(weights)
         else:
             from miai_go.tsumego.networks.files import load_net
 
             self._net = load_net(weights).network
+
+    def load(self) -> None:
+        """Load kernels, or compile them, before a clock runs."""
+        load_planes()
+        if self._reckoned is not None:
+            self._reckoned.load()
 
     def fates(self, stones: NDArray[np.int8]) -> list[Fate]:
         """Return the fate of every block of a board, lowest point first.
 
         Args:
           stones: int8 of shape (size * size,) or (size, size), 0 empty, 1 black, 2 white.
+
+        Raises:
+          WeightsError: as of `evaluate`.
         """
         board = np.asarray(stones, np.int8).reshape(-1)
         out = []
@@ -97,13 +107,18 @@ class Predictor:
           The chance that the target is safe, for the attacker and the defender moving first, and
           logits of shape (2, 64): of every point of the zone, the last of no move; -inf where there
           is no such point.
+
+        Raises:
+          WeightsError: it says nothing finite.
         """
         layout = layout_of_zones([zone])
         sets = ([0, 0], [zone.attackers] * 2, [zone.defenders] * 2, list(_SIDES))
-        if self._dense is not None:
-            values, logits = self._dense.evaluate(layout, *sets)
+        if self._reckoned is not None:
+            values, logits = self._reckoned.evaluate(layout, *sets)
         else:
             values, logits = self._by_torch(layout, sets)
+        if not np.isfinite(values).all() or np.isnan(logits).any():
+            raise WeightsError(f"{self._path}: its weights are so large that it says no number")
         return [float(v + 1) / 2 for v in values], logits
 
     def _by_torch(self, layout: Any, sets: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -231,6 +231,7 @@ class _Run:
             moves=solving,
             open_moves=unsolved,
             seki=self.seki(side, ask=False) if seki else None,
+            moves_asked=moves,
         )
 
     def _follows(self, side: int, master: Master) -> bool | None:

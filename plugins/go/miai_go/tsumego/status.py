@@ -43,6 +43,7 @@ class Answer:
       open_moves: first moves of which it is not known whether they do.
       seki: whether the target is safe without ever being sure of two eyes; None where that is
         unsolved, or was not asked.
+      moves_asked: whether moves were looked for; where they were not, none are named.
     """
 
     first: int
@@ -51,6 +52,7 @@ class Answer:
     moves: tuple[int, ...] = ()
     open_moves: tuple[int, ...] = ()
     seki: bool | None = None
+    moves_asked: bool = True
 
     @property
     def is_safe(self) -> bool | None:
@@ -119,6 +121,7 @@ class Report:
                 "safe": answer.is_safe,
                 "by_ko_master": {m.name.lower(): safe for m, safe in answer.safe.items()},
                 "needs_move": answer.needs_move,
+                "moves_asked": answer.moves_asked,
                 "moves": self._names(answer.moves),
                 "open_moves": self._names(answer.open_moves),
                 "seki": answer.seki,

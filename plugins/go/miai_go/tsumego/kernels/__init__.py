@@ -4,7 +4,8 @@
 position is by itself, `expanding` lists a node's children, `weighing` makes numbers of theirs,
 `search` is the loop, on the arrays of `stack`; `guide` asks a small network about the `traits` of a
 position. The class that owns the arrays is `miai_go.tsumego.prover.Prover`. `planes` shows
-positions to larger networks, `net` is the fully connected one of them.
+positions to larger networks, `net` is the fully connected one of them, `zone_net` the one whose
+features live in the zone, on the ground of `zone_ground`.
 """
 
 from pathlib import Path

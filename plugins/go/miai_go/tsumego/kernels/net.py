@@ -5,7 +5,7 @@ change while a zone is searched, the wall and the edge of the board, is summed o
 what the zone shows is added for each position. After that only units above zero count.
 
 All arrays are float32 and laid out so that what one input adds to all outputs is contiguous; see
-`miai_go.tsumego.networks.reckoned.DenseArrays`.
+`miai_go.tsumego.networks.dense_arrays.DenseArrays`.
 """
 
 from __future__ import annotations

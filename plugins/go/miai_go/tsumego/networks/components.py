@@ -28,6 +28,10 @@ _COMPONENTS = (
         *("ResidualParameters", "Residual convolutions, pooled over the target's block, too"),
     ),
     (
+        *("zone", "miai_go.tsumego.networks.zonal:ZoneNet", "ZoneParameters"),
+        "Residual convolutions at the zone's points alone; can be reckoned without torch",
+    ),
+    (
         "equivariant",
         "miai_go.tsumego.networks.convolutional:EquivariantNet",
         "EquivariantNetParameters",

@@ -7,6 +7,7 @@ from pydantic import field_validator
 from miai.plugins.parameters import Parameters, parameter
 
 SYMMETRIES = 8
+LANES = 16  # those of `miai.kernels.lanes`, which imports numba
 
 
 class DenseParameters(Parameters):
@@ -26,6 +27,24 @@ class ResidualParameters(Parameters):
     pooling: int = parameter(
         2, ge=0, le=40, unit="blocks", help="Every so many blocks one pools globally; 0: none"
     )
+
+
+class ZoneParameters(Parameters):
+    """Parameters of `ZoneNet`."""
+
+    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
+    width: int = parameter(
+        32, ge=16, le=512, unit="units", help="Units of a point, a multiple of 16"
+    )
+    hidden: int = parameter(64, ge=1, le=2048, unit="units", help="Units of the value's layer")
+    reach: int = parameter(2, ge=1, le=5, unit="points", help="How far the first layer sees")
+
+    @field_validator("width")
+    @classmethod
+    def _whole_words(cls, width: int) -> int:
+        if width % LANES:
+            raise ValueError(f"{width} is no multiple of {LANES}")
+        return width
 
 
 class EquivariantNetParameters(Parameters):

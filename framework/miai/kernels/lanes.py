@@ -1,0 +1,123 @@
+"""Vectors of 16 floats for kernels, where LLVM would have to check whether arrays overlap.
+
+All arrays are float32 of one dimension and contiguous; places are counted in numbers and not
+checked. A product and its sum may be rounded once or twice, as the processor does it faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils as _cgutils
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+
+LANES: Final = 16
+"""Numbers in a vector."""
+
+cgutils: Any = _cgutils
+tuple_of: Any = types.UniTuple
+
+_VECTOR: Final = ir.VectorType(ir.FloatType(), LANES)
+_NUMBER_BYTES: Final = 4
+
+
+def _row(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """Return the address of an array's first number."""
+    return context.make_array(kind)(context, builder, array).data
+
+
+def _vector_at(builder: Any, data: Any, place: Any) -> Any:
+    return builder.bitcast(builder.gep(data, [place]), _VECTOR.as_pointer())
+
+
+def _load(builder: Any, data: Any, place: Any) -> Any:
+    return builder.load(_vector_at(builder, data, place), align=_NUMBER_BYTES)
+
+
+def _store(builder: Any, vector: Any, data: Any, place: Any) -> None:
+    builder.store(vector, _vector_at(builder, data, place), align=_NUMBER_BYTES)
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """Return a vector of one number."""
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.IntType(32)(0))
+    firsts = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), firsts)
+
+
+def _sum(builder: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(a, b)
+
+
+def _most(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _with_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return a times b and c."""
+    name, kind = f"llvm.fmuladd.v{LANES}f32", ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(function, [a, b, c])
+
+
+def _of_two(combine: Any) -> Any:
+    """Return an intrinsic that puts what `combine` makes of two vectors into the first's place."""
+
+    def typed(context: Any, out: Any, at: Any, row: Any, start: Any) -> tuple[Signature, Any]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kinds = signature.args
+            to = _row(context, builder, kinds[0], arguments[0])
+            other = _row(context, builder, kinds[2], arguments[2])
+            old = _load(builder, to, arguments[1])
+            new = combine(builder, old, _load(builder, other, arguments[3]))
+            _store(builder, new, to, arguments[1])
+            return context.get_dummy_value()
+
+        return types.void(out, types.int64, row, types.int64), generate
+
+    return intrinsic(typed)
+
+
+def _products(
+    context: Any, out: Any, to: Any, inputs: Any, of: Any, weights: Any, at: Any, step: Any, n: Any
+) -> tuple[Signature, Any]:
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+        data, source, rows = (_row(context, builder, kinds[i], arguments[i]) for i in (0, 2, 4))
+        places, starts = (
+            [builder.extract_value(arguments[i], m) for m in range(len(kinds[i]))] for i in (1, 3)
+        )
+        sums = [cgutils.alloca_once_value(builder, _load(builder, data, p)) for p in places]
+        with cgutils.for_range(builder, arguments[7], intp=ir.IntType(64)) as loop:
+            place = builder.add(arguments[5], builder.mul(loop.index, arguments[6]))
+            weight = _load(builder, rows, place)
+            for total, start in zip(sums, starts, strict=True):
+                number = builder.load(builder.gep(source, [builder.add(start, loop.index)]))
+                old = builder.load(total)
+                builder.store(_with_product(builder, _spread(builder, number), weight, old), total)
+        for total, p in zip(sums, places, strict=True):
+            _store(builder, builder.load(total), data, p)
+        return context.get_dummy_value()
+
+    rows = tuple_of(types.int64, len(to))
+    numbers = (types.int64, types.int64, types.int64)
+    return types.void(out, rows, inputs, rows, weights, *numbers), generate
+
+
+add_lanes: Any = _of_two(_sum)
+"""``add_lanes(out, at, row, start)``: add 16 numbers of `row` to 16 of `out`."""
+
+raise_lanes: Any = _of_two(_most)
+"""``raise_lanes(out, at, row, start)``: keep the larger of 16 numbers of `out` and of `row`."""
+
+add_products: Any = intrinsic(_products)
+"""``add_products(out, to, inputs, of, weights, at, step, n)``: weights times a few columns.
+
+To the 16 numbers of `out` that begin at `to[m]` is added the sum over i < n of ``inputs[of[m] +
+i]`` times the 16 weights that begin at ``at + i * step``. `to` and `of` are tuples of one length;
+four columns keep a processor busy.
+"""

@@ -1,0 +1,168 @@
+"""A network whose features live at the points of the zone alone.
+
+All else in the window is wall or beyond the board and never changes: the first layer sees it, no
+other does. Of n positions with N points in all, features are of shape (N, width), so that nothing
+is reckoned where nothing can happen.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from miai.errors import ParameterError
+from miai_go.networks.protocol import NetworkShape, Outputs
+from miai_go.tsumego.networks.parameters import ZoneParameters
+
+TARGET_BLOCK: Final = 4
+ZONE: Final = 14
+"""The planes that show the target's block and the zone's points."""
+
+NOWHERE: Final = -1e9
+"""The logit of points beyond the zone."""
+
+
+class Ground(NamedTuple):
+    """Where the points of zones are, N in all.
+
+    Attributes:
+      owner: the position that each is of, int64 of shape (N,), ascending.
+      place: its point of the window, int64 of shape (N,).
+      near: itself and its eight neighbours as numbers of points, row by row, N where there is none,
+        int64 of shape (N, 9).
+      target: the points of the targets' blocks, int64 of shape (T,).
+      positions: how many there are.
+    """
+
+    owner: Tensor
+    place: Tensor
+    near: Tensor
+    target: Tensor
+    positions: int
+
+
+def find_ground(planes: Tensor) -> Ground:
+    """Return the points of the zones that planes show."""
+    count, _, size, _ = planes.shape
+    owner, row, column = planes[:, ZONE].nonzero(as_tuple=True)
+    numbers = planes.new_full((count, size + 2, size + 2), len(owner), dtype=torch.int64)
+    numbers[owner, row + 1, column + 1] = torch.arange(len(owner), device=planes.device)
+    near = [numbers[owner, row + r, column + c] for r in range(3) for c in range(3)]
+    target = planes[owner, TARGET_BLOCK, row, column].nonzero().squeeze(1)
+    return Ground(owner, row * size + column, torch.stack(near, 1), target, count)
+
+
+class Sight(nn.Module):
+    """What each point of the zone sees of the planes about it: (n, planes, size, size) to (N, W).
+
+    Args:
+      reach: how far it sees, in points; the square about it has 2 * reach + 1 on a side.
+    """
+
+    def __init__(self, planes: int, width: int, reach: int) -> None:
+        super().__init__()
+        self.reach, inputs = reach, (2 * reach + 1) ** 2 * planes
+        # A row for each point that is seen, since few bits have a scale for each row: walls set
+        # the same bits at many points at once, whose errors would add up.
+        self.weight = nn.Parameter(torch.empty(width * inputs // planes, planes))
+        self.norm = nn.BatchNorm1d(width)
+        nn.init.normal_(self.weight, std=(2 / inputs) ** 0.5)
+
+    def forward(self, planes: Tensor, ground: Ground) -> Tensor:
+        """Return features of points."""
+        size, side = planes.shape[-1], 2 * self.reach + 1
+        padded = nn.functional.pad(planes, (self.reach,) * 4).permute(0, 2, 3, 1).contiguous()
+        row, column = ground.place // size, ground.place % size
+        here = (ground.owner * padded.shape[1] + row) * padded.shape[2] + column
+        steps = [r * padded.shape[2] + c for r in range(side) for c in range(side)]
+        seen = here[:, None] + torch.tensor(steps, device=here.device)
+        patches = padded.flatten(0, 2).index_select(0, seen.flatten())
+        weight = self.weight.view(self.norm.num_features, -1)
+        return cast("Tensor", self.norm(patches.view(-1, weight.shape[1]) @ weight.T))
+
+
+class NearNorm(nn.Module):
+    """A convolution of 3x3 within the zone, then batch normalisation: (N, W) to (N, W)."""
+
+    def __init__(self, width: int, *, zero: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, 9 * width))
+        self.norm = nn.BatchNorm1d(width)
+        nn.init.normal_(self.weight, std=(2 / (6 * width)) ** 0.5)
+        if zero:
+            nn.init.zeros_(self.norm.weight)
+
+    def forward(self, features: Tensor, ground: Ground) -> Tensor:
+        """Return features of points."""
+        known = torch.cat((features, features.new_zeros(1, features.shape[1])))
+        patches = known.index_select(0, ground.near.flatten()).view(-1, self.weight.shape[1])
+        return cast("Tensor", self.norm(patches @ self.weight.T))
+
+
+class ZoneBlock(nn.Module):
+    """Two convolutions round which the input is carried; what is pooled is added between them."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = NearNorm(width)
+        self.spread = nn.Linear(4 * width, width)
+        self.second = NearNorm(width, zero=True)
+
+    def forward(self, features: Tensor, ground: Ground) -> Tensor:
+        """Return features of points, none negative."""
+        pooled = self.spread(pool_zone(features, ground))
+        inner = self.first(features, ground) + pooled.index_select(0, ground.owner)
+        return torch.relu(features + self.second(torch.relu(inner), ground))
+
+
+class ZoneNet(nn.Module):
+    """Residual convolutions within the zone, pooled over it and over the target's block.
+
+    Raises:
+      ParameterError: the planes do not show the zone.
+    """
+
+    def __init__(self, shape: NetworkShape, parameters: ZoneParameters) -> None:
+        super().__init__()
+        if shape.planes <= ZONE:
+            raise ParameterError(
+                "the network 'zone' needs planes that show the zone: set planes.planes = 'extended'"
+            )
+        width = parameters.width
+        self.first = Sight(shape.planes, width, parameters.reach)
+        self.blocks = nn.ModuleList(ZoneBlock(width) for _ in range(parameters.height))
+        self.points = nn.Linear(width, 1)
+        self.none = nn.Linear(4 * width, 1)
+        self.hidden = nn.Linear(4 * width, parameters.hidden)
+        self.value = nn.Linear(parameters.hidden, 1)
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return value and policy."""
+        ground = find_ground(planes)
+        features = torch.relu(self.first(planes, ground))
+        for block in self.blocks:
+            features = block(features, ground)
+        pooled = pool_zone(features, ground)
+        logits = self.points(features).squeeze(1)
+        policy = logits.new_full((ground.positions, planes.shape[-1] ** 2), NOWHERE)
+        policy = policy.index_put((ground.owner, ground.place), logits)
+        value = self.value(torch.relu(self.hidden(pooled))).squeeze(1)
+        return Outputs(policy=torch.cat((policy, self.none(pooled)), 1), value=torch.tanh(value))
+
+
+def pool_zone(features: Tensor, ground: Ground) -> Tensor:
+    """Return means and maxima over zones and over targets' blocks: (n, 4 * width)."""
+    target = features.index_select(0, ground.target)
+    owner = ground.owner.index_select(0, ground.target)
+    everywhere = _pool(features, ground.owner, ground.positions)
+    return torch.cat((everywhere, _pool(target, owner, ground.positions)), 1)
+
+
+def _pool(features: Tensor, owner: Tensor, count: int) -> Tensor:
+    """Return mean and maximum of features, none negative, by owner; 0 where it has none."""
+    each = torch.bincount(owner, minlength=count)
+    total = features.new_zeros(count, features.shape[1]).index_add(0, owner, features)
+    most = torch.segment_reduce(features, "max", lengths=each, axis=0, initial=0.0)
+    return torch.cat((total / each.clamp(min=1)[:, None], most), 1)

@@ -1,0 +1,138 @@
+"""The command ``miai`` in processes that are forked off one in which the imports are done.
+
+What is run is what a user starts: a process of its own, with its arguments, environment, folder,
+output and exit status. It is spared the half second of imports, which hundreds of tests would wait
+for. Where the environment tells Python something else, where the imports come from, say, a new
+interpreter is started, as it is by all tests of signals, of start-up and of output that is refused.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+SERVER = """
+import json, os, runpy, sys
+import miai.cli.app, miai.api, miai.match, miai.plugins.loader, numpy, pydantic, rich.live, typer
+import miai_tournaments.commands, miai_tournaments.live.live, miai_tournaments.report.report
+import miai_tournaments.running.sitting, miai_go.game, miai_go.agents, miai_rbc.game
+from importlib.metadata import entry_points
+plugins = [each.load() for each in entry_points(group="miai")]
+
+def serve():
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            return request
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+request = serve()
+if request is not None:
+    for number, path in ((0, os.devnull), (1, request["out"]), (2, request["err"])):
+        file = os.open(path, os.O_RDWR)
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    sys.argv = ["miai", *request["words"]]
+    runpy.run_module("miai", run_name="__main__", alter_sys=True)
+"""
+
+
+class _Server:
+    """The process that forks."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._selector = selectors.DefaultSelector()
+        assert self.process.stdout is not None
+        self._selector.register(self.process.stdout, selectors.EVENT_READ)
+        atexit.register(self.close)
+
+    def run(self, request: Mapping[str, Any], timeout: float) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        child = self._line(60)
+        try:
+            return self._line(timeout)
+        except TimeoutError:
+            os.kill(child, 9)
+            self._line(60)
+            raise
+
+    def close(self) -> None:
+        if os.getpid() == self.owner and self.process.stdin is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+    def _line(self, timeout: float) -> int:
+        if not self._selector.select(timeout):
+            raise TimeoutError
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+
+_servers: list[_Server] = []
+
+
+def run_miai(
+    words: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 100,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``miai`` with arguments; return its exit status and what it printed.
+
+    Raises:
+      subprocess.TimeoutExpired: it took too long, and was killed.
+    """
+    command = [sys.executable, "-m", "miai", *words]
+    given = dict(os.environ if env is None else env)
+    if _told_to_python(given) != _told_to_python(os.environ):
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env=given,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if not _servers:
+        _servers.append(_Server())
+    with tempfile.TemporaryDirectory() as name:
+        out, err = Path(name, "out"), Path(name, "err")
+        out.touch()
+        err.touch()
+        where = str(Path.cwd() if cwd is None else cwd)
+        request = {"words": words, "cwd": where, "env": given, "out": str(out), "err": str(err)}
+        try:
+            status = _servers[0].run(request, timeout)
+        except TimeoutError:
+            raise subprocess.TimeoutExpired(command, timeout) from None
+        told = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]
+    return subprocess.CompletedProcess(command, status, *told)
+
+
+def _told_to_python(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
