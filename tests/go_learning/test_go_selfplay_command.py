@@ -144,7 +144,8 @@ def test_any_number_of_workers_and_a_killed_one_make_the_same_games(
     alone: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    process = started(out, *PLAYERS, "--workers", "3")
+    # Enough games that the workers still play when the first game is seen.
+    process = started(out, *PLAYERS, "--workers", "3", games=20 * GAMES)
     until(lambda: sgf_files(out))
     victims = psutil.Process(process.pid).children()
     assert len(victims) == 3
@@ -153,8 +154,10 @@ def test_any_number_of_workers_and_a_killed_one_make_the_same_games(
     # A worker that is slow to begin dies before it has a game.
     told = r"(game \d+: |before any game, )worker process \d+ was killed by SIGKILL"
     assert re.search(told, stderr)
-    assert "10 games" in stdout
-    assert_same(stored(out), stored(alone))
+    assert f"{20 * GAMES} games" in stdout
+    assert [int(file.stem) for file in sgf_files(out)] == list(range(20 * GAMES))
+    assert len(stored(out)) == 20 * GAMES
+    assert_same(stored(out)[:GAMES], stored(alone))
 
 
 def test_after_sigkill_it_goes_on_where_it_was(alone: Path, tmp_path: Path) -> None:
