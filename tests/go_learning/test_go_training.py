@@ -25,7 +25,7 @@ from miai_go.encoders import load_encoder
 from miai_go.errors import TrainingError
 from miai_go.inference.loading import load_oracle
 from miai_go.networks.tensors import read_tensors
-from miai_go.networks.weights import read_header, save_weights
+from miai_go.networks.weights import load_weights, read_header, save_weights
 from miai_go.training.advantages import advantages
 from miai_go.training.checkpoints import Checkpoints
 from miai_go.training.journal import Journal
@@ -236,6 +236,30 @@ def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, tol
         network = network.model_copy(update=values)
     with pytest.raises(MiaiError, match=told):
         make_network(SIZE, encoder, network, seed=1)
+
+
+def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Path) -> None:
+    encoder = EncoderSection(name="zero", parameters={"history": 2})
+    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
+    made, _encoder, header = make_network(SIZE, encoder, network, seed=1)
+    start = tmp_path / "start.safetensors"
+    save_weights(start, made, header)
+    more = NetworkSection(
+        name="tower", parameters={"ownership": True, "score": True}, start=str(start)
+    )
+    begun, feeder, after = make_network(SIZE, encoder, more, seed=2)
+    assert after.outputs == ("policy", "value", "ownership", "score")
+    told = after.network_parameters
+    assert (told["height"], told["width"], told["ownership"], told["score"]) == (1, 8, True, True)
+    planes = torch.ones(3, feeder.planes, SIZE, SIZE)
+    with torch.no_grad():
+        before, now = made.eval()(planes), begun.eval()(planes)
+    torch.testing.assert_close(now.policy, before.policy, rtol=0, atol=0)
+    torch.testing.assert_close(now.value, before.value, rtol=0, atol=0)
+    save_weights(tmp_path / "begun.safetensors", begun, after)
+    kept = load_weights(tmp_path / "begun.safetensors", size=SIZE).network.eval()
+    with torch.no_grad():
+        torch.testing.assert_close(kept(planes).ownership, now.ownership, rtol=0, atol=0)
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_weights() -> None:

@@ -15,7 +15,7 @@ from miai_go.errors import TrainingError
 from miai_go.networks.building import build_network, filled_parameters, outputs_of
 from miai_go.networks.header import TrainingRecord, WeightsHeader
 from miai_go.networks.protocol import NetworkShape
-from miai_go.networks.weights import load_weights, save_weights
+from miai_go.networks.weights import Weights, load_weights, save_weights
 from miai_go.shipped import find_weights
 from miai_go.training.learner import Learner
 from miai_go.training.sections import EncoderSection, NetworkSection, RunSection
@@ -26,14 +26,16 @@ def make_network(
 ) -> tuple[nn.Module, Encoder, WeightsHeader]:
     """Return a network, what feeds it, and the header of its weights so far.
 
+    Weights to start from may lack ownership and score; heads that the config adds are drawn by
+    `seed`.
+
     Raises:
       MiaiError: a name or parameter is wrong, or the weights to start from do not fit.
     """
     feeder = load_encoder(encoder.name, size, encoder.parameters)
     if network.start:
-        loaded = load_weights(find_weights(network.start, default=""), size=size)
-        _check_start(loaded.header, encoder, network)
-        return loaded.network, feeder, loaded.header
+        begun = _begin(size, encoder, network, seed=seed)
+        return begun.network, feeder, begun.header
     shape = NetworkShape(size, feeder.planes)
     header = WeightsHeader(
         network=network.name,
@@ -51,8 +53,32 @@ def make_network(
     return built, feeder, header.model_copy(update={"outputs": outputs_of(built, shape)})
 
 
-def _check_start(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
-    """Raise `TrainingError` where weights to start from are not what the config names."""
+def _begin(size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int) -> Weights:
+    """Return the weights to start from, with the heads that the config adds to them."""
+    loaded = load_weights(find_weights(network.start, default=""), size=size)
+    header = loaded.header
+    _check_feeding(header, encoder, network)
+    added = _added_heads(header, network)
+    if not added:
+        return loaded
+    values = {**header.network_parameters, **dict.fromkeys(added, True)}
+    shape = NetworkShape(size, header.planes)
+    built = build_network(network.name, shape, values, seed=seed)
+    missing, unknown = built.load_state_dict(loaded.network.state_dict(), strict=False)
+    strange = [n for n in (*missing, *unknown) if n.partition(".")[0] not in added]
+    if strange:
+        raise TrainingError(
+            f"network.start: '{network.name}' with {' and '.join(added)} has other weights than "
+            f"without ({strange[0]}); leave it out of network.parameters"
+        )
+    grown_header = header.model_copy(
+        update={"network_parameters": values, "outputs": outputs_of(built, shape)}
+    )
+    return Weights(built, grown_header)
+
+
+def _check_feeding(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
+    """Raise `TrainingError` where weights to start from are of another network or encoder."""
     if (header.network, header.encoder) != (network.name, encoder.name):
         raise TrainingError(
             f"network.start: weights of '{header.network}' fed by '{header.encoder}', but the "
@@ -67,14 +93,22 @@ def _check_start(header: WeightsHeader, encoder: EncoderSection, network: Networ
             f"network.start: weights fed by '{encoder.name}' with {fed}, but encoder.parameters "
             f"make that {wanted}; give those they were trained with"
         )
+
+
+def _added_heads(header: WeightsHeader, network: NetworkSection) -> list[str]:
+    """Return the heads that the config adds; raise `TrainingError` for any other difference."""
     given = filled_parameters(network.name, network.parameters)
+    added = []
     for name in network.parameters:
-        if given[name] != header.network_parameters[name]:
+        before = header.network_parameters[name]
+        if name in {"ownership", "score"} and given[name] is True and before is False:
+            added.append(name)
+        elif given[name] != before:
             raise TrainingError(
-                f"network.start: weights of '{network.name}' with {name} "
-                f"{header.network_parameters[name]!r}, but network.parameters say {given[name]!r}; "
-                "leave it out"
+                f"network.start: weights of '{network.name}' with {name} {before!r}, but "
+                f"network.parameters say {given[name]!r}; leave it out"
             )
+    return added
 
 
 def grown(
