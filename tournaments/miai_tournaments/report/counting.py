@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
 from miai_tournaments.report.standings import (
     FORFEITS,
@@ -53,6 +54,7 @@ def count_store(store: Store) -> Standings:
     names = [player.name for player in store.players()]
     try:
         count = _Count(names)
+        store.expect_all()
         rows = iter(store.cells(COLUMNS))
         while chunk := list(islice(rows, CHUNK)):
             count.add(dict(zip(COLUMNS, zip(*chunk, strict=True), strict=True)))
@@ -216,7 +218,7 @@ def _looked_up(known: _Known[tuple[float, ...]], texts: Sequence[str]) -> Floats
 def _durations(texts: Sequence[str]) -> Floats:
     """Return the durations ``(n, 2)`` of texts, nan for null; all are read as one JSON text."""
     try:
-        values = np.array(json.loads(f"[{','.join(texts)}]"), np.float64)
+        values = np.array(from_json(f"[{','.join(texts)}]", allow_inf_nan=False), np.float64)
     except (ValueError, TypeError, RecursionError):
         raise _OddError from None
     if values.shape != (len(texts), 2) or not bool(np.all(np.isnan(values) | (values >= 0))):

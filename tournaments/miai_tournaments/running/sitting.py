@@ -176,6 +176,7 @@ class _Sitting:
         with self._stoppable() as stack:
             self.lock = stack.enter_context(locked(self.folder))
             store = stack.enter_context(Store.open(self.folder))
+            store.expect_all()
             _refuse_other_version(store, self.game)
             if tournament is not None:
                 refuse_other_config(store, tournament)

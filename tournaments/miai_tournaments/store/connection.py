@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from miai_tournaments.store import database
+from miai_tournaments.store.ahead import read_ahead
 from miai_tournaments.store.tables import BEFORE
 
 
@@ -47,6 +48,9 @@ class Connection(Protocol):
     def explained(self) -> AbstractContextManager[None]:
         """Turn what the database raises in the block into a `StoreError`."""
 
+    def expect_all(self) -> None:
+        """Prepare for being asked for every row, where that saves time."""
+
     def close(self) -> None:
         """End the connection."""
 
@@ -76,6 +80,10 @@ class SqliteConnection:
             yield
         except sqlite3.Error as error:
             raise database.explained(self.path, error) from error
+
+    def expect_all(self) -> None:
+        """Have the system read a large file ahead."""
+        read_ahead(self.path)
 
     def close(self) -> None:
         """Close the file."""

@@ -102,6 +102,9 @@ class PostgresConnection:
                 "same command again"
             ) from error
 
+    def expect_all(self) -> None:
+        """Do nothing: the server reads as it sees fit."""
+
     def close(self) -> None:
         """End the connection; the server gives back its lock."""
         self._connection.close()

@@ -197,6 +197,10 @@ class Store:
         with self._explained():
             yield from self._connection.query(query)
 
+    def expect_all(self) -> None:
+        """Prepare for being asked for all games; a large file that lies on a disk is read ahead."""
+        self._connection.expect_all()
+
     def scores(self) -> dict[str, tuple[float, ...]]:
         """Return the returns of every game that was played, surplus ones included, by identity."""
         with self._explained():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Callable
@@ -134,6 +135,19 @@ def playing_copy(
         )
     finally:
         learner.restore(before)
+
+
+def playing_model(learner: Learner, header: WeightsHeader) -> bytes:
+    """Return a network with the weights that a learner keeps, for ONNX Runtime, in int8."""
+    from miai_go.networks.onnx import onnx_model
+
+    before = learner.use_averaged()
+    try:
+        weights = Weights(copy.deepcopy(learner.network).cpu().eval(), header)
+    finally:
+        learner.restore(before)
+    model: bytes = onnx_model(weights, precision="int8").SerializeToString()
+    return model
 
 
 def learning_threads(run: RunSection) -> None:

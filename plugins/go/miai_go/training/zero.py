@@ -38,6 +38,7 @@ from miai_go.training.rounds import (
     default_threads,
     learning_threads,
     playing_copy,
+    playing_model,
 )
 from miai_go.training.run_folder import Plan
 from miai_go.training.zero_config import ZeroConfig
@@ -150,7 +151,7 @@ class _Zero:
         section = self._config.selfplay
         shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
         workers = min(section.workers or default_threads(), section.groups)
-        oracles = [self._player() for _ in range(workers)]
+        oracles = self._players(workers)
         free = list(range(workers))
 
         def play(group: int) -> tuple[list[StoredGame], ResignTally]:
@@ -173,6 +174,21 @@ class _Zero:
             parts = list(pool.map(play, range(section.groups)))
         tally = ResignTally(sum(t.held_out for _g, t in parts), sum(t.wrong for _g, t in parts))
         return [game for games, _t in parts for game in games], tally
+
+    def _players(self, count: int) -> list[Oracle]:
+        """Return the network that plays in self-play, once for each thread."""
+        if self._config.selfplay.precision == "run":
+            return [self._player() for _ in range(count)]
+        from miai_go.inference.onnx_oracle import OnnxOracle
+        from miai_go.networks.onnx import onnx_model
+
+        if self._best in {None, self._learner.steps}:
+            model = playing_model(self._learner, self._header)
+        else:
+            path = self._rounds.checkpoints.weights(self._best)
+            weights = load_weights(path, size=self._config.game.size)
+            model = onnx_model(weights, precision="int8").SerializeToString()
+        return [OnnxOracle(model, where="the network in int8") for _ in range(count)]
 
     def _player(self) -> Oracle:
         """Return the network that plays: the newest, or the best that passed the gate."""

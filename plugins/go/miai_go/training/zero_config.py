@@ -63,6 +63,9 @@ class SelfPlaySection(StrictModel):
     workers: int = parameter(
         0, ge=0, le=64, unit="workers", help="Threads that play groups; 0: one a processor"
     )
+    precision: Literal["run", "int8"] = parameter(
+        "run", help="Of the networks that play: the run's, or int8 by ONNX Runtime"
+    )
 
 
 class ReplaySection(StrictModel):
