@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -31,6 +32,7 @@ from miai.errors import (
 )
 from miai.match import InProcessSeat, play_game
 from miai.process import AgentProcess, ProcessLimits
+from miai.process.hiding import landlock_version
 from miai.process.spawning import SHARED_FOLDER
 from miai.record import GameRecord, Termination
 from miai.seeds import derive_seed
@@ -328,10 +330,50 @@ def test_each_process_has_a_temporary_folder_that_goes_with_it(make_seat: MakeSe
     assert Path(tempfile.gettempdir()).is_dir()
 
 
+@pytest.mark.skipif(not landlock_version(), reason="the kernel has no Landlock")
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_is_hidden_cannot_be_read(unruly: None, tmp_path: Path, inside: bool) -> None:
+    """Of the run's folder and of other agents an agent sees no more than names."""
+    run, free, orders = tmp_path / "a" / "run", tmp_path / "free", tmp_path / "orders"
+    for path in (run / "logs" / "board", run / "store", free / "deep" / "weights", orders):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text")
+    (tmp_path / "link").symlink_to(run / "store")
+    (tmp_path / "to-free").symlink_to(free)
+    limits = ProcessLimits(hidden=(str(run),) if inside else ())
+    seats = [
+        AgentProcess("tic_tac_toe", {}, "unruly", {"note": str(orders)}, name=n, limits=limits)
+        for n in ("one", "other")
+    ]
+    with seats[0], seats[1]:
+        one, other = (Path(told(seat, "whereabouts")["temporary"]) for seat in seats)
+        (free / "deep" / "new").write_text("text")
+        (run / "late").write_text("text")
+        secret = [run / "logs" / "board", run / "store", run / "late", tmp_path / "link"]
+        secret += [other / "mine"]
+        if os.geteuid():  # root may look into every process
+            secret += [Path(f"/proc/{seats[1].pid}/environ")]
+        known = [free / "deep" / "weights", free / "deep" / "new", one / "mine"]
+        known += [tmp_path / "to-free" / "deep" / "weights", Path(json.__file__)]
+        orders.write_text("\n".join(map(str, [seats[1].pid, *secret, *known])))
+        found = told(seats[0], "spy")
+        for path in secret:
+            read, status = found[str(path)]
+            assert (read == "PermissionError", status != 0) == (inside, inside), path
+        for path in known:
+            assert found[str(path)][1] == 0, path
+        if not inside or landlock_version() >= 6:
+            assert found["signal"] == ("PermissionError" if inside else "sent")
+
+
 def whereabouts(seat: AgentProcess) -> dict[str, Any]:
-    record = play_against(seat, seed=fatal("whereabouts"))
-    told: Any = [move.statistics["it"] for move in record.moves if "it" in move.statistics]
-    return dict(told[0])
+    return told(seat, "whereabouts")
+
+
+def told(seat: AgentProcess, way: str) -> dict[str, Any]:
+    record = play_against(seat, seed=fatal(way))
+    found: Any = [move.statistics["it"] for move in record.moves if "it" in move.statistics]
+    return dict(found[0])
 
 
 def test_asking_without_a_process_is_a_crash() -> None:

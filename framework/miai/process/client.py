@@ -25,7 +25,7 @@ from miai.plain import one_line, to_plain
 from miai.process.channel import Channel
 from miai.process.limits import ProcessLimits
 from miai.process.messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
-from miai.process.spawning import SHARED_FOLDER
+from miai.process.spawning import SCRATCH, SHARED_FOLDER
 from miai.seat import Reply
 
 ResultT = TypeVar("ResultT")
@@ -88,7 +88,11 @@ class AgentProcess:
             "game_parameters": to_plain(game_parameters, what="the game's parameters"),
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
-            "limits": {"memory": self.limits.memory, "processors": self.limits.processors},
+            "limits": {
+                "memory": self.limits.memory,
+                "processors": self.limits.processors,
+                "hidden": list(self.limits.hidden),
+            },
         }
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._channel: Channel | None = None
@@ -114,7 +118,7 @@ class AgentProcess:
         self.kill()
         try:
             self._scratch = tempfile.TemporaryDirectory(
-                prefix=f"miai-agent-{os.getpid()}-", ignore_cleanup_errors=True
+                prefix=f"{SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True
             )
             environment = _environment(self.parameters, self._scratch.name)
             self._channel = Channel(environment, self.limits)

@@ -14,14 +14,17 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.process.affinity import take_processors
 from miai.process.frames import MAX_REQUEST_BYTES, FrameReader, encode
+from miai.process.hiding import hide
 from miai.process.messages import pack_decision, unpack_clock, unpack_observation
+from miai.process.spawning import SCRATCH
 
 if TYPE_CHECKING:
     from miai.agent import Agent
@@ -79,11 +82,11 @@ class AgentHost:
             return {"id": message["id"], "error": _describe(error)}
 
     def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        confine(**message["limits"])
         from miai.api import load_game, make_agent
         from miai.errors import AgentError, AgentUnavailableError, MiaiError
         from miai.versions import component_version
 
-        confine(**message["limits"])
         try:
             game = load_game(message["game"], **message["game_parameters"])
             self._agent = make_agent(message["agent"], game, **message["agent_parameters"])
@@ -161,13 +164,17 @@ def _tie_to_parent(lifeline: int, parent: int) -> None:
         os._exit(1)
 
 
-def confine(*, memory: int | None, processors: int | None) -> None:
-    """Bound this process and all that it starts.
+def confine(*, memory: int | None, processors: int | None, hidden: Sequence[str] = ()) -> None:
+    """Bound this process and all that it starts, before any code of the agent's is loaded.
 
     Args:
       memory: mebibytes of private memory; None for no bound.
       processors: how many to run on, none of which another agent's process of this user has, as
         long as there are so many; None for all.
+      hidden: folders that it is not to read, with other agents' temporary ones.
+
+    Raises:
+      OSError: the kernel refused.
     """
     if memory is not None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -175,6 +182,10 @@ def confine(*, memory: int | None, processors: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
     if processors is not None and sys.platform == "linux":
         os.sched_setaffinity(0, take_processors(processors))
+    if hidden:
+        own = Path(tempfile.gettempdir())
+        others = [folder for folder in own.parent.glob(f"{SCRATCH}*") if folder != own]
+        hide([*map(Path, hidden), *others], own=own)
 
 
 def main(arguments: list[str]) -> None:

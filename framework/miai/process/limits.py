@@ -25,6 +25,8 @@ class ProcessLimits:
         starts (``RLIMIT_DATA``); None for what the system gives.
       processors: of those that the referee may run on, how many the agent's processes may; None
         for all.
+      hidden: folders whose files the agent's processes cannot read, nor the temporary files of
+        other agents; none of it is hidden when there are none. See `miai.process.hiding`.
 
     Raises:
       ConfigError: a limit is not a positive number.
@@ -38,9 +40,12 @@ class ProcessLimits:
     close_seconds: float = 2.0
     memory: int | None = None
     processors: int | None = None
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field in fields(self):
+            if field.name == "hidden":
+                continue
             value = getattr(self, field.name)
             if value is None and field.default is None:
                 continue

@@ -14,6 +14,9 @@ SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
 """The variable that names the folder for what processes share, a server's socket say, to an agent
 whose temporary folder is its own."""
 
+SCRATCH = "miai-agent-"
+"""What the names of agents' temporary folders begin with, before the referee's process id."""
+
 
 def open_pipe(*, reader: list[int], writer: list[int]) -> tuple[int, int]:
     """Return the ends of a new pipe, each noted with its side."""

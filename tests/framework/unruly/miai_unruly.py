@@ -249,6 +249,31 @@ def _whereabouts(agent: Unruly) -> Decision:
     return Decision(agent.view.legal_actions[0], statistics={"it": told})
 
 
+def _spy(agent: Unruly) -> Decision:
+    """Tell which files can be read, here and by a child, and whether a process can be signalled.
+
+    The file that `note` names has the process and the files, one a line.
+    """
+    process, *names = Path(agent.note).read_text().splitlines()
+    told: Any = {}
+    for name in names:
+        child = subprocess.run(["/bin/cat", name], capture_output=True, check=False)
+        told[name] = [_reads(name), child.returncode]
+    try:
+        os.kill(int(process), 0)
+        told["signal"] = "sent"
+    except OSError as error:
+        told["signal"] = type(error).__name__
+    return Decision(agent.view.legal_actions[0], statistics={"it": told})
+
+
+def _reads(name: str) -> str:
+    try:
+        return Path(name).read_text()
+    except OSError as error:
+        return type(error).__name__
+
+
 def _sys_exit(agent: Unruly) -> None:
     sys.exit(4)
 
@@ -269,6 +294,7 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "background": _background,
     "glutton": _glutton,
     "whereabouts": _whereabouts,
+    "spy": _spy,
     "exit": _exit,
     "sys_exit": _sys_exit,
     "sigkill": _die(signal.SIGKILL),

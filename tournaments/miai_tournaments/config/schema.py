@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
@@ -232,6 +233,8 @@ class LimitsSection(Section):
 
     Attributes:
       start_timeout: seconds that an agent may take to start.
+      private: whether agents' processes are kept from reading what the run's folder holds and
+        other agents' temporary files, where the system can do that.
     """
 
     output_bytes: int = Field(default=1 << 20, ge=1)
@@ -243,10 +246,13 @@ class LimitsSection(Section):
     memory: int | None = Field(default=None, ge=16, le=1 << 24)
     processors: int | None = Field(default=None, ge=1, le=4096)
     start_timeout: float = Field(default=60.0, gt=0)
+    private: bool = True
 
-    def limits(self) -> ProcessLimits:
-        """Return the limits of an agent's process."""
-        return ProcessLimits(**{f.name: getattr(self, f.name) for f in fields(ProcessLimits)})
+    def limits(self, folder: Path) -> ProcessLimits:
+        """Return the limits of an agent's process in the run of a folder."""
+        names = [field.name for field in fields(ProcessLimits) if field.name != "hidden"]
+        hidden = (str(folder.absolute()),) if self.private else ()
+        return ProcessLimits(hidden=hidden, **{name: getattr(self, name) for name in names})
 
 
 class RunSection(Section):

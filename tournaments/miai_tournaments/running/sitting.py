@@ -16,6 +16,8 @@ from miai.adjudication import make_panel
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game, GameInfo
+from miai.process.hiding import landlock_version
+from miai.process.spawning import SCRATCH
 from miai.record import RecordFormat
 from miai_tournaments.config.adjudication import rules_of
 from miai_tournaments.config.compare import refuse_other_config
@@ -254,6 +256,8 @@ class _Sitting:
                 address=self.address,
             )
         )
+        if self.config.limits.private and not landlock_version():
+            self.say("this system has no Landlock: agents could read the run's folder")
         told = {name: f"{source}: {place}" for name, place in places.items()}
         self.say(f"starting {counted(len(told), 'player')} ...")
         start_players(executor, told, stop_asked=self.signals.asked)
@@ -326,7 +330,7 @@ def make_setup(
         agents={player.name: (player.agent, player.given) for player in players},
         time_control=asdict(config.time.control()),
         move_limit=config.tournament.move_limit,
-        limits=asdict(config.limits.limits()),
+        limits=asdict(config.limits.limits(folder)),
         start_timeout=config.limits.start_timeout,
         warm_agents=config.run.warm_agents,
         logs=str((folder / LOGS).absolute()),
@@ -341,7 +345,7 @@ def _sweep(logs: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
     for board in logs.glob(".board-*"):
         board.unlink(missing_ok=True)
-    for left in Path(tempfile.gettempdir()).glob("miai-agent-*-*"):
+    for left in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
         pid = left.name.split("-")[2]
         if pid.isdecimal() and Path("/proc/self").exists() and not Path("/proc", pid).exists():
             shutil.rmtree(left, ignore_errors=True)
