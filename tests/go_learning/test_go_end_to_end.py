@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -237,6 +239,48 @@ def test_zero_learns_from_its_own_games(whole: tuple[Path, Ended]) -> None:
     assert [(rung.round, rung.against) for rung in rungs] == [(1, 0), (2, 1), (3, 2)]
     assert all(rung.wins + rung.draws + rung.losses == 4 for rung in rungs)
     assert (folder / "ladder.svg").read_text("utf-8").lstrip().startswith("<?xml")
+
+
+def test_an_interrupted_round_ends_with_the_games_at_hand(tmp_path: Path) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    plan = zero_plan(tmp_path, "selfplay.games=20000", "selfplay.groups=2", "selfplay.workers=2")
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train_zero(plan)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 20
+    assert not (plan.folder / "games").exists()
+
+
+def test_self_play_in_int8_is_played_by_onnx_runtime(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    from miai_go.inference import onnx_oracle
+
+    made: list[onnx_oracle.OnnxOracle] = []
+
+    class Noted(onnx_oracle.OnnxOracle):
+        def __init__(self, model: bytes, *, where: str) -> None:
+            super().__init__(model, where=where)
+            made.append(self)
+
+    monkeypatch.setattr(onnx_oracle, "OnnxOracle", Noted)
+    settings = ("selfplay.precision='int8'", "selfplay.rounds=1", "selfplay.games=4")
+    plan = zero_plan(tmp_path, *settings, "ladder.every=0", "run.steps=2")
+    assert train_zero(plan).rounds == 1
+    (shard,) = open_shards(plan.folder / "games")
+    assert shard.games == 4
+    assert {oracle.precision for oracle in made} == {"int8"}
+    asked = sum(oracle.statistics()["positions"] for oracle in made)
+    assert asked > len(shard.columns["policy"])
 
 
 def test_zero_goes_on_where_it_was_broken_off(whole: tuple[Path, Ended], tmp_path: Path) -> None:

@@ -248,10 +248,10 @@ class LimitsSection(Section):
     start_timeout: float = Field(default=60.0, gt=0)
     private: bool = True
 
-    def limits(self, folder: Path) -> ProcessLimits:
-        """Return the limits of an agent's process in the run of a folder."""
+    def limits(self, folder: Path | None = None) -> ProcessLimits:
+        """Return the limits of an agent's process, in the run of a folder if there is one."""
         names = [field.name for field in fields(ProcessLimits) if field.name != "hidden"]
-        hidden = (str(folder.absolute()),) if self.private else ()
+        hidden = (str(folder.absolute()),) if folder is not None and self.private else ()
         return ProcessLimits(hidden=hidden, **{name: getattr(self, name) for name in names})
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -153,6 +155,7 @@ class _Zero:
         workers = min(section.workers or default_threads(), section.groups)
         oracles = self._players(workers)
         free = list(range(workers))
+        stopped = threading.Event()
 
         def play(group: int) -> tuple[list[StoredGame], ResignTally]:
             mine = free.pop()
@@ -166,12 +169,17 @@ class _Zero:
                     self._config.games(), games=shares[group], at_once=section.at_once, seed=seed
                 )
                 valuer = NetworkValuer(oracles[mine], oracles[mine])
-                return list(table.play(valuer)), table.tally
+                games = list(takewhile(lambda _: not stopped.is_set(), table.play(valuer)))
+                return games, table.tally
             finally:
                 free.append(mine)
 
         with ThreadPoolExecutor(workers) as pool:
-            parts = list(pool.map(play, range(section.groups)))
+            try:
+                parts = list(pool.map(play, range(section.groups)))
+            except BaseException:
+                stopped.set()  # whoever plays on ends with the next game
+                raise
         tally = ResignTally(sum(t.held_out for _g, t in parts), sum(t.wrong for _g, t in parts))
         return [game for games, _t in parts for game in games], tally
 
