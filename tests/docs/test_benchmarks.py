@@ -31,6 +31,7 @@ SMALL = {
         *("--parts", "zones", "exhaustion", "ordering", "--sizes", "5", "--zones", "2"),
         *("--tiny-zones", "3", "--ordering-sizes", "6"),
     ),
+    "tsumego_play.py": ("--problems", "1", "--simulations", "20", "--asked", "off"),
     "tournament_overhead.py": (
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),
@@ -59,6 +60,7 @@ LONG = {
 """Take ten seconds and more however little they are given to do."""
 KEYS = {
     "tsumego.py": {"zones", "exhaustion", "ordering", "date"},
+    "tsumego_play.py": {"rows", "simulations", "date"},
     "belief_search.py": {"rows", "search", "date"},
     "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},

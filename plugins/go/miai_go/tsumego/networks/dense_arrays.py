@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from miai_go.errors import WeightsError
 from miai_go.tsumego.kernels import FAMILY
 from miai_go.tsumego.kernels import net as kernels
-from miai_go.tsumego.kernels.planes import NEAREST
+from miai_go.tsumego.networks.batch import Batch
 from miai_go.tsumego.networks.building import filled_values
 from miai_go.tsumego.networks.files import NetHeader
 from miai_go.tsumego.planes import REFERENCE, Layout
@@ -103,31 +103,12 @@ class DenseArrays:
     ) -> tuple[_Floats, _Floats]:
         """Return values and logits; see `miai_go.tsumego.networks.reckoned.Reckoned`."""
         self.load()
-        return self._evaluate(layout, problems, attackers, defenders, sides, picks)
+        return self._evaluate(Batch.of(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(
-        self,
-        layout: Layout,
-        problems: ArrayLike,
-        attackers: ArrayLike,
-        defenders: ArrayLike,
-        sides: ArrayLike,
-        picks: ArrayLike | None = None,
-    ) -> tuple[_Floats, _Floats]:
-        numbers = np.ascontiguousarray(problems, np.int64)
-        count = len(numbers)
-        values = np.empty(count, np.float32)
-        logits = np.empty((count, 64), np.float32)
+    def _evaluate(self, batch: Batch) -> tuple[_Floats, _Floats]:
+        values, logits = batch.room()
         kernels.evaluate_all(
-            layout.words,
-            layout.diagonals,
-            layout.facts,
-            layout.boards,
-            numbers,
-            np.ascontiguousarray(attackers, np.uint64),
-            np.ascontiguousarray(defenders, np.uint64),
-            np.ascontiguousarray(sides, np.int64),
-            np.full(count, NEAREST) if picks is None else np.ascontiguousarray(picks, np.int64),
+            *batch,
             self.window,
             self.few,
             self.first,
@@ -195,4 +176,4 @@ def load_dense() -> None:
     facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
     layout = Layout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
     with FAMILY.compiling("tsumego-net"):
-        nothing._evaluate(layout, [0], [0], [1], [0])
+        nothing._evaluate(Batch.of(layout, [0], [0], [1], [0]))

@@ -15,6 +15,7 @@ from miai_go.tsumego.kernels import FAMILY, stones
 from miai_go.tsumego.kernels import planes as plane_kernels
 from miai_go.tsumego.kernels import zone_ground as ground
 from miai_go.tsumego.kernels import zone_net as kernels
+from miai_go.tsumego.networks.batch import Batch
 from miai_go.tsumego.networks.building import filled_values
 from miai_go.tsumego.networks.files import NetHeader
 from miai_go.tsumego.networks.parameters import ZoneParameters
@@ -101,31 +102,12 @@ class ZoneArrays:
     ) -> tuple[_Floats, _Floats]:
         """Return values and logits; see `miai_go.tsumego.networks.reckoned.Reckoned`."""
         self.load()
-        return self._evaluate(layout, problems, attackers, defenders, sides, picks)
+        return self._evaluate(Batch.of(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(
-        self,
-        layout: Layout,
-        problems: ArrayLike,
-        attackers: ArrayLike,
-        defenders: ArrayLike,
-        sides: ArrayLike,
-        picks: ArrayLike | None = None,
-    ) -> tuple[_Floats, _Floats]:
-        numbers = np.ascontiguousarray(problems, np.int64)
-        count, nearest = len(numbers), plane_kernels.NEAREST
-        values = np.empty(count, np.float32)
-        logits = np.empty((count, 64), np.float32)
+    def _evaluate(self, batch: Batch) -> tuple[_Floats, _Floats]:
+        values, logits = batch.room()
         kernels.evaluate_all(
-            layout.words,
-            layout.diagonals,
-            layout.facts,
-            layout.boards,
-            numbers,
-            np.ascontiguousarray(attackers, np.uint64),
-            np.ascontiguousarray(defenders, np.uint64),
-            np.ascontiguousarray(sides, np.int64),
-            np.full(count, nearest) if picks is None else np.ascontiguousarray(picks, np.int64),
+            *batch,
             self.window,
             self.parameters.reach,
             self.parameters.width,
@@ -245,4 +227,4 @@ def load_zone() -> None:
     facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
     layout = Layout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
     with FAMILY.compiling("tsumego-zone"):
-        nothing._evaluate(layout, [0], [0], [1], [0])
+        nothing._evaluate(Batch.of(layout, [0], [0], [1], [0]))

@@ -1,0 +1,127 @@
+"""Life and death in play: how often a search begins a problem with a move that solves it.
+
+    python benchmarks/tsumego_play.py --problems 100 --simulations 400 --json
+
+Shipped problems with few empty points, drawn at random, are set up as games, whoever should succeed
+to move. An agent looks for a move with `tsumego` off, with the network's advice and with the
+solver's; a move is right when it is among the proved ones. Nothing else is settled on the board, so
+a search that thinks of points alone may have reason to play elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+import miai
+from miai.errors import MiaiError
+from miai.game import Game
+from miai_go.board import point_name
+from miai_go.tsumego.generating.collection import shipped_problems
+from miai_go.tsumego.problems import Problem
+
+ASKED = ("off", "net", "solver")
+
+
+def drawn(given: argparse.Namespace) -> list[Problem]:
+    """Return shipped problems of a size whose zones have few empty points."""
+    few = [
+        problem
+        for problem in shipped_problems()
+        if problem.size == given.size
+        and problem.solutions
+        and problem.empty is not None
+        and problem.empty <= given.most_empty
+    ]
+    count = min(given.problems, len(few))
+    chosen = np.random.default_rng(given.seed).choice(len(few), count, replace=False)
+    return [few[number] for number in sorted(chosen.tolist())]
+
+
+def position(problem: Problem) -> Game:
+    """Return the game that begins with a problem, who should succeed to move."""
+    black, white = (
+        [
+            point_name(point, problem.size)
+            for point in np.flatnonzero(problem.stones == mark).tolist()
+        ]
+        for mark in (1, 2)
+    )
+    return miai.load_game(
+        "go",
+        board_size=problem.size,
+        komi=7.0,
+        black_stones=black,
+        white_stones=white,
+        first_player="black" if problem.to_play == 1 else "white",
+    )
+
+
+def measure(problems: list[Problem], asked: str, given: argparse.Namespace) -> dict[str, Any]:
+    """Return how many problems are begun with a right move, and the time a move takes."""
+    right, seconds = 0, 0.0
+    for number, problem in enumerate(problems):
+        game = position(problem)
+        agents = [
+            miai.make_agent(
+                given.agent,
+                game,
+                simulations=given.simulations,
+                tsumego=asked,
+                tsumego_nodes=given.nodes,
+            )
+            for _ in range(2)
+        ]
+        record = miai.play(game, agents, seed=given.seed + number, move_limit=1)
+        move = record.moves[0]
+        right += move.action in problem.solutions
+        seconds += move.cpu_seconds or 0.0
+    row = {
+        "right": right,
+        "problems": len(problems),
+        "milliseconds_a_move": round(1000 * seconds / len(problems), 1),
+    }
+    print(asked, row, file=sys.stderr)
+    return row
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--agent", choices=("mcts", "alphago", "alphazero"), default="mcts")
+    parser.add_argument("--size", type=int, choices=(9, 13, 19), default=9, help="of the boards")
+    parser.add_argument("--problems", type=int, default=100)
+    parser.add_argument("--most-empty", type=int, default=16, help="points of a zone")
+    parser.add_argument("--simulations", type=int, default=400, help="of a move")
+    parser.add_argument("--nodes", type=int, default=50_000, help="that the solver may look at")
+    parser.add_argument("--asked", nargs="+", choices=ASKED, default=ASKED)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    try:
+        problems = drawn(given)
+        rows = {asked: measure(problems, asked, given) for asked in given.asked}
+    except MiaiError as error:
+        sys.exit(f"tsumego_play.py: {error}")
+    figures: dict[str, Any] = {
+        "agent": given.agent,
+        "size": given.size,
+        "simulations": given.simulations,
+        "rows": rows,
+        "load_after": round(os.getloadavg()[0], 2),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    print(json.dumps(figures) if given.json else json.dumps(figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()
