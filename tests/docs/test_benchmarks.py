@@ -25,6 +25,10 @@ SMALL = {
         *("--games", "60", "--steps", "2", "--seconds", "0.02", "--repetitions", "1"),
         *("--height", "1", "--width", "8", "--batch", "64", "--precisions", "fp32"),
     ),
+    "go_targets.py": (
+        *("--positions", "3", "--most-moves", "4", "--simulations", "8", "--c-scales", "1"),
+        *("--reference", "20", "--precision", "fp32"),
+    ),
     "go_matches.py": ("--help",),  # plays for minutes
     "go_five.py": ("--help",),  # wants weights for 5x5
     "tsumego.py": (
@@ -71,6 +75,7 @@ KEYS = {
         *("positions_per_second_zero", "positions_per_second_alphago"),
         "positions_per_second_patterns",
     },
+    "go_targets.py": {"rows", "date"},
     "go_search.py": {"search", "selfplay", "games_per_hour", "ratio"},
     "go_training.py": {
         *("imported_games_per_second", "batches_per_second"),

@@ -1,0 +1,155 @@
+"""How good the moves are that self-play teaches: the lessons of short searches against a long one.
+
+    python benchmarks/go_targets.py --weights policy-9x9 --simulations 32 64 --c-scales 1 0.3
+
+On positions of games that the network draws from its own priors, Gumbel searches of few simulations
+give the improved policy that AlphaGo Zero's loop learns; PUCT with many simulations tells what is
+right. For the priors and for each search: the cross-entropy of the long search's visits under the
+policy, the share of positions in which its likeliest move is the long search's, and what that move
+gives away, in utility, by the long search's values. A search teaches something where it is better
+than the priors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.errors import MiaiError
+from miai_go.board import KoRule
+from miai_go.inference.loading import load_oracle
+from miai_go.neural_search.forest import Forest
+from miai_go.neural_search.settings import TreeSettings
+from miai_go.neural_search.valuers import NetworkValuer
+from miai_go.selfplay.tree_games import empty_root
+from miai_go.shipped import find_weights
+
+Policies = NDArray[np.float64]
+_TRIED = 10
+"""Visits from which on the long search's value of a move is believed."""
+
+
+class Positions:
+    """Positions in step, each the end of the first moves of a game, and searches of them."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        path = find_weights(given.weights, default="")
+        oracle = load_oracle(path, precision=given.precision, threads=1)
+        self.valuer = NetworkValuer(oracle, oracle)
+        self.size, self.count = oracle.encoder.size, given.positions
+        self.half_komi = round(2 * given.komi)
+        self.all = np.arange(self.count, dtype=np.int32)
+        self.games: list[list[int]] = [[] for _ in self.all]
+        rng = np.random.default_rng(given.seed)
+        lengths = rng.integers(2, given.most_moves + 1, self.count)
+        forest = self.forest(TreeSettings(), 1)
+        for ply in range(given.most_moves):
+            forest.value_roots(self.all, self.valuer)
+            for game in np.flatnonzero(lengths > ply).tolist():
+                if forest.passes(game) < 2:
+                    priors = forest.priors(game)
+                    action = int(rng.choice(len(priors), p=priors / priors.sum()))
+                    if action < self.size**2:
+                        forest.play(game, action, keep=False)
+                        self.games[game].append(action)
+
+    def forest(self, settings: TreeSettings, budget: int) -> Forest:
+        """Return trees at the positions."""
+        forest = Forest(
+            self.size,
+            self.count,
+            max_nodes=(self.size**2 + 1) * (budget + 2),
+            max_budget=budget,
+            seed=1,
+        )
+        for game, moves in enumerate(self.games):
+            forest.configure(game, settings)
+            forest.set_root(game, empty_root(self.size, self.half_komi, KoRule.SIMPLE))
+            for action in moves:
+                forest.play(game, action, keep=False)
+        return forest
+
+    def priors(self) -> Policies:
+        """Return what the network says by itself."""
+        forest = self.forest(TreeSettings(), 1)
+        forest.value_roots(self.all, self.valuer)
+        return np.array([forest.priors(game) for game in self.all])
+
+    def taught(self, simulations: int, c_scale: float, seed: int) -> Policies:
+        """Return the improved policies of Gumbel searches."""
+        forest = self.forest(TreeSettings(gumbel=16, c_scale=c_scale), simulations)
+        rng = np.random.default_rng(seed)
+        for game in self.all:
+            forest.add_gumbel(game, rng.gumbel(size=self.size**2 + 1))
+        forest.search(self.all, np.full(self.count, simulations), self.valuer)
+        return np.array([forest.improved_policy(game) for game in self.all])
+
+
+def measure(given: argparse.Namespace) -> dict[str, Any]:
+    """Return what each policy is worth."""
+    positions = Positions(given)
+    forest = positions.forest(TreeSettings(), given.reference)
+    forest.search(positions.all, np.full(given.positions, given.reference), positions.valuer)
+    visits = np.array([forest.visits(game) for game in positions.all])
+    values = np.array([forest.values(game) for game in positions.all])
+    rows = [{"policy": "priors"} | _worth(positions.priors(), visits, values)]
+    for simulations in given.simulations:
+        for c_scale in given.c_scales:
+            policies = positions.taught(simulations, c_scale, given.seed)
+            row = {"policy": f"{simulations} simulations, c_scale {c_scale:g}"}
+            rows.append(row | _worth(policies, visits, values))
+            print(rows[-1], file=sys.stderr)
+    return {"rows": rows}
+
+
+def _worth(policies: Policies, visits: NDArray[np.int32], values: Policies) -> dict[str, Any]:
+    shares = visits / visits.sum(1, keepdims=True)
+    entropy = -(shares * np.log(np.clip(policies, 1e-6, 1))).sum(1)
+    found, best = policies.argmax(1), visits.argmax(1)
+    rows = np.arange(len(policies))
+    lost = (values[rows, best] - values[rows, found])[visits[rows, found] >= _TRIED]
+    return {
+        "cross_entropy": round(float(entropy.mean()), 3),
+        "same_move": round(float(np.mean(found == best)), 3),
+        "given_away": round(float(lost.mean()), 4) if len(lost) else None,
+        "judged": len(lost),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--weights", default="policy-9x9", help="file, or name of shipped weights")
+    parser.add_argument("--precision", default="auto", choices=("auto", "fp32", "bf16", "int8"))
+    parser.add_argument("--positions", type=int, default=200)
+    parser.add_argument("--most-moves", type=int, default=60, help="made before a position")
+    parser.add_argument("--komi", type=float, default=7.0)
+    parser.add_argument("--simulations", nargs="+", type=int, default=[16, 32, 64])
+    parser.add_argument("--c-scales", nargs="+", type=float, default=[1.0, 0.3, 0.15])
+    parser.add_argument("--reference", type=int, default=800, help="simulations of the long search")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    try:
+        figures = measure(given)
+    except MiaiError as error:
+        sys.exit(f"go_targets.py: {error}")
+    figures |= {
+        "load_after": round(os.getloadavg()[0], 2),
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    print(json.dumps(figures) if given.json else json.dumps(figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()
