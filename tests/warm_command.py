@@ -2,9 +2,9 @@
 
 What is run is what a user starts: a process of its own, with its arguments, environment, folder,
 output and exit status. It is spared the half second of imports, which hundreds of tests would wait
-for. Where the environment tells Python something else, a new interpreter is started, as it is by all
-tests of signals, of start-up and of output that is refused; folders that are put before the others
-on the import path, those of plugins, say, need none unless they hide what is imported already.
+for. Where the environment tells Python something else, a new interpreter is started, as it is by
+all tests of signals, of start-up and of output that is refused; folders that are put before the
+others on the import path, as those of plugins are, need none unless they hide what is imported.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.warm_command import run_miai
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,8 +26,11 @@ ENVIRONMENT = {
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(command)
+    if words[0] == "miai":
+        return run_miai(words[1:], cwd=folder, env=ENVIRONMENT, timeout=110)
     return subprocess.run(
-        shlex.split(command),
+        words,
         cwd=folder,
         env=ENVIRONMENT,
         capture_output=True,

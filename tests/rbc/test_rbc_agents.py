@@ -245,7 +245,7 @@ CONTROLS = [
 def seats() -> Iterator[list[AgentProcess]]:
     """Both agents as in a tournament, with their own parameters."""
     names = ("rbc-seed", "rbc-strong")
-    made = [AgentProcess("rbc", {"full_turn_limit": 25}, name, {}, name=name) for name in names]
+    made = [AgentProcess("rbc", {"full_turn_limit": 15}, name, {}, name=name) for name in names]
     with made[0], made[1]:
         yield made
 
@@ -262,7 +262,7 @@ def _clocked() -> Iterator[object]:
 def test_the_flag_never_falls(
     control: TimeControl, loads: int, games: int, seats: list[AgentProcess]
 ) -> None:
-    game = rbc(full_turn_limit=25)
+    game = rbc(full_turn_limit=15)
     with busy(loads):
         for seed in range(games):
             record = play_game(game, seats[:: 1 - 2 * seed], seed=seed, time_control=control)
