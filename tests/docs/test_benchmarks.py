@@ -101,6 +101,7 @@ def test_a_long_benchmark_can_be_begun(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", [name, "--help"])
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(BENCHMARKS / name), run_name="__main__")
     assert not ended.value.code
