@@ -18,6 +18,9 @@ from miai.programs import find_program
 # send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Hundreds of processes are started; where this is set, each of them compiles all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 COMPILED_TOGETHER = {
     "belief_search": "belief kernels",

@@ -2,8 +2,9 @@
 
 What is run is what a user starts: a process of its own, with its arguments, environment, folder,
 output and exit status. It is spared the half second of imports, which hundreds of tests would wait
-for. Where the environment tells Python something else, where the imports come from, say, a new
-interpreter is started, as it is by all tests of signals, of start-up and of output that is refused.
+for. Where the environment tells Python something else, a new interpreter is started, as it is by
+all tests of signals, of start-up and of output that is refused; folders that are put before the
+others on the import path, as those of plugins are, need none unless they hide what is imported.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from pathlib import Path
 from typing import Any
 
 SERVER = """
-import json, os, runpy, sys
+import gc, json, os, runpy, sys
 import miai.cli.app, miai.api, miai.match, miai.plugins.loader, numpy, pydantic, rich.live, typer
 import miai_tournaments.commands, miai_tournaments.live.live, miai_tournaments.report.report
 import miai_tournaments.running.sitting, miai_go.game, miai_go.agents, miai_rbc.game
 from importlib.metadata import entry_points
 plugins = [each.load() for each in entry_points(group="miai")]
+gc.collect()
+gc.freeze()  # the end of each process would look through all that is imported
 
 def serve():
     for line in sys.stdin:
@@ -46,6 +49,12 @@ if request is not None:
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
+    for folder in request["paths"]:
+        for name in os.listdir(folder):
+            if name.partition(".")[0] in sys.modules:
+                command = [sys.executable, "-m", "miai", *request["words"]]
+                os.execve(sys.executable, command, request["env"])
+    sys.path[1:1] = request["paths"]
     sys.argv = ["miai", *request["words"]]
     runpy.run_module("miai", run_name="__main__", alter_sys=True)
 """
@@ -108,7 +117,8 @@ def run_miai(
     """
     command = [sys.executable, "-m", "miai", *words]
     given = dict(os.environ if env is None else env)
-    if _told_to_python(given) != _told_to_python(os.environ):
+    paths = _more_paths(given)
+    if paths is None:
         return subprocess.run(
             command,
             cwd=cwd,
@@ -125,7 +135,8 @@ def run_miai(
         out.touch()
         err.touch()
         where = str(Path.cwd() if cwd is None else cwd)
-        request = {"words": words, "cwd": where, "env": given, "out": str(out), "err": str(err)}
+        request = {"words": words, "cwd": where, "env": given, "paths": paths}
+        request |= {"out": str(out), "err": str(err)}
         try:
             status = _servers[0].run(request, timeout)
         except TimeoutError:
@@ -134,5 +145,16 @@ def run_miai(
     return subprocess.CompletedProcess(command, status, *told)
 
 
-def _told_to_python(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+def _more_paths(environment: Mapping[str, str]) -> list[str] | None:
+    """Return which folders come before ours on the import path; None where more is different."""
+    given, ours = (
+        {name: value for name, value in each.items() if name.startswith("PYTHON")}
+        for each in (environment, os.environ)
+    )
+    paths, our_paths = (
+        [path for path in each.pop("PYTHONPATH", "").split(os.pathsep) if path]
+        for each in (given, ours)
+    )
+    more = paths[: len(paths) - len(our_paths)]
+    same = given == ours and [*more, *our_paths] == paths
+    return more if same and all(map(os.path.isdir, more)) else None

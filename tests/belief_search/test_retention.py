@@ -108,7 +108,7 @@ def test_least_recently_used_is_what_it_says(steps: list[tuple[str, int]]) -> No
 @pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
 @pytest.mark.parametrize("arm", ["table", "exact", "cores", "dominance", "minhash"])
 @given(st.integers(0, 10**6))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_with_a_limit_values_are_the_same_and_the_limit_is_kept(
     arm: str, retention: str, seed: int
 ) -> None:

@@ -24,7 +24,7 @@ beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda b: tuple(so
 @pytest.mark.parametrize("window", ["alpha-beta", "null"])
 @pytest.mark.parametrize("arm", ARMS)
 @given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_every_arm_finds_the_value_of_the_definition(
     arm: str,
     window: Window,

@@ -28,7 +28,9 @@ ARMS = {
     "table": 'search = "slow"\nbounds = "table"',
     "cores": 'search = "slow"\nbounds = "cores"',
 }
-CELLS = KRK4.replace("= 4\n", "= 12\n")
+ROOTS = 8
+CELLS = KRK4.replace("= 4\n", f"= {ROOTS}\n")
+SEARCHES = 2 * ROOTS
 
 
 def count(folder: Path) -> int:
@@ -63,8 +65,11 @@ def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signa
     shown, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     done = count(folder)
-    assert 3 <= done < 24
-    assert f"stopped by {number.name}; {done} of 24 searches are done. Continue with:" in errors
+    assert 3 <= done < SEARCHES
+    assert (
+        f"stopped by {number.name}; {done} of {SEARCHES} searches are done. Continue with:"
+        in errors
+    )
     assert "against 'table'" in shown  # the table so far
     again = shlex.split(errors.splitlines()[-1])
     assert again[:2] == ["miai", "compare"]
@@ -82,7 +87,7 @@ def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -
     config.write_text(config_text(ARMS, CELLS, more=f"warm = {warm}"))
     words = (config, "--out", folder, "--no-plots")
     kills = 0
-    while kills < 3 and count(folder) < 20:
+    while kills < 3 and count(folder) < SEARCHES - 4:
         before = count(folder)
         process = run_until(folder, before + rng.randint(1, 4), words, tmp_path)
         seen = count(folder)
@@ -95,7 +100,7 @@ def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -
     compare(*words, env=environment(tmp_path))
     compare(config, "--out", tmp_path / "whole", env=environment(tmp_path))
     assert untimed(folder) == untimed(tmp_path / "whole")
-    assert len(measured(folder)) == 24
+    assert len(measured(folder)) == SEARCHES
 
 
 def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
@@ -106,12 +111,12 @@ def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
     child = pexpect.spawn(
         program, words, env=env, dimensions=(30, 100), timeout=60, encoding="utf-8"
     )
-    child.expect("test: 1 cell, 2 arms, 24 searches")
-    child.expect(r"krk4, depth 2, hard roots: root \d+ of 12, (table|cores)")
+    child.expect(f"test: 1 cell, 2 arms, {SEARCHES} searches")
+    child.expect(rf"krk4, depth 2, hard roots: root \d+ of {ROOTS}, (table|cores)")
     child.sendintr()
     child.expect("ending after the search at hand")
     child.expect("against 'table'")
-    child.expect("stopped by SIGINT; .* of 24 searches are done")
+    child.expect(f"stopped by SIGINT; .* of {SEARCHES} searches are done")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 130

@@ -7,8 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +19,7 @@ pytest.importorskip("torch")
 
 import torch
 from tests.go_learning.go_data_games import random_moves, sgf_of
+from tests.warm_command import run_miai
 from typer.testing import CliRunner
 
 from miai.cli.app import build_app
@@ -193,17 +192,11 @@ def test_the_page_s_plugin_is_found_and_trained(
     folder: Path, told: dict[str, str], site: Path
 ) -> None:
     assert told
-    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+    paths = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     for words in commands(PLUGIN):
         steps = ["--set", "run.steps=4", "--set", "optimiser.batch=32"] if words[0] == "go" else []
-        done = subprocess.run(
-            [sys.executable, "-m", "miai", *words, *steps],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=110,
-        )
+        done = run_miai([*words, *steps], cwd=folder, env=environment, timeout=110)
         assert done.returncode == 0, done.stdout + done.stderr
     header = read_header(folder / "runs/edges/checkpoints/step-000000004/weights.safetensors")
     assert (header.network, header.encoder, header.planes) == ("two-layers", "edges", 14)

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tests.warm_command import run_miai
+
 from miai.plugins.loader import registry
 from miai_rbc.scans import SCANS
 
@@ -23,8 +25,11 @@ def table(heading: str) -> set[str]:
 
 def run_commands(block: str, folder: Path) -> None:
     for command in block.splitlines():
-        words = [sys.executable, "-m", *shlex.split(command)]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=100)
+        name, *words = shlex.split(command)
+        assert name == "miai"
+        if words[:2] == ["play", "rbc"]:
+            words += ["--set", "full_turn_limit=10"]  # whole games take a minute
+        done = run_miai(words, cwd=folder)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 

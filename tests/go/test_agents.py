@@ -362,7 +362,9 @@ print(time.perf_counter() - began)
     assert float(done.stdout) < 1.0, "compilation takes seconds"
 
 
-@pytest.mark.parametrize("name", ["random", "fast-random", "mcts"])
+@pytest.mark.parametrize(
+    "name", ["random", pytest.param("fast-random", marks=pytest.mark.slow), "mcts"]
+)
 def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> None:
     """Kernels are loaded in `new_game`, so a first move takes no longer than any other."""
     game = go(board_size=9)
@@ -379,8 +381,17 @@ def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> No
     assert len(record.moves) == 6
 
 
-@pytest.mark.parametrize("name", ["random", "fast-random", "mcts"])
-@pytest.mark.parametrize("rules", ["tromp-taylor", "japanese"])
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("random", "japanese"),
+        ("fast-random", "tromp-taylor"),
+        ("mcts", "tromp-taylor"),
+        ("mcts", "japanese"),
+        pytest.param("random", "tromp-taylor", marks=pytest.mark.slow),
+        pytest.param("fast-random", "japanese", marks=pytest.mark.slow),
+    ],
+)
 def test_after_new_game_no_kernel_is_loaded_or_compiled(name: str, rules: str) -> None:
     """Counts compiled versions before the first move of a new process and after the last."""
     dead_stones = "none" if rules == "tromp-taylor" else "agreement"

@@ -10,7 +10,8 @@ import sys
 import time
 
 import pytest
-from tests.go_learning.gtp_controllers import Engine, command_of, engine
+from tests.go_learning.gtp_controllers import command_of, engine
+from tests.warm_command import run_miai
 
 from miai import load_game, make_agent
 from miai.match import play
@@ -167,21 +168,20 @@ def test_a_controller_that_reads_no_more_is_no_failure() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--agent", "mctss"), b"no agent is called 'mctss' for go. Did you mean 'mcts'"),
-        (("--simulatons", "5"), b"Did you mean '--simulations'?"),
-        (("--simulations",), b"option '--simulations' needs a value"),
-        (("--boardsize", "99"), b"game.board_size: 99 is too large; at most 25"),
-        (("--agent", "human"), b"is a person at a terminal"),
-        (("5000",), b"'5000' is no option"),
+        (("--agent", "mctss"), "no agent is called 'mctss' for go. Did you mean 'mcts'"),
+        (("--simulatons", "5"), "Did you mean '--simulations'?"),
+        (("--simulations",), "option '--simulations' needs a value"),
+        (("--boardsize", "99"), "game.board_size: 99 is too large; at most 25"),
+        (("--agent", "human"), "is a person at a terminal"),
+        (("5000",), "'5000' is no option"),
     ],
 )
-def test_wrong_options_are_told_in_a_line(options: tuple[str, ...], told: bytes) -> None:
-    running = Engine(*options)
-    output, complaints = running.process.communicate(timeout=60)
-    assert running.process.returncode == 2
-    assert told in complaints
-    assert complaints.count(b"\n") == 1
-    assert output == b""
+def test_wrong_options_are_told_in_a_line(options: tuple[str, ...], told: str) -> None:
+    done = run_miai(["gtp", *options])
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
 
 
 # -- whole games ----------------------------------------------------------------------------------

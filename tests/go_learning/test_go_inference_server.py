@@ -163,8 +163,8 @@ def test_a_killed_server_is_started_again(oracle: RemoteOracle, folder: Path) ->
 
 
 def test_a_server_killed_at_work_costs_no_answer(path: Path, folder: Path) -> None:
-    expected = client(path, folder, 4, 500).communicate(timeout=100)[0].splitlines()[-1]
-    process = client(path, folder, 4, 500)
+    expected = client(path, folder, 4, 200).communicate(timeout=100)[0].splitlines()[-1]
+    process = client(path, folder, 4, 200)
     assert process.stdout is not None
     pid = int(process.stdout.readline())
     assert process.stdout.readline() == "at work\n"

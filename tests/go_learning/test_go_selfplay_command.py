@@ -18,6 +18,7 @@ import pytest
 import typer
 from numpy.typing import NDArray
 from sgfmill import sgf
+from tests.warm_command import run_miai
 from typer.testing import CliRunner
 
 from miai.errors import MiaiError
@@ -54,6 +55,14 @@ def finished(process: subprocess.Popen[str], *, status: int = 0) -> tuple[str, s
     return stdout, stderr
 
 
+def made(out: Path, *words: str, games: int = GAMES, status: int = 0) -> tuple[str, str]:
+    """Run the command to its end; return what it printed."""
+    line = ("go", "selfplay", *words, "--games", str(games), "--out", str(out))
+    done = run_miai(line, timeout=SECONDS)
+    assert done.returncode == status, done.stderr
+    return done.stdout, done.stderr
+
+
 def stored(out: Path) -> list[StoredGame]:
     """Return the games of all shards, in their order; every digest is looked at."""
     shards = open_shards(out / "games")
@@ -82,7 +91,7 @@ def until(true: Callable[[], object]) -> None:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The games, made by one worker without any disturbance."""
     out = tmp_path_factory.mktemp("alone") / "run"
-    stdout, _ = finished(started(out, *PLAYERS, "--workers", "1", "--json"))
+    stdout, _ = made(out, *PLAYERS, "--workers", "1", "--json")
     told = json.loads(stdout)
     assert (told["games"], told["lost"], told["failed_attempts"]) == (GAMES, {}, 0)
     assert told["moves"] == sum(len(game.moves) for game in stored(out))
@@ -114,7 +123,7 @@ def test_shards_and_sgf_hold_the_games_in_order(alone: Path) -> None:
 
 def test_policy_targets_are_the_visits_of_the_search(tmp_path: Path) -> None:
     few = ("--black", "mcts", "--black.simulations", "5", *PLAYERS[4:])
-    finished(started(tmp_path / "run", *few, "--workers", "1", games=2))
+    made(tmp_path / "run", *few, "--workers", "1", games=2)
     searched = 0
     for kept, file in zip(stored(tmp_path / "run"), sgf_files(tmp_path / "run"), strict=True):
         assert kept.policy is not None
@@ -175,13 +184,13 @@ def test_after_sigkill_it_goes_on_where_it_was(alone: Path, tmp_path: Path) -> N
     with (out / "journal").open("ab") as journal:
         journal.write(b"00000000 {torn")
     games = len(before) + 20
-    _, stderr = finished(started(out, *PLAYERS, "--workers", "2", games=games))
+    _, stderr = made(out, *PLAYERS, "--workers", "2", games=games)
     assert "is dropped" in stderr
     assert {file: file.read_bytes() for file in before} == before
     assert [int(file.stem) for file in sgf_files(out)] == list(range(games))
     assert len(stored(out)) == games
     assert_same(stored(out)[:GAMES], stored(alone))
-    stdout, _ = finished(started(out, *PLAYERS, games=games))
+    stdout, _ = made(out, *PLAYERS, games=games)
     assert f"has its {games} games" in stdout
 
 
@@ -197,7 +206,7 @@ def test_ctrl_c_leaves_what_is_finished(alone: Path, tmp_path: Path) -> None:
     assert 1 <= len(games) <= int(counted[1]) < MANY
     assert_same(games[:GAMES], stored(alone)[: len(games)])
     more = int(counted[1]) + 20
-    finished(started(out, *PLAYERS, "--workers", "1", games=more))
+    made(out, *PLAYERS, "--workers", "1", games=more)
     assert len(stored(out)) == len(sgf_files(out)) == more
     assert_same(stored(out)[:GAMES], stored(alone))
 
@@ -229,13 +238,11 @@ def test_a_game_that_kills_its_workers_is_given_up_and_told(tmp_path: Path) -> N
     engine = tmp_path / "engine.py"
     engine.write_text(ENGINE.replace("VERTEX", vertex(first[fatal], 5)), encoding="utf-8")
     command = f"{sys.executable} {engine}"
-    _, stderr = finished(
-        started(
-            tmp_path / "run",
-            *("--black", "fast-random", "--white", "gtp", "--white.command", command),
-            *("--size", "5", "--opening-plies", "1", "--workers", "1"),
-            games=4,
-        ),
+    _, stderr = made(
+        tmp_path / "run",
+        *("--black", "fast-random", "--white", "gtp", "--white.command", command),
+        *("--size", "5", "--opening-plies", "1", "--workers", "1"),
+        games=4,
         status=2,
     )
     assert stderr.count(f"game {fatal}: worker process") == 2
@@ -254,16 +261,14 @@ def test_networks_share_the_server_and_its_figures_are_told(tmp_path: Path) -> N
     from miai_go.inference.client import stop_server
 
     weights = small_file(tmp_path / "net.safetensors")
-    line = [sys.executable, "-m", "miai", "go", "selfplay", "--size", "5", "--games", "4"]
+    line = ["go", "selfplay", "--size", "5", "--games", "4"]
     for color in ("black", "white"):
         line += [f"--{color}", "alphazero", f"--{color}.weights", str(weights)]
         line += [f"--{color}.simulations", "8", f"--{color}.server", "true"]
     (tmp_path / "x").mkdir(mode=0o700)
-    done = subprocess.run(
+    done = run_miai(
         [*line, "--out", str(tmp_path / "run"), "--opening-plies", "3", "--workers", "2", "--json"],
         env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path / "x")},
-        capture_output=True,
-        text=True,
         timeout=SECONDS,
     )
     stop_server(tmp_path / "x" / "miai-go")

@@ -42,6 +42,9 @@ STARTS = (
     "r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R b KQkq - 95 40",
 )
 
+EIGHT = [0, 1, *(pytest.param(share, marks=pytest.mark.slow) for share in range(2, 8))]
+"""Shares of games with seeds of their own; a quarter of them is played each time."""
+
 
 class Duel:
     """One game played by both: reconchess's is the arbiter."""
@@ -155,13 +158,13 @@ def kernel_move(board: chess.Board, move: chess.Move) -> int:
     return move.from_square | move.to_square << 6 | (becomes - 1 << 12 if becomes else 0)
 
 
-@pytest.mark.parametrize("share", range(8))
+@pytest.mark.parametrize("share", EIGHT)
 def test_whole_games_go_as_in_reconchess(share: int) -> None:
     for number in range(40):
         Duel(1000 * share + number).play()
 
 
-@pytest.mark.parametrize("share", range(8))
+@pytest.mark.parametrize("share", EIGHT)
 def test_the_turns_after_rare_positions_go_as_in_reconchess(share: int) -> None:
     for number in range(585):
         fen = STARTS[number % len(STARTS)]
@@ -208,7 +211,7 @@ def walk(fen: str, seed: int, plies: int) -> Iterator[chess.Board]:
 
 @pytest.mark.parametrize("fen", STARTS)
 def test_moves_are_the_pseudo_legal_ones_and_castling_through_check(fen: str) -> None:
-    for seed in range(4):
+    for seed in range(2):
         for board in walk(fen, seed, 60):
             castles = [chess.Move(king, king + step) for king in (4, 60) for step in (2, -2)]
             mine = board.pieces(chess.KING, board.turn)

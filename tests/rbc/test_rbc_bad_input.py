@@ -469,7 +469,10 @@ def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
         ("return object()", Termination.PROTOCOL, "which is no move"),
         ("return move_actions", Termination.PROTOCOL, "which is no move"),
         ("return chess.Move.null()", Termination.PROTOCOL, "not in move_actions"),
-        ("while True: pass", Termination.TIME, "did not answer 'act' within"),
+        pytest.param(
+            *("while True: pass", Termination.TIME, "did not answer 'act' within"),
+            marks=pytest.mark.slow,
+        ),
         ("import time; time.sleep(1000)", Termination.TIME, "did not answer 'act' within"),
     ],
 )

@@ -37,6 +37,7 @@ EXACT: dict[str, dict[str, Any]] = {
     "minhash": {"k": 16},
 }
 """Bounds that make no errors, with parameters."""
+SLOW = pytest.mark.slow
 
 
 def problem(**rules: Any) -> RbcProblem:
@@ -73,7 +74,10 @@ def some_roots() -> tuple[RbcRoot, ...]:
 
 
 @pytest.mark.parametrize("king_loss", [600, 0, None])
-@pytest.mark.parametrize(("depth", "most", "count"), [(1, 12, 10), (2, 3, 3)])
+@pytest.mark.parametrize(
+    ("depth", "most", "count"),
+    [(1, 12, 5), (2, 3, 2), pytest.param(1, 12, 25, marks=SLOW), pytest.param(2, 3, 9, marks=SLOW)],
+)
 def test_values_are_those_of_the_definition(
     depth: int, most: int, count: int, king_loss: int | None
 ) -> None:
@@ -146,13 +150,14 @@ def test_the_king_is_captured_where_it_can_be_on_all_boards() -> None:
 
 @pytest.mark.parametrize(("window", "blind_first"), [("alpha-beta", False), ("null", True)])
 @pytest.mark.parametrize("arm", EXACT)
+@pytest.mark.parametrize("count", [2, pytest.param(5, marks=SLOW)])
 def test_every_exact_arm_finds_the_value_without_bounds(
-    arm: str, blind_first: bool, window: Any
+    arm: str, blind_first: bool, window: Any, count: int
 ) -> None:
     for rules in (problem(senses=3, moves=3), problem(senses=3, moves=3, forgiven=2)):
         for singles in (None, True):
             made = search(rules, arm, window=window, blind_first=blind_first, singles=singles)
-            for root in some_roots()[:5]:
+            for root in some_roots()[1 : 1 + count]:
                 for depth in (1, 2):
                     found = made.search(root, depth)
                     assert found.value == true_value(rules.rules.forgiven, root, depth), root

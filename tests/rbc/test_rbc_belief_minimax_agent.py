@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 from tests.rbc.games import rbc
 from tests.tournaments.support import config_text, games_of, player, tournament
+from tests.warm_command import run_miai
 
 import miai
 from miai import ClockReading, TimeControl
@@ -27,8 +26,13 @@ def agent(**more: Any) -> miai.Agent:
     return miai.make_agent("rbc-minimax", rbc(full_turn_limit=15), **{**SMALL, **more})
 
 
-@pytest.mark.parametrize("bounds", ["none", "cores", "approx-minhash"])
-@pytest.mark.parametrize("opponent", ["attacker", "rbc-random", "rbc-minimax"])
+@pytest.mark.parametrize(
+    ("bounds", "opponent"),
+    [
+        *(("cores", opponent) for opponent in ("attacker", "rbc-random", "rbc-minimax")),
+        *((bounds, "attacker") for bounds in ("none", "approx-minhash")),
+    ],
+)
 def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: str) -> None:
     game = rbc(full_turn_limit=15)
     other = agent() if opponent == "rbc-minimax" else miai.make_agent(opponent, game)
@@ -109,8 +113,8 @@ def test_no_time_left_is_still_a_legal_answer() -> None:
 )
 def test_the_flag_never_falls(control: TimeControl) -> None:
     """In a process of its own, with its own parameters; compilation is done before the clock."""
-    game = rbc(full_turn_limit=20)
-    limits = {"full_turn_limit": 20}
+    limits = {"full_turn_limit": 12}
+    game = rbc(**limits)
     with (
         AgentProcess("rbc", limits, "rbc-minimax", {}, name="minimax") as made,
         AgentProcess("rbc", limits, "attacker", {}, name="attacker") as attacker,
@@ -147,10 +151,9 @@ def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_parameter_is_told_before_the_game(word: str, told: str) -> None:
-    command = [sys.executable, "-m", "miai", "play", "rbc", "--white", "rbc-minimax"]
     name, _, value = word.partition("=")
-    command += ["--black", "rbc-random", f"--white.{name}", value]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    words = ["play", "rbc", "--white", "rbc-minimax", "--black", "rbc-random"]
+    done = run_miai([*words, f"--white.{name}", value])
     assert done.returncode != 0
     assert told in done.stderr
     assert "Traceback" not in done.stderr

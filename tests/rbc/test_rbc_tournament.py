@@ -33,7 +33,7 @@ GAMES = 12  # each pair twice
 
 def write_config(folder: Path) -> Path:
     config = folder / "rbc.toml"
-    game = {"name": "rbc", "full_turn_limit": 15}
+    game = {"name": "rbc", "full_turn_limit": 10}
     config.write_text(config_text(*PLAYERS, game=game, tournament={"rounds": 1}))
     return config
 

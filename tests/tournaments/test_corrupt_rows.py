@@ -101,12 +101,24 @@ def _run(finished: Finished, folder: Path) -> None:
 USES: tuple[Callable[[Finished, Path], None], ...] = (_status, _report, _resume, _run)
 
 
-@pytest.mark.parametrize(("table", "column", "row"), list(_columns()))
+def _parts() -> Iterator[object]:
+    """Yield each column with another quarter of the rubbish than the one before; and with all."""
+    for number, place in enumerate(_columns()):
+        yield pytest.param(*place, RUBBISH[number % 4 :: 4])
+        yield pytest.param(*place, RUBBISH, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("table", "column", "row", "rubbishes"), list(_parts()))
 def test_rubbish_in_a_row_is_told_or_not_needed(
-    finished: Finished, tmp_path: Path, table: str, column: str, row: str
+    finished: Finished,
+    tmp_path: Path,
+    table: str,
+    column: str,
+    row: str,
+    rubbishes: tuple[object, ...],
 ) -> None:
     store = tmp_path / FILE_NAME
-    for rubbish in RUBBISH:
+    for rubbish in rubbishes:
         shutil.copy(finished.folder / FILE_NAME, store)
         change(tmp_path, f"UPDATE {table} SET {column} = ? WHERE {row}", rubbish)
         before = store.read_bytes()

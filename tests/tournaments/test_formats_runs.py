@@ -116,8 +116,8 @@ def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("kind", "kills"),
     [
-        ("knockout", 2),
-        ("sprt", 2),
+        ("knockout", 1),
+        ("sprt", 1),
         *(pytest.param(kind, 6, marks=SLOW) for kind in FORMATS),
     ],
 )

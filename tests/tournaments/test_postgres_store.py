@@ -109,7 +109,7 @@ def test_a_run_is_that_of_the_file_and_resumes(
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        time.sleep(rng.uniform(1.0, 3.0))
+        time.sleep(rng.uniform(0.5, 2.0))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     tournament("run", config, "--out", shared, "--store", server.url)

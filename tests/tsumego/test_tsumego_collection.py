@@ -32,7 +32,6 @@ from miai_go.tsumego.status import Status
 from miai_go.tsumego.zones import find_zone
 
 SAMPLE_SEED = 20
-SAMPLE = 100
 
 APP = typer.Typer()
 tsumego.add_commands(APP)
@@ -87,10 +86,11 @@ def test_all_are_different_under_symmetry_colour_and_translation() -> None:
     assert len(keys) == len(problems)
 
 
-def test_a_sample_is_proved_again() -> None:
+@pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_sample_is_proved_again(count: int) -> None:
     print(f"seed {SAMPLE_SEED}")
     problems = shipped_problems()
-    chosen = np.random.default_rng(SAMPLE_SEED).choice(len(problems), SAMPLE, replace=False)
+    chosen = np.random.default_rng(SAMPLE_SEED).choice(len(problems), count, replace=False)
     for index in sorted(chosen.tolist()):
         reproved(problems[index])
 

@@ -180,11 +180,11 @@ def _positions(
         columns = shards[s].columns
         refused = records.reach(
             _empty(size),
-            columns["moves"],
-            columns["offsets"],
-            columns["half_komi"],
-            columns.get("stones", _NO_STONES),
-            columns.get("first", _BLACK_FIRST),
+            _unwritten(columns["moves"]),
+            _unwritten(columns["offsets"]),
+            _unwritten(columns["half_komi"]),
+            _unwritten(columns.get("stones", _NO_STONES)),
+            _unwritten(columns.get("first", _BLACK_FIRST)),
             rows.game[here],
             rows.ply[here],
             rows.symmetry[here],
@@ -202,11 +202,18 @@ def _positions(
     return Positions(size, words, trails)
 
 
-# Like mapped files these cannot be written to, so that kernels are compiled for one kind only.
 _NO_STONES = np.empty((0, 0), np.int8)
-_NO_STONES.flags.writeable = False
 _BLACK_FIRST = np.empty(0, np.int8)
-_BLACK_FIRST.flags.writeable = False
+
+
+def _unwritten(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column that cannot be written to, as those of mapped files cannot.
+
+    So the kernel, which takes seconds to compile, is compiled for one kind of columns only.
+    """
+    view = column.view()
+    view.flags.writeable = False
+    return view
 
 
 @cache
