@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import sqlite3
+import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -61,3 +64,34 @@ def test_a_large_file_is_read_ahead(forgotten: Path, monkeypatch: pytest.MonkeyP
 def test_small_files_and_those_that_are_not_there_are_left_alone(forgotten: Path) -> None:
     assert ahead.read_ahead(forgotten) is None
     assert ahead.read_ahead(forgotten.with_name("none")) is None
+
+
+COUNT = """
+import sqlite3, sys
+from contextlib import closing
+with closing(sqlite3.connect(sys.argv[1])) as reader:
+    print(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system cannot be asked")
+def test_who_reads_beside_a_writer_leaves_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer's locks outlast the reading ahead."""
+    monkeypatch.setattr(ahead, "LARGE", 1)
+    path = tmp_path / "store"
+
+    def rows() -> int:
+        command = [sys.executable, "-c", COUNT, str(path)]
+        return int(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE rows (number)")
+        thread = ahead.read_ahead(path)
+        assert thread is not None
+        thread.join(10)
+        assert rows() == 0
+        writer.execute("INSERT INTO rows VALUES (1)")
+        assert rows() == 1

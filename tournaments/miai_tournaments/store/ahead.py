@@ -20,6 +20,11 @@ LARGE: Final = 1 << 26
 _PIECE: Final = 1 << 17
 """Bytes that are asked for at once; Linux reads no more than a disk's read-ahead in one go."""
 
+_KEPT: Final[dict[tuple[int, int], int]] = {}
+"""Descriptors by device and inode. They stay open: to close any descriptor of a file gives up all
+locks that the process has on it, SQLite's too, and whoever reads the store next then takes the log
+of the newest games away from who still writes to it."""
+
 
 def read_ahead(path: Path) -> threading.Thread | None:
     """Have the system read a large file into its memory, in its own time and the file's order.
@@ -36,7 +41,7 @@ def read_ahead(path: Path) -> threading.Thread | None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if not LARGE <= size <= memory // 2:
             return None
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = _descriptor(path)
     except OSError:
         return None
 
@@ -44,8 +49,16 @@ def read_ahead(path: Path) -> threading.Thread | None:
         with contextlib.suppress(OSError):
             for start in range(0, size, _PIECE):
                 os.posix_fadvise(file, start, _PIECE, os.POSIX_FADV_WILLNEED)
-        os.close(file)
 
     thread = threading.Thread(target=ask, name="read-ahead", daemon=True)
     thread.start()
     return thread
+
+
+def _descriptor(path: Path) -> int:
+    """Return the descriptor that is kept for a file."""
+    found = path.stat()
+    file = (found.st_dev, found.st_ino)
+    if file not in _KEPT:
+        _KEPT[file] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return _KEPT[file]
