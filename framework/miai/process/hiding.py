@@ -2,8 +2,9 @@
 
 By Landlock (Linux 5.13), a process gives up rights, for itself and all that it starts, for good.
 The kernel knows lists of what is allowed only, so everything beside what is hidden is allowed,
-folder by folder: a file that is made later, straight in a folder above a hidden one, cannot be read
-either. Processes outside can then not be traced, nor, from Linux 6.12 on, be sent signals.
+folder by folder: what is made later, straight in a folder above a hidden one, cannot be read
+either. Processes outside can then not be traced, nor, from Linux 6.12 on, be sent signals. Nothing
+that the process starts gains rights (``sudo``) or mounts file systems.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _RESTRICT: Final = 446
 _VERSION: Final = 1
 _PATH_BENEATH: Final = 1
 _READ_FILE: Final = 1 << 2
+_REFER: Final = 1 << 13
+"""To move or link files between folders, which every ruleset forbids where it is not allowed."""
+_FIRST_WITH_REFER: Final = 2
 _SCOPE_SIGNAL: Final = 1 << 1
 _FIRST_WITH_SCOPES: Final = 6
 _NO_NEW_PRIVILEGES: Final = 38
@@ -48,7 +52,15 @@ def landlock_version() -> int:
     return max(0, found)
 
 
-def hide(folders: Iterable[Path], *, own: Path) -> bool:
+def hindrance(folder: Path) -> str | None:
+    """Return why what a folder holds cannot be hidden, None where it can be."""
+    if not landlock_version():
+        return "this system has no Landlock"
+    closed = [path for path in folder.resolve().parents if not os.access(path, os.R_OK | os.X_OK)]
+    return f"{closed[0]} cannot be listed" if closed else None
+
+
+def hide(folders: Iterable[Path], *, own: Path, others: str = "") -> bool:
     """Keep this process, and all that it starts, from reading files in some folders.
 
     Names in them can still be listed, and files that are open stay so. It holds for this thread and
@@ -57,6 +69,7 @@ def hide(folders: Iterable[Path], *, own: Path) -> bool:
     Args:
       folders: what is hidden, there or not.
       own: a folder that stays readable; nothing that is made beside it later is.
+      others: how the names begin of what is hidden of the folders beside `own`; "" for none.
 
     Returns:
       whether that was done; it is not where there is no Landlock, or a folder above one of these
@@ -68,18 +81,19 @@ def hide(folders: Iterable[Path], *, own: Path) -> bool:
     version = landlock_version()
     if not version:
         return False
-    hidden = {folder.resolve() for folder in folders}
+    places = _Places({folder.resolve() for folder in folders}, own.resolve(), others)
     try:
-        allowed = list(_beside(Path("/"), hidden, own.resolve()))
+        allowed = list(places.beside(Path("/")))
     except PermissionError:
         return False
     scoped = version >= _FIRST_WITH_SCOPES
-    wish = _Ruleset(files=_READ_FILE, scoped=_SCOPE_SIGNAL if scoped else 0)
+    rights = _READ_FILE | (_REFER if version >= _FIRST_WITH_REFER else 0)
+    wish = _Ruleset(files=rights, scoped=_SCOPE_SIGNAL if scoped else 0)
     size = ctypes.sizeof(wish) if scoped else ctypes.sizeof(ctypes.c_uint64)
     rules = _call(_CREATE, ctypes.byref(wish), ctypes.c_size_t(size), 0)
     try:
         for path in allowed:
-            _allow(rules, path)
+            _allow(rules, path, rights)
         if _libc().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl: PR_SET_NO_NEW_PRIVS")
         _call(_RESTRICT, rules, 0)
@@ -88,20 +102,33 @@ def hide(folders: Iterable[Path], *, own: Path) -> bool:
     return True
 
 
-def _beside(path: Path, hidden: Set[Path], own: Path) -> Iterator[Path]:
-    """Yield the largest files and folders at or below a path that hold nothing hidden."""
-    if path in hidden:
-        return
-    if path not in own.parents and not any(path in below.parents for below in hidden):
-        yield path
-        return
-    for child in sorted(path.iterdir()):
-        if not child.is_symlink():  # what it leads to is looked at where it lies
-            yield from _beside(child, hidden, own)
+class _Places:
+    """What is hidden and what stays readable; all paths are resolved."""
+
+    def __init__(self, hidden: Set[Path], own: Path, others: str) -> None:
+        self.hidden, self.own, self.others = hidden, own, others
+        self.above = {parent for path in (*hidden, own) for parent in path.parents}
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        """Yield the largest files and folders at or below a path that hold nothing hidden."""
+        if self._is_hidden(path):
+            if path in self.own.parents:
+                yield self.own
+        elif path not in self.above:
+            yield path
+        else:
+            for child in sorted(path.iterdir()):
+                if not child.is_symlink():  # what it leads to is looked at where it lies
+                    yield from self.beside(child)
+
+    def _is_hidden(self, path: Path) -> bool:
+        # By name, not by a list: one that is made while this goes on is hidden too.
+        other = self.others and path.name.startswith(self.others) and path != self.own
+        return path in self.hidden or bool(other and path.parent == self.own.parent)
 
 
-def _allow(rules: int, path: Path) -> None:
-    """Allow files at or below a path to be read. What vanishes meanwhile is left out."""
+def _allow(rules: int, path: Path, rights: int) -> None:
+    """Give rights to files at or below a path. What vanishes meanwhile is left out."""
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -109,7 +136,8 @@ def _allow(rules: int, path: Path) -> None:
     try:
         kind = os.fstat(opened).st_mode
         if stat.S_ISDIR(kind) or stat.S_ISREG(kind) or stat.S_ISCHR(kind):
-            rule = _PathBeneath(allowed=_READ_FILE, parent=opened)
+            given = rights if stat.S_ISDIR(kind) else _READ_FILE
+            rule = _PathBeneath(allowed=given, parent=opened)
             _call(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(opened)

@@ -183,9 +183,7 @@ def confine(*, memory: int | None, processors: int | None, hidden: Sequence[str]
     if processors is not None and sys.platform == "linux":
         os.sched_setaffinity(0, take_processors(processors))
     if hidden:
-        own = Path(tempfile.gettempdir())
-        others = [folder for folder in own.parent.glob(f"{SCRATCH}*") if folder != own]
-        hide([*map(Path, hidden), *others], own=own)
+        hide(map(Path, hidden), own=Path(tempfile.gettempdir()), others=SCRATCH)
 
 
 def main(arguments: list[str]) -> None:

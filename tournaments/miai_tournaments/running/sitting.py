@@ -16,7 +16,7 @@ from miai.adjudication import make_panel
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game, GameInfo
-from miai.process.hiding import landlock_version
+from miai.process.hiding import hindrance
 from miai.process.spawning import SCRATCH
 from miai.record import RecordFormat
 from miai_tournaments.config.adjudication import rules_of
@@ -256,8 +256,8 @@ class _Sitting:
                 address=self.address,
             )
         )
-        if self.config.limits.private and not landlock_version():
-            self.say("this system has no Landlock: agents could read the run's folder")
+        if self.config.limits.private and (reason := hindrance(self.folder)):
+            self.say(f"{reason}: agents could read the run's folder")
         told = {name: f"{source}: {place}" for name, place in places.items()}
         self.say(f"starting {counted(len(told), 'player')} ...")
         start_players(executor, told, stop_asked=self.signals.asked)

@@ -1,0 +1,97 @@
+"""What a process that hides folders from itself can still do with files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from miai.process.hiding import hindrance, landlock_version
+
+pytestmark = pytest.mark.skipif(
+    landlock_version() < 2, reason="the kernel has no Landlock, or one that forbids all moving"
+)
+
+TRY = """
+import json, os, sys
+from pathlib import Path
+from miai.process.hiding import hide
+
+hidden, own, tries = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+assert hide([Path(hidden)], own=Path(own), others="scratch-")
+told = []
+does = {"read": lambda path: Path(path).read_text(), "link": os.link, "replace": os.replace}
+for name, *paths in tries:
+    try:
+        does[name](*paths)
+        told.append("done")
+    except OSError as error:
+        told.append(type(error).__name__)
+print(json.dumps(told))
+"""
+
+
+def tried(hidden: Path, own: Path, *tries: tuple[str | Path, ...]) -> list[str]:
+    """Return what became of each of `tries`, ``(what, *paths)``, in a process of its own."""
+    given = json.dumps([[str(word) for word in words] for words in tries])
+    command = [sys.executable, "-c", TRY, str(hidden), str(own), given]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
+def made(*files: Path) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("text")
+
+
+def test_files_move_between_folders_but_not_out_of_hidden_ones(tmp_path: Path) -> None:
+    run, own, free = tmp_path / "run", tmp_path / "scratch-1", tmp_path / "free"
+    made(run / "log", own / "a" / "file", own / "b" / "there", free / "weights")
+    assert tried(
+        run,
+        own,
+        ("replace", own / "a" / "file", own / "b" / "file"),
+        ("replace", own / "b" / "file", free / "file"),
+        ("link", free / "file", own / "file"),
+        ("link", run / "log", free / "log"),
+        ("replace", run / "log", free / "log"),
+    ) == ["done", "done", "done", "OSError", "OSError"]
+
+
+def test_own_files_are_read_where_all_temporary_ones_lie_in_what_is_hidden(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    own, other = run / "tmp" / "scratch-1", run / "tmp" / "scratch-2"
+    made(run / "log", own / "file", other / "file")
+    reads = [("read", folder / "file") for folder in (own, other)]
+    assert tried(run, own, ("read", run / "log"), *reads) == [
+        "PermissionError",
+        "done",
+        "PermissionError",
+    ]
+
+
+def test_temporary_files_of_others_are_not_read(tmp_path: Path) -> None:
+    run, own, other = tmp_path / "run", tmp_path / "tmp" / "scratch-1", tmp_path / "tmp/scratch-2"
+    made(run / "log", own / "file", other / "file", tmp_path / "tmp" / "shared" / "file")
+    folders = (own, other, tmp_path / "tmp" / "shared")
+    reads = [("read", folder / "file") for folder in folders]
+    assert tried(run, own, *reads) == ["done", "PermissionError", "done"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
+    run = tmp_path / "closed" / "run"
+    run.mkdir(parents=True)
+    assert hindrance(run) is None
+    run.parent.chmod(0o311)
+    try:
+        assert hindrance(run) == f"{run.parent} cannot be listed"
+    finally:
+        run.parent.chmod(0o711)
