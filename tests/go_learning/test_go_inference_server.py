@@ -22,6 +22,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.go_networks_small import random_planes, small_file
 
+from miai.process.spawning import HIDDEN_FOLDERS
 from miai_go.errors import InferenceError
 from miai_go.inference.client import RemoteOracle, server_status, stop_server
 from miai_go.inference.loading import load_oracle
@@ -336,3 +337,15 @@ def test_a_folder_that_others_can_enter_is_refused(path: Path, folder: Path) -> 
 def test_a_file_that_is_gone_is_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InferenceError, match="cannot be read"):
         RemoteOracle(tmp_path / "none.safetensors", folder=folder)
+
+
+def test_agents_from_which_folders_are_hidden_have_a_server_for_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that they started could not read the weights of others."""
+    folder = tmp_path / "server"
+    places = {server_place(folder).socket}
+    for hidden in ("/runs/a", "/runs/b"):
+        monkeypatch.setenv(HIDDEN_FOLDERS, hidden)
+        places.add(server_place(folder).socket)
+    assert len(places) == 3

@@ -25,7 +25,7 @@ from miai.plain import one_line, to_plain
 from miai.process.channel import Channel
 from miai.process.limits import ProcessLimits
 from miai.process.messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
-from miai.process.spawning import SCRATCH, SHARED_FOLDER
+from miai.process.spawning import HIDDEN_FOLDERS, SCRATCH, SHARED_FOLDER
 from miai.seat import Reply
 
 ResultT = TypeVar("ResultT")
@@ -121,6 +121,8 @@ class AgentProcess:
                 prefix=f"{SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True
             )
             environment = _environment(self.parameters, self._scratch.name)
+            if self.limits.hidden:
+                environment[HIDDEN_FOLDERS] = os.pathsep.join(self.limits.hidden)
             self._channel = Channel(environment, self.limits)
         except OSError as error:
             raise AgentUnavailableError(f"{self._who} cannot be started: {error}") from error

@@ -14,6 +14,10 @@ SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
 """The variable that names the folder for what processes share, a server's socket say, to an agent
 whose temporary folder is its own."""
 
+HIDDEN_FOLDERS = "MIAI_HIDDEN_FOLDERS"
+"""The variable that tells an agent which folders are hidden from it. What it starts cannot read
+them either, so it shares a server with those only from which the same is hidden."""
+
 SCRATCH = "miai-agent-"
 """What the names of agents' temporary folders begin with, before the referee's process id."""
 

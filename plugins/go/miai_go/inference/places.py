@@ -1,6 +1,7 @@
 """Where the inference server of this user and this installation listens.
 
-One server a machine, user and installation: its folder is in ``XDG_RUNTIME_DIR`` or, where there
+One server a machine, user and installation; agents from which folders are hidden have one for
+themselves, which cannot read what they cannot. Its folder is in ``XDG_RUNTIME_DIR`` or, where there
 is none, in the temporary folder, and nobody else can look into it.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import miai_go
-from miai.process.spawning import SHARED_FOLDER
+from miai.process.spawning import HIDDEN_FOLDERS, SHARED_FOLDER
 from miai_go.errors import InferenceError
 
 PROTOCOL = 1
@@ -28,7 +29,7 @@ class ServerPlace:
 
     Attributes:
       folder: of mode 0700.
-      name: of the installation.
+      name: of the installation and what is hidden from its clients.
     """
 
     folder: Path
@@ -66,6 +67,8 @@ def server_place(folder: Path | None = None) -> ServerPlace:
     """
     folder = folder or _user_folder()
     installation = f"{PROTOCOL} {sys.executable} {Path(miai_go.__file__).parent}"
+    if hidden := os.environ.get(HIDDEN_FOLDERS):
+        installation += f" {hidden}"
     name = hashlib.sha256(installation.encode()).hexdigest()[:12]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
