@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -46,6 +47,7 @@ from miai_go.training.supervised import (
     lesson_of,
     train_supervised,
 )
+from miai_go.training.zero_config import ZeroConfig
 
 torch.set_num_threads(1)
 
@@ -191,6 +193,22 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     other = supervised_config(tmp_path, steps=10, rate=0.01)
     with pytest.raises(ConfigError, match="other settings"):
         train(other, tmp_path / "run")
+
+
+def test_a_run_goes_on_that_was_begun_when_there_were_fewer_settings(tmp_path: Path) -> None:
+    config = tmp_path / "zero.toml"
+    config.write_text("[selfplay]\ngames = 8\n")
+    out = tmp_path / "run"
+    load_plan(config, ZeroConfig, kind="zero", out=out)
+    settings = json.loads((out / "settings.json").read_text())
+    del settings["selfplay"]["precision"]
+    (out / "settings.json").write_text(json.dumps(settings))
+    load_plan(config, ZeroConfig, kind="zero", out=out)
+    (out / "settings.json").write_text(json.dumps(settings))
+    with pytest.raises(ConfigError, match="other settings"):
+        load_plan(
+            config, ZeroConfig, kind="zero", out=out, assignments=["selfplay.precision='int8'"]
+        )
 
 
 @pytest.mark.parametrize(

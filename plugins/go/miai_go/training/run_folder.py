@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from miai.config_files import assign, fill, read_toml
 from miai.errors import ConfigError
@@ -66,18 +67,18 @@ def load_plan(
     config = fill(model, raw, source=str(path))
     settings = dumps(config.model_dump(mode="json"))
     folder = out or Path("runs") / path.stem
-    _settle(folder, text, settings)
+    _settle(folder, text, settings, model)
     given = "".join(f" --set {_PATH.sub('', a)}" for a in assignments)
     digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
     return Plan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
 
 
-def _settle(folder: Path, text: str, settings: str) -> None:
+def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> None:
     """Make the folder, or see that it is of the same run; steps may have changed."""
     kept = folder / _SETTINGS
     try:
         if kept.exists():
-            if _kept(kept) != _comparable(settings):
+            if _kept(kept, model) != _comparable(settings):
                 raise ConfigError(
                     f"{folder}: holds a run with other settings; give another folder with --out, "
                     "or the config it was begun with (more steps or rounds are fine)"
@@ -92,9 +93,13 @@ def _settle(folder: Path, text: str, settings: str) -> None:
         raise TrainingError(str(error)) from error
 
 
-def _kept(path: Path) -> Any:
+def _kept(path: Path, model: type[BaseModel]) -> Any:
+    """Return the settings that a run was begun with; those that are newer have their defaults."""
     try:
-        return _comparable(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        with contextlib.suppress(ValidationError):
+            text = dumps(model.model_validate_json(text).model_dump(mode="json"))
+        return _comparable(text)
     except ValueError as error:
         raise TrainingError(
             f"{path}: is damaged: {error}; delete it if the run was begun with this config, else "
