@@ -6,8 +6,9 @@ On positions of games that the network draws from its own priors, Gumbel searche
 give the improved policy that AlphaGo Zero's loop learns; PUCT with many simulations tells what is
 right. For the priors and for each search: the cross-entropy of the long search's visits under the
 policy, the share of positions in which its likeliest move is the long search's, and what that move
-gives away, in utility, by the long search's values. A search teaches something where it is better
-than the priors.
+gives away, in utility, by the long search's values, in those positions in which it tried the move
+often enough (`judged`); a move that it hardly looked at is left out, though it may be the worst. A
+search teaches something where it is better than the priors.
 """
 
 from __future__ import annotations
