@@ -24,6 +24,7 @@ from miai_tournaments.store.store import FILE_NAME, GameResult, PlayerRow, RunIn
 RUBBISH = (
     *("", "x", "[1", "null", "[]", "{}", '"x"', "[1]", '["x", null]', "[1e999, 0]", "true"),
     *(-1, 7, 10**18, 1e30, float("inf"), b"\xff", "1e999", "9" * 400, "[" * 5000),
+    f"[{10**400}, 0]",
     '{"config": {}, "results": {"tournament": "x"}}',
     '{"config": [], "results": null}',
 )

@@ -219,7 +219,7 @@ def _durations(texts: Sequence[str]) -> Floats:
     """Return the durations ``(n, 2)`` of texts, nan for null; all are read as one JSON text."""
     try:
         values = np.array(from_json(f"[{','.join(texts)}]", allow_inf_nan=False), np.float64)
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, OverflowError):
         raise _OddError from None
     if values.shape != (len(texts), 2) or not bool(np.all(np.isnan(values) | (values >= 0))):
         raise _OddError
