@@ -139,6 +139,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
+    if given.positions < 1 or given.most_moves < 2:
+        parser.error("give at least one position, and two moves before it at most")
     try:
         figures = measure(given)
     except MiaiError as error:

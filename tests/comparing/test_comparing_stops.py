@@ -55,7 +55,9 @@ def run_until(
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signal.Signals) -> None:
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     config.write_text(config_text(ARMS, CELLS))
@@ -78,7 +80,7 @@ def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signa
     assert untimed(folder) == untimed(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("warm", ["false", "true"])
+@pytest.mark.parametrize("warm", [pytest.param("false", marks=pytest.mark.slow), "true"])
 def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -> None:
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed of the kills: {seed}")

@@ -76,7 +76,7 @@ def play_fatal_game(
 def shared_seats(unruly: None) -> Iterator[SharedSeats]:
     """One `unruly` seat a moment of failure, for all tests: each follows another failure."""
     seats: dict[str, AgentProcess] = {}
-    limits = ProcessLimits(new_game_seconds=2.0, end_seconds=0.5)
+    limits = ProcessLimits(new_game_seconds=1.0, end_seconds=0.5)
 
     def shared(when: str = "act") -> AgentProcess:
         if when not in seats:
@@ -566,7 +566,7 @@ else:
 
 
 @pytest.mark.parametrize("how", ["nothing", "hang_in_c", "hang_in_regex", "engine"])
-@pytest.mark.parametrize("in_thread", [False, True])
+@pytest.mark.parametrize("in_thread", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("unruly")
 def test_a_killed_referee_leaves_no_orphan(
     tmp_path: Path, how: str, in_thread: bool, gone: Callable[..., bool]

@@ -241,6 +241,17 @@ def test_zero_learns_from_its_own_games(whole: tuple[Path, Ended]) -> None:
     assert (folder / "ladder.svg").read_text("utf-8").lstrip().startswith("<?xml")
 
 
+def test_a_gate_keeps_the_weights_that_a_run_began_with(tmp_path: Path) -> None:
+    first = train_zero(zero_plan(tmp_path, "selfplay.rounds=1", "ladder.every=0", "run.steps=2"))
+    settings = (f"network.start='{first.weights}'", "gate.games=4", "optimiser.rate=1e-9")
+    plan = zero_plan(tmp_path, *settings, "selfplay.rounds=2", "ladder.every=0", "run.steps=2")
+    ended = train_zero(plan)
+    assert (ended.rounds, ended.steps) == (2, 2)
+    assert ended.weights.parent.name == "step-000000000"
+    assert same_tensors(ended.weights, first.weights)
+    assert train_zero(plan).weights == ended.weights  # a run that is done goes no further
+
+
 def test_an_interrupted_round_ends_with_the_games_at_hand(tmp_path: Path) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -251,11 +251,10 @@ def seats() -> Iterator[list[AgentProcess]]:
 
 
 def _clocked() -> Iterator[object]:
-    """Every control on a free machine, and beside two busy loops; most of the latter are soaks."""
+    """Every control on a free machine, and as soaks beside two busy loops."""
     for control in CONTROLS:
         yield pytest.param(control, 0, 1, id=f"{control.kind}-free")
-        marks = [] if control.kind == "per-move" else [pytest.mark.slow]
-        yield pytest.param(control, 2, 2, id=f"{control.kind}-busy", marks=marks)
+        yield pytest.param(control, 2, 2, id=f"{control.kind}-busy", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(("control", "loads", "games"), list(_clocked()))

@@ -114,7 +114,7 @@ class _Places:
         if self._is_hidden(path):
             if path in self.own.parents:
                 yield self.own
-        elif path not in self.above:
+        elif path not in self.above or not path.is_dir():
             yield path
         else:
             for child in sorted(path.iterdir()):

@@ -76,6 +76,7 @@ class Rounds:
         *,
         state: Callable[[], dict[str, Any]],
         restore: Callable[[Checkpoint], None],
+        keep_first: bool = False,
     ) -> Ended:
         """Make the rounds that are left.
 
@@ -83,6 +84,7 @@ class Rounds:
           one_round: makes the round of a number, from 0.
           state: what has to be kept beside the learner, plain data.
           restore: called with the checkpoint that the run goes on from, if any.
+          keep_first: keep the weights that the run begins with, as of step 0, too.
 
         Raises:
           MiaiError: from a round, or a checkpoint cannot be read or written.
@@ -94,9 +96,11 @@ class Rounds:
             self._learner.load_tensors(found.tensors(), steps=found.step)
             done = int(found.state.get("rounds", 0))
             restore(found)
+        elif keep_first:
+            found = self._write({**state(), "rounds": 0})
         last = found
         with self._journal or Journal(self._folder, step=self._learner.steps) as journal:
-            if found is not None:
+            if done:
                 journal.say(f"going on after round {done} of {self._count}")
             for number in range(done, self._count):
                 try:

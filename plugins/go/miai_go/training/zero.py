@@ -86,8 +86,15 @@ class _Zero:
         )
 
     def run(self) -> Ended:
-        """Make the rounds that are left; where there is a gate, the weights are the best's."""
-        ended = self._rounds.run(self._round, state=self._state, restore=self._restore)
+        """Make the rounds that are left; where there is a gate, the weights are the best's.
+
+        Weights that the run begins with have to be beaten, too; drawn ones have not.
+        """
+        begun = bool(self._config.gate.games and self._config.network.start)
+        self._best = 0 if begun else None
+        ended = self._rounds.run(
+            self._round, state=self._state, restore=self._restore, keep_first=begun
+        )
         if self._config.gate.games and self._best is not None:
             return replace(ended, weights=self._rounds.checkpoints.weights(self._best))
         return ended
