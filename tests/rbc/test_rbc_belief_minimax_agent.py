@@ -107,7 +107,7 @@ def test_no_time_left_is_still_a_legal_answer() -> None:
     "control",
     [
         TimeControl(kind="fischer", seconds=4.0, increment=0.1),
-        TimeControl(kind="per-move", seconds=0.2),
+        pytest.param(TimeControl(kind="per-move", seconds=0.2), marks=pytest.mark.slow),
     ],
     ids=lambda control: control.kind,
 )

@@ -130,7 +130,10 @@ def _why_missing(path: Path, kind: RunKind) -> str:
 
 
 def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
-    """Raise `StoreError` unless a file begins as a store does, of a schema that is known."""
+    """Raise `StoreError` unless a file begins as a store does, of a schema that is known.
+
+    Not while this process has the store open: to close the file gives up SQLite's locks on it.
+    """
     try:
         if not path.is_file():
             raise StoreError(_why_missing(path, kind))
