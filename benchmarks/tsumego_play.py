@@ -112,8 +112,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
+    if given.problems < 1:
+        parser.error("give at least one problem")
     try:
         problems = drawn(given)
+        if not problems:
+            parser.error(f"no shipped problem has at most {given.most_empty} empty points")
         rows = {asked: measure(problems, asked, given) for asked in given.asked}
     except MiaiError as error:
         sys.exit(f"tsumego_play.py: {error}")
