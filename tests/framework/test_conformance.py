@@ -13,7 +13,15 @@ from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, Rewr
 from tests.framework.broken_games import BROKEN, Broken, TellsWhatIsBarred
 
 import miai
-from miai import Agent, ClockReading, Decision, EnumeratingDeterminizer, PlayerView, State
+from miai import (
+    Agent,
+    ClockReading,
+    Decision,
+    EnumeratingDeterminizer,
+    Game,
+    PlayerView,
+    State,
+)
 from miai.belief_search.of_game import GameProblem
 from miai.errors import MiaiError, ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
@@ -187,6 +195,35 @@ def test_a_broken_agent_is_caught_by_the_right_rule(agent: type[Agent]) -> None:
     with pytest.raises(ConformanceError) as caught:
         check_agent(agent, game)
     assert caught.value.rules == (RULES[agent],), caught.value
+
+
+class AgreesByLuck(Agent):
+    """Unseeded, and in the first seat its two games are alike and its third is not."""
+
+    def __init__(self, game: Game, games: list[int]) -> None:
+        super().__init__(game)
+        self.games = games  # seeds of all games so far, of every agent
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        super().new_game(seed, player=player, log=log)
+        self.games.append(seed)
+
+    def act(self, clock: ClockReading) -> Decision:
+        legal = self.view.legal_actions
+        return Decision(legal[-1] if len(self.games) in (5, 7) else legal[0])
+
+
+def test_an_agent_without_a_seed_is_not_accused_of_what_it_carries_over() -> None:
+    games: list[int] = []
+    game = miai.load_game("tic_tac_toe")
+    with pytest.raises(ConformanceError) as caught:
+        check_agent(lambda game: AgreesByLuck(game, games), game)
+    assert caught.value.rules == ("seeded",), caught.value
+    # The two findings that this agent gives rise to, each seen alone.
+    games.clear()
+    with pytest.raises(ConformanceError) as caught:
+        check_agent(lambda game: AgreesByLuck(game, games), game, skip=["seeded"])
+    assert caught.value.rules == ("carried-over",), caught.value
 
 
 def test_every_rule_of_agents_has_an_agent_that_breaks_it() -> None:

@@ -62,6 +62,8 @@ def check_agent(
     for player in range(game.num_players()):
         for number in range(games):
             _check_seat(factory, game, findings, player=player, number=number, plies=plies)
+    # An agent without a seed can play one game twice by luck, and differ in the third.
+    findings.withdraw("carried-over", where_broken="seeded")
     return findings.report()
 
 

@@ -89,6 +89,11 @@ class Findings:
         if rule not in self.skip and rule not in self._violations:
             self._violations[rule] = Violation(rule, message, self.seed, tuple(actions))
 
+    def withdraw(self, rule: str, *, where_broken: str) -> None:
+        """Drop what was found against `rule` where a rule that it rests on is broken too."""
+        if where_broken in self._violations:
+            self._violations.pop(rule, None)
+
     def note_skipped(self, what: str) -> None:
         """Note something that could not be checked."""
         self._skipped[what] = None
