@@ -12,8 +12,9 @@ with two worker processes, which are sent several at once, less that of a bare l
 `reading_seconds` of it went into reading the games.
 
 `store`: wall time of commands with a huge run, `status_seconds`, `huge_report_seconds`, and of
-resuming it for its last four games, `resume_cold_seconds`; those called cold with nothing of the
-store in the system's memory.
+resuming it for its last four games, `resume_cold_seconds`, to the table at its end, and
+`resumed_cold_seconds` until the first of them began; those called cold with nothing of the store
+in the system's memory.
 
 `ray`: `ray_over_processes`, wall time of games of about a second by the executor ``ray`` divided by
 that of ``processes``, both with two workers on this machine, their agents started before.
@@ -24,9 +25,11 @@ that of ``processes``, both with two workers on this machine, their agents start
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -172,8 +175,20 @@ def measure_store(given: argparse.Namespace) -> Figures:
                     _forget(folder / FILE_NAME)
                 elif word == "resume":
                     continue  # nothing is left to be resumed
+                began = datetime.now(UTC)
                 told[f"{key}{warmth}_seconds"] = _command(word, folder)
+                if word == "resume":
+                    first = _first_game_after(began, folder / FILE_NAME)
+                    told["resumed_cold_seconds"] = (first - began).total_seconds()
     return told
+
+
+def _first_game_after(moment: datetime, path: Path) -> datetime:
+    """Return when the first game of a store began that began after a moment."""
+    with contextlib.closing(sqlite3.connect(path)) as store:
+        query = "SELECT min(started) FROM games WHERE started > ?"
+        (started,) = store.execute(query, (moment.isoformat(timespec="milliseconds"),)).fetchone()
+    return datetime.fromisoformat(started)
 
 
 def _huge(games: int) -> str:
@@ -342,6 +357,7 @@ def main() -> None:
             warm = figures.get(f"{key}_seconds")
             told = "" if warm is None else f", {warm:.2f} s warm"
             print(f"{key:<11} {figures[f'{key}_cold_seconds']:6.2f} s cold{told}: {size} (10)")
+        print(f"resumed     {figures['resumed_cold_seconds']:6.2f} s cold to the first game (10)")
     if "ray" in given.parts:
         games = f"{figures['ray_games']} games of {figures['ray_game_seconds']:.2f} s"
         print(f"ray         {figures['ray_over_processes']:6.3f} times processes, {games} (1.1)")

@@ -86,7 +86,12 @@ KEYS = {
     "tournament_overhead.py": {"overhead_seconds_per_game", "two_worker_speedup"},
     "tournament_scale.py": {
         *("rating_seconds", "report_seconds", "ray_over_processes", "date"),
-        *("resume_cold_seconds", "huge_report_cold_seconds", "status_seconds"),
+        *(
+            "resume_cold_seconds",
+            "resumed_cold_seconds",
+            "huge_report_cold_seconds",
+            "status_seconds",
+        ),
         *("overhead_seconds_per_game", "overhead_seconds_one_worker"),
     },
     "rbc_belief.py": {
