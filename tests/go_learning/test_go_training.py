@@ -47,6 +47,7 @@ from miai_go.training.supervised import (
     lesson_of,
     train_supervised,
 )
+from miai_go.training.zero import train_zero
 from miai_go.training.zero_config import ZeroConfig
 
 torch.set_num_threads(1)
@@ -195,11 +196,26 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         train(other, tmp_path / "run")
 
 
+def test_a_run_that_was_refused_at_once_leaves_its_folder_free(tmp_path: Path) -> None:
+    config = tmp_path / "zero.toml"
+    config.write_text('[network]\nstart = "no-such-weights"\n')
+    plan = load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run")
+    with pytest.raises(MiaiError, match="no-such-weights"):
+        train_zero(plan)
+    config.write_text("[game]\nsize = 5\n")
+    load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run")
+    assert (tmp_path / "run" / "config.toml").read_text() == "[game]\nsize = 5\n"
+    (tmp_path / "run" / "log.csv").touch()  # from here on it is a run
+    with pytest.raises(ConfigError, match="other settings"):
+        load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run", assignments=["run.seed=2"])
+
+
 def test_a_run_goes_on_that_was_begun_when_there_were_fewer_settings(tmp_path: Path) -> None:
     config = tmp_path / "zero.toml"
     config.write_text("[selfplay]\ngames = 8\n")
     out = tmp_path / "run"
     load_plan(config, ZeroConfig, kind="zero", out=out)
+    (out / "checkpoints").mkdir()
     settings = json.loads((out / "settings.json").read_text())
     del settings["selfplay"]["precision"]
     (out / "settings.json").write_text(json.dumps(settings))

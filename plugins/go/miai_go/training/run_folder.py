@@ -22,6 +22,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 CONFIG: Final = "config.toml"
 _SETTINGS: Final = "settings.json"
+_FIRST: Final = frozenset((CONFIG, _SETTINGS))
+"""What a run writes before it looks for games and weights."""
 _PATH: Final = re.compile(r"[^\s\"',=\[\]]*/")
 """The folders of a path, which are nobody else's business."""
 
@@ -77,13 +79,13 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
     """Make the folder, or see that it is of the same run; steps may have changed."""
     kept = folder / _SETTINGS
     try:
-        if kept.exists():
-            if _kept(kept, model) != _comparable(settings):
-                raise ConfigError(
-                    f"{folder}: holds a run with other settings; give another folder with --out, "
-                    "or the config it was begun with (more steps or rounds are fine)"
-                )
-        else:
+        begun = kept.exists() and _begun(folder)
+        if begun and _kept(kept, model) != _comparable(settings):
+            raise ConfigError(
+                f"{folder}: holds a run with other settings; give another folder with --out, "
+                "or the config it was begun with (more steps or rounds are fine)"
+            )
+        if not begun:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / CONFIG).write_text(text, encoding="utf-8")
         write_atomically(kept, [settings.encode("utf-8")])
@@ -91,6 +93,11 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
         raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
     except WeightsError as error:
         raise TrainingError(str(error)) from error
+
+
+def _begun(folder: Path) -> bool:
+    """Return whether a run has made anything; one that was refused at once has not."""
+    return any(entry.name not in _FIRST for entry in folder.iterdir())
 
 
 def _kept(path: Path, model: type[BaseModel]) -> Any:
