@@ -73,7 +73,8 @@ def wait_until(condition: Callable[[], bool], running: subprocess.Popen[str]) ->
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("games", [pytest.param(0, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("games", [0, 3])
 def test_a_run_whose_driver_was_killed_is_resumed(
     games: int, tmp_path: Path, undisturbed: dict[str, tuple[object, ...]]
 ) -> None:
