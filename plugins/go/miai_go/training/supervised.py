@@ -15,10 +15,10 @@ from miai.plugins.parameters import StrictModel
 from miai_go.data.batch import Batch
 from miai_go.data.dataset import GoDataset
 from miai_go.data.filters import GameFilters
-from miai_go.data.prefetch import Prefetcher
 from miai_go.encoders.protocol import Encoder
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.training.checkpoints import Checkpoint, Checkpoints
+from miai_go.training.endless import endless
 from miai_go.training.journal import Journal
 from miai_go.training.learner import Learner, Lesson
 from miai_go.training.making import grown, make_network, prepare_torch, save_learnt
@@ -164,27 +164,15 @@ class _Training:
     def _batches(self, step: int) -> Generator[Batch, None, None]:
         """Yield batches for ever, from the one of a step on."""
         config = self._plan.config
-        epoch = 0
-        while True:
-            stream = self._train.batches(
-                config.optimiser.batch,
-                seed=config.run.seed,
-                epoch=epoch,
-                symmetries=config.data.symmetries,
-                targets_only=self._targets_only,
-                drop_last=len(self._train) > config.optimiser.batch,
-            )
-            if step < len(stream):
-                stream.next_batch = step
-                if self._ahead:
-                    with Prefetcher(stream, depth=self._ahead) as made:
-                        yield from made
-                else:
-                    yield from stream
-                step = 0
-            else:
-                step -= len(stream)
-            epoch += 1
+        return endless(
+            self._train,
+            config.optimiser.batch,
+            seed=config.run.seed,
+            first=step,
+            symmetries=config.data.symmetries,
+            targets_only=self._targets_only,
+            ahead=self._ahead,
+        )
 
     def _measure(self, journal: Journal) -> Measures:
         before = self._learner.use_averaged()

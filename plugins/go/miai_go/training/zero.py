@@ -10,6 +10,7 @@ import shutil
 import sys
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import takewhile
@@ -17,10 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from miai_go.data.batch import Batch
-from miai_go.data.dataset import GoDataset
 from miai_go.data.games import StoredGame
-from miai_go.data.shards import Shard, shard_folders
+from miai_go.data.shards import shard_folders
 from miai_go.data.writing import ShardWriter
 from miai_go.errors import TrainingError
 from miai_go.inference.protocol import Oracle
@@ -32,8 +31,9 @@ from miai_go.training.checkpoints import Checkpoint
 from miai_go.training.contests import contest
 from miai_go.training.journal import Journal
 from miai_go.training.ladder import next_rung, read_ladder, write_ladder
-from miai_go.training.learner import Learner, Lesson
+from miai_go.training.learner import Learner
 from miai_go.training.making import grown, make_network, prepare_torch
+from miai_go.training.replay import Replay
 from miai_go.training.rounds import (
     Ended,
     Rounds,
@@ -68,6 +68,7 @@ class _Zero:
         network, self._encoder, self._header = make_network(
             config.game.size, config.encoder, config.network, seed=config.run.seed
         )
+        self._replay = Replay(config, self._encoder, self._folder)
         self._learner = Learner(
             network,
             self._encoder.scales,
@@ -100,9 +101,18 @@ class _Zero:
         return ended
 
     def _state(self) -> dict[str, Any]:
-        return {"best": self._best, "seconds": round(self._seconds, 1)}
+        return {
+            "best": self._best,
+            "seconds": round(self._seconds, 1),
+            "recorded": self._replay.digest(),
+        }
 
     def _restore(self, found: Checkpoint) -> None:
+        if found.state.get("recorded") != self._replay.digest():
+            raise TrainingError(
+                f"{found.folder}: learnt from other recorded games than there are now; put those "
+                "back, or begin anew in another folder with --out"
+            )
         self._best = found.state["best"]
         self._seconds = float(found.state["seconds"])
 
@@ -221,46 +231,19 @@ class _Zero:
         )
 
     def _learn(self, number: int) -> dict[str, float]:
-        """Make the steps of a round on the newest rounds' games; return mean figures."""
+        """Make the steps of a round; return mean figures."""
         config = self._config
         learning_threads(config.run)
-        newest = shard_folders(self._folder)[: number + 1][-config.replay.rounds :]
-        shards = [Shard.open(folder, verify=False) for folder in newest]
-        data = GoDataset.of_shards(shards, encoder=self._encoder)
         rounds = config.selfplay.rounds
         steps = config.run.steps * (number + 1) // rounds - config.run.steps * number // rounds
         sums: dict[str, float] = {}
-        made, epoch = 0, 0
-        while made < steps:
-            batches = data.batches(
-                config.optimiser.batch,
-                seed=config.run.seed + 1 + number,
-                epoch=epoch,
-                targets_only=True,
-            )
-            for batch in batches:
-                lesson = self._lesson(batch)
-                for name, value in self._learner.learn(lesson).items():
-                    sums[name] = sums.get(name, 0.0) + value / steps
-                made += 1
-                if made == steps:
-                    break
-            epoch += 1
-        return sums
-
-    def _lesson(self, batch: Batch) -> Lesson:
-        assert batch.planes is not None
-        value, share = batch.result, self._config.replay.root_share
-        if share and batch.root_value is not None:
-            expected = np.where(np.isnan(batch.root_value), value, batch.root_value)
-            value = ((1 - share) * value + share * expected).astype(np.float32)
-        return Lesson(
-            planes=batch.planes,
-            policy=batch.policy,
-            value=value,
-            ownership=batch.ownership,
-            score=batch.score,
-        )
+        made = Counter[str]()
+        lessons = self._replay.lessons(number, first=self._learner.steps, count=steps)
+        for kind, lesson in lessons:
+            for name, value in self._learner.learn(lesson).items():
+                sums[kind + name] = sums.get(kind + name, 0.0) + value
+                made[kind + name] += 1
+        return {name: value / made[name] for name, value in sums.items()}
 
     # -- gates and ladders --------------------------------------------------------------------
 
@@ -326,7 +309,7 @@ class _Zero:
             self._header,
             command=plan.command,
             digest=plan.digest,
-            data=f"games of its own, {config.selfplay.games} a round",
+            data=self._replay.told(),
             run=config.run,
             steps=self._learner.steps,
             komi=(config.game.komi, config.game.komi),

@@ -10,6 +10,7 @@ from miai.plugins.parameters import StrictModel, parameter
 from miai_go.neural_search.settings import TreeSettings
 from miai_go.selfplay.tree_games import TreeGames
 from miai_go.training.sections import (
+    DataSection,
     EncoderSection,
     LossSection,
     NetworkSection,
@@ -77,6 +78,34 @@ class ReplaySection(StrictModel):
     )
 
 
+class RecordedSection(StrictModel):
+    """Recorded games that are learnt from beside those of self-play.
+
+    Self-play has few games in which many positions share a result, which a value that learnt from
+    many games forgets itself on.
+    """
+
+    sources: tuple[str, ...] = Field(
+        default=(), description="Shard sets, or folders, archives and files of SGF; none for none"
+    )
+    share: float = parameter(0.5, gt=0, lt=1, help="Share of the steps that learn from them")
+    min_moves: int = parameter(10, ge=0, unit="moves", help="Shorter games of SGF are left out")
+    validation: float = parameter(0.05, ge=0, lt=1, help="Share of games not learnt from, as in sl")
+    test: float = parameter(0.05, ge=0, lt=1, help="Share of games not learnt from, as in sl")
+
+    def data(self, size: int) -> DataSection | None:
+        """Return the games as supervised learning has them; None where there are none."""
+        if not self.sources:
+            return None
+        return DataSection(
+            sources=self.sources,
+            size=size,
+            min_moves=self.min_moves,
+            validation=self.validation,
+            test=self.test,
+        )
+
+
 class GateSection(StrictModel):
     """Whether new weights must prove themselves before they play."""
 
@@ -101,6 +130,7 @@ class ZeroConfig(StrictModel):
     resign: ResignSection = Field(default=ResignSection())
     selfplay: SelfPlaySection = Field(default=SelfPlaySection())
     replay: ReplaySection = Field(default=ReplaySection())
+    recorded: RecordedSection = Field(default=RecordedSection())
     gate: GateSection = Field(default=GateSection())
     ladder: LadderSection = Field(default=LadderSection())
     encoder: EncoderSection = Field(default=EncoderSection())

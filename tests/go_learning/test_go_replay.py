@@ -1,0 +1,133 @@
+"""AlphaGo Zero's loop learns from recorded games between its own."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.go_learning.go_training_games import rollout_games, write_games
+
+from miai_go.data.writing import ShardWriter
+from miai_go.encoders import load_encoder
+from miai_go.errors import DataError, TrainingError
+from miai_go.networks.weights import read_header
+from miai_go.training.endless import endless
+from miai_go.training.learner import Lesson
+from miai_go.training.replay import Replay
+from miai_go.training.run_folder import Plan, load_plan
+from miai_go.training.zero import train_zero
+from miai_go.training.zero_config import ZeroConfig
+
+CONFIG = """
+[game]
+size = 5
+komi = 7.5
+max_moves = 40
+
+[search]
+simulations = 4
+considered = 4
+
+[selfplay]
+rounds = 2
+games = 4
+at_once = 2
+
+[ladder]
+every = 0
+
+[recorded]
+sources = ["{games}"]
+share = {share}
+validation = 0.2
+test = 0.0
+
+[encoder]
+name = "zero"
+parameters = {{ history = 1 }}
+
+[network]
+name = "tower"
+parameters = {{ height = 1, width = 8 }}
+
+[optimiser]
+warm_steps = 2
+batch = 32
+
+[run]
+steps = 8
+seed = 2
+threads = 1
+"""
+
+
+def plan_of(folder: Path, games: Path, *, share: float = 0.25) -> Plan[ZeroConfig]:
+    config = folder / "zero.toml"
+    config.write_text(CONFIG.format(games=games, share=share))
+    return load_plan(config, ZeroConfig, kind="zero", out=folder / "run")
+
+
+def replay_of(folder: Path, share: float) -> Replay:
+    """Return the lessons of a run that played one round of eight games."""
+    config = plan_of(folder, write_games(folder / "recorded"), share=share).config
+    with ShardWriter(folder / "own", size=5) as out:
+        for game in rollout_games(8):
+            out.add(game)
+    encoder = load_encoder("zero", 5, {"history": 1})
+    return Replay(config, encoder, folder / "own")
+
+
+@pytest.mark.parametrize("share", [0.01, 0.25, 0.6])
+def test_its_steps_are_shared_out_evenly_wherever_a_round_begins(
+    tmp_path: Path, share: float
+) -> None:
+    replay = replay_of(tmp_path, share)
+    whole = [kind for kind, _ in replay.lessons(0, first=0, count=40)]
+    assert whole.count("recorded_") == int(40 * share)
+    for end in range(41):
+        assert abs(whole[:end].count("recorded_") - end * share) < 1
+    parts = [kind for first in (0, 20) for kind, _ in replay.lessons(0, first=first, count=20)]
+    assert parts == whole
+
+
+def test_each_kind_of_step_teaches_what_its_games_tell(tmp_path: Path) -> None:
+    replay = replay_of(tmp_path, 0.5)
+    assert replay.recorded is not None
+    assert 0 < len(replay.recorded) < 60  # the games that measure sl's progress are not learnt
+    lessons = list(replay.lessons(0, first=3, count=4))
+    expected = islice(endless(replay.recorded, 32, seed=2, first=1), 2)
+    found: list[Lesson] = [lesson for kind, lesson in lessons if kind]
+    for batch, lesson in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(batch.planes, lesson.planes)
+        np.testing.assert_array_equal(batch.action, lesson.action)
+        np.testing.assert_array_equal(batch.result, lesson.value)
+        assert lesson.policy is None
+    for kind, lesson in lessons:
+        assert kind or lesson.policy is not None  # what the search found
+
+
+def test_a_run_learns_from_both_and_says_so(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, write_games(tmp_path / "recorded"))
+    ended = train_zero(plan)
+    (record,) = read_header(ended.weights).history
+    assert record.data.startswith("games of its own, 4 a round; 0.25 of the steps 4")
+    log = (plan.folder / "log.csv").read_text()
+    assert "recorded_policy" in log
+    assert ",policy," in log
+
+
+def test_other_recorded_games_are_refused_when_it_goes_on(tmp_path: Path) -> None:
+    games = write_games(tmp_path / "recorded")
+    plan = plan_of(tmp_path, games)
+    train_zero(plan)
+    for path in games.rglob("*.*"):
+        path.unlink()
+    for folder in sorted(games.glob("*")):
+        folder.rmdir()
+    with pytest.raises(DataError):
+        train_zero(plan)
+    write_games(games, count=30)
+    with pytest.raises(TrainingError, match="other recorded games"):
+        train_zero(plan)
