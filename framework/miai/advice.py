@@ -28,17 +28,15 @@ class MarkingRenderer(Renderer, Protocol):
 def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str:
     """Return what a search advises the player of a view, whose turn it is."""
     state = view.state
-    best = _best(result)
+    priors = _priors(result)
+    best = _best(result, priors)
     lines = []
     if isinstance(renderer, MarkingRenderer):
         marks = {action: str(number) for number, action in enumerate(best, 1)}
         lines.append(renderer.marked(view, marks))
     for number, action in enumerate(best, 1):
-        value = result.values.get(action, result.value)
-        visits = result.visits.get(action)
-        told = "" if visits is None else f", {visits} visits"
-        name = action_text(state, action)
-        lines.append(f"{number}. {name}: {chance_text(state.game, value)}{told}")
+        told = ", ".join(_told_of_action(state.game, result, priors, action))
+        lines.append(f"{number}. {action_text(state, action)}: {told}")
     if expected := line_text(state, result.pv[: 1 + _EXPECTED]):
         lines.append(f"Expected: {expected}")
     return "\n".join(lines)
@@ -78,11 +76,37 @@ def line_text(state: State, actions: Sequence[int]) -> str:
     return " ".join(names)
 
 
-def _best(result: SearchResult) -> list[int]:
-    """Return the moves to tell of, the one to play first."""
+def _told_of_action(
+    game: Game, result: SearchResult, priors: Mapping[int, float], action: int
+) -> list[str]:
+    """Return what is known of an action: its value where it was tried, else how likely it is."""
+    facts, value = [], result.values.get(action)
+    if value is None and (action == result.action or action not in priors):
+        value = result.value
+    if value is not None:
+        facts.append(chance_text(game, value))
+    if action in result.visits:
+        facts.append(f"{result.visits[action]} visits")
+    elif action in priors:
+        facts.append(f"prior {100 * priors[action]:.0f} %")
+    return facts
+
+
+def _priors(result: SearchResult) -> dict[int, float]:
+    """Return the priors of a search that tells them as pairs, likeliest first."""
+    pairs = result.statistics.get("priors")
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str):
+        return {}
+    return {int(pair[0]): float(pair[1]) for pair in pairs if isinstance(pair, list) and pair[1]}
+
+
+def _best(result: SearchResult, priors: Mapping[int, float]) -> list[int]:
+    """Return the moves to tell of, the one to play first: by visits, without any by priors."""
     tried = [action for action, visits in result.visits.items() if visits > 0]
     tried.sort(key=lambda action: (action != result.action, -result.visits[action], action))
-    return (tried or [result.action])[:_BEST]
+    if not tried:
+        tried = [result.action, *(action for action in priors if action != result.action)]
+    return tried[:_BEST]
 
 
 def _thoughts(state: State, statistics: Mapping[str, object]) -> list[str]:

@@ -11,11 +11,16 @@ import pexpect
 import pytest
 
 import miai
+from miai.advice import hint_text
 from miai.cli.people import Table
+from miai.game import Json
 from miai.human import HumanAgent
+from miai.information import PlayerView
 from miai.plugins.parameters import Parameters
 from miai.record import GameRecord
+from miai.render import renderer_for
 from miai.replay import replay
+from miai.search.protocol import SearchResult
 
 
 def terminal(*words: str) -> pexpect.spawn[str]:
@@ -202,6 +207,16 @@ def test_hints_and_saving_are_offered_where_there_is_a_table() -> None:
     assert "Moves cannot be taken back here." in alone
     assert "cannot be saved here" in alone
     assert "hint, ?" not in alone
+
+
+def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
+    game = miai.load_game("tic_tac_toe")
+    view = PlayerView.at(game.new_initial_state(), 0)
+    priors: list[Json] = [[0, 0.5], [4, 0.3], [8, 0.0]]
+    result = SearchResult(action=4, value=0.5, pv=(4,), statistics={"priors": priors})
+    shown = hint_text(view, renderer_for(game), result)
+    assert "1. b2: win rate 75 %, prior 30 %\n2. a3: prior 50 %\nExpected: b2" in shown
+    assert "3. " not in shown
 
 
 def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:

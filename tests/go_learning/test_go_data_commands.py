@@ -62,6 +62,20 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
     assert "bad.sgf" in text
 
 
+def test_what_is_left_out_of_sgf_is_told_wherever_it_is_read(games: Path) -> None:
+    app = typer.Typer()
+    add_commands(app)
+    for words, told in (
+        (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
+        (["eval", "policy-9x9"], "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, "),
+    ):
+        result = CliRunner().invoke(app, ["go", *words, str(games)])
+        assert result.exit_code == 0, result.output
+        assert told in result.stderr
+        assert "bad.sgf: line 1: " in result.stderr
+        assert "left out" not in result.stdout
+
+
 def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     folder.mkdir()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import time
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -348,6 +350,13 @@ def test_wrong_options_of_an_analysis_are_refused(words: str) -> None:
     Talk().fails(f"kata-analyze {words}")
 
 
+def test_a_word_that_is_no_option_is_not_asked_for_its_value() -> None:
+    talk = Talk()
+    assert talk.fails("kata-analyze x") == "no option 'x'"
+    assert talk.fails("kata-analyze b -5") == "no option '-5'"
+    assert talk.fails("kata-analyze 10 maxmoves") == "'maxmoves' needs a value"
+
+
 def test_agents_that_do_not_search_play_and_are_not_analysed() -> None:
     talk = Talk("fast-random")
     assert talk.ok("genmove b")
@@ -443,6 +452,44 @@ def test_priors_and_scores_of_a_network_search_are_told() -> None:
     told = talk.ok("kata-analyze minmoves 26").split("\n")[-1]
     assert told.count("info move") == 26
     assert sum(map(float, re.findall(r"prior (\S+)", told))) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_an_untried_move_is_worth_what_the_position_is() -> None:
+    talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    line = talk.ok("kata-analyze minmoves 3").split("\n")[-1]
+    assert re.findall(r"winrate (\S+)", line) == ["0.750000"] * 3
+
+
+class Slow(Peeking):
+    """Makes ten simulations a slice, each slice in full."""
+
+    def __init__(self, game: GoGame, **limits: float) -> None:
+        super().__init__(game)
+        self.parameters = SimpleNamespace(**limits)
+        self.slices = 0
+
+    def analyse(self, state: State, *, seconds: float) -> SearchResult:
+        self.slices += 1
+        time.sleep(seconds)
+        return SearchResult(action=0, value=0.0, visits={0: 1}, statistics={"simulations": 10})
+
+
+@pytest.mark.parametrize(
+    ("limits", "slices"), [({"simulations": 30}, 3), ({"simulations": 0, "seconds": 0.04}, 2)]
+)
+def test_a_move_that_is_analysed_keeps_to_the_agents_own_budget(
+    limits: dict[str, float], slices: int
+) -> None:
+    searches: list[Slow] = []
+
+    def make(game: GoGame, seed: int) -> Player:
+        searches.append(Slow(game, **limits))
+        return player_of(game, searches[-1])
+
+    talk = Talk(maker=make)
+    talk.ok("time_settings 60 0 0")
+    assert talk.ok("kata-genmove_analyze b 2").endswith("play A1")
+    assert searches[-1].slices == slices
 
 
 # -- files ----------------------------------------------------------------------------------------

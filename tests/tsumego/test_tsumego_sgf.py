@@ -100,7 +100,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "both colours": (f"(;SZ[9]{WALL}AW[ag]MA[ag])", "AB and AW both name A3"),
     "no stones": ("(;SZ[9]MA[aa];B[aa])", "no stones"),
     "another game": ("(;GM[2]SZ[8]MA[aa])", r"GM\[2\] is not Go"),
-    "no colour": (f"(;SZ[9]{WALL}{ROW}MA[bh]PL[x])", r"PL\[x\] is malformed"),
+    "no colour": (f"(;SZ[9]{WALL}{ROW}MA[bh]PL[x])", r"PL\[x\] is malformed$"),
     "safe is 2": (f"(;SZ[9]{WALL}{ROW}MA[bh]TS[2])", r"TS\[2\] is neither 0 nor 1"),
     "many moves": (f"(;SZ[9]{WALL}{ROW}MA[bh]AS[1e9])", r"AS\[1e9\] is no number"),
     "a move on a stone": (f"(;SZ[9]{WALL}{ROW}MA[bh];W[ah])", "begins at A2, on a stone"),

@@ -177,7 +177,10 @@ def show_statistics(
     from miai_go.data.stats import statistics
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
-    row = statistics(GoDataset(source, filters=filters), plies=plies)
+    data = GoDataset(source, filters=filters)
+    if data.report is not None and (left_out := data.report.left_out()):
+        print(left_out, file=sys.stderr)
+    row = statistics(data, plies=plies)
     if as_json:
         print(json.dumps(row, indent=2))
         return

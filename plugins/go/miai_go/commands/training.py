@@ -112,6 +112,7 @@ def evaluate(
         limit=positions or None,
         precision=precision,
         symmetry=symmetry,
+        note=lambda line: print(line, file=sys.stderr),
     )
     if as_json:
         rows = {"by_ply": measures.by_ply(), "calibration": measures.calibration()}

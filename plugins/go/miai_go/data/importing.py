@@ -52,6 +52,12 @@ class ImportReport:
             reasons.append(f"{self.bad} bad, the first {': '.join(self.told[0])}")
         return f": {'; '.join(reasons)}" if reasons else ""
 
+    def left_out(self) -> str:
+        """Return in a line how many games were not taken, and why; empty where all were."""
+        if self.taken == self.games:
+            return ""
+        return f"{self.games - self.taken} of {self.games} games are left out{self.reasons()}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -31,8 +31,12 @@ def evaluate_weights(
     limit: int | None = None,
     precision: str = "fp32",
     symmetry: str = "none",
+    note: Callable[[str], None] | None = None,
 ) -> Measures:
     """Return the measures of weights on games.
+
+    Args:
+      note: is told in a line what was left out of SGF.
 
     Raises:
       ConfigError: an option has a value that there is not.
@@ -48,6 +52,8 @@ def evaluate_weights(
     )
     filters = GameFilters(size=oracle.encoder.size)
     data = GoDataset(sources, encoder=oracle.encoder, split=cast(Split, split), filters=filters)
+    if note is not None and data.report is not None and (left_out := data.report.left_out()):
+        note(left_out)
     return measure(lambda planes: _outputs(oracle, planes), data, limit=limit)
 
 

@@ -236,9 +236,8 @@ class _Reader:
         except ValueError as error:
             raw = b"][".join(self._root.get_raw_list(name))
             size = f"{self._size}x{self._size}"
-            raise self._refuse(
-                f"{name}[{_shown(raw)}] is malformed, or off the {size} board"
-            ) from error
+            off = "" if name == "PL" else f", or off the {size} board"
+            raise self._refuse(f"{name}[{_shown(raw)}] is malformed{off}") from error
 
     def _block(self, stones: NDArray[np.int8], point: int) -> set[int]:
         found, edge = {point}, [point]

@@ -17,6 +17,7 @@ COLORS: Final = {"b": 0, "black": 0, "w": 1, "white": 1}
 _INTERVAL: Final = 0.5  # seconds, where nothing is said
 _LEAST_INTERVAL: Final = 0.01
 _MOST_MOVES: Final = 626
+_NUMBERS: Final = ("interval", "minmoves", "maxmoves")
 _FLAGS: Final = (
     "ownership",
     "rootinfo",
@@ -85,8 +86,10 @@ def parse_request(words: Sequence[str], size: int, *, to_move: int) -> Request:
             mover = to_move if request.player is None else request.player
             _restrict(request, key, [left.pop(0) for _ in range(min(3, len(left)))], size, mover)
             continue
+        if key not in _NUMBERS and key not in _FLAGS:
+            raise GtpError(f"no option '{key[:40]}'")
         if not left:
-            raise GtpError(f"'{key[:40]}' needs a value")
+            raise GtpError(f"'{key}' needs a value")
         _take(request, key, left.pop(0))
     return request
 
@@ -98,13 +101,11 @@ def _take(request: Request, key: str, value: str) -> None:
         request.least = _count(value)
     elif key == "maxmoves":
         request.most = max(1, _count(value))
-    elif key in _FLAGS:
+    else:
         if value.lower() not in ("true", "false"):
             raise GtpError(f"{key} is true or false")
         request.ownership |= key == "ownership" and value.lower() == "true"
         request.root_info |= key == "rootinfo" and value.lower() == "true"
-    else:
-        raise GtpError(f"no option '{key[:40]}'")
 
 
 def _restrict(request: Request, key: str, words: list[str], size: int, mover: int) -> None:

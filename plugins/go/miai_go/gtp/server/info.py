@@ -29,7 +29,7 @@ def info_line(result: SearchResult, state: FreeState, request: Request, dialect:
     parts = []
     for order, action in enumerate(moves):
         visits = result.visits.get(action, 0)
-        value = result.values.get(action, result.value if action == result.action else 0.0)
+        value = result.values.get(action, result.value)  # untried, nothing else is known of it
         prior = extras.priors.get(action, untold)
         score = extras.scores.get(action)
         pv = result.pv[:_PV_LENGTH] if result.pv[:1] == (action,) else (action,)

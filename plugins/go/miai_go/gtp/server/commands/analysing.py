@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 
 from miai.search.protocol import SearchResult
 from miai_go.gtp.server.analysis import Request, Ticker, parse_request
@@ -11,7 +12,7 @@ from miai_go.gtp.server.commands.kinds import Handler, Streamer
 from miai_go.gtp.server.commands.moves import played
 from miai_go.gtp.server.free_state import FreeState
 from miai_go.gtp.server.info import Dialect, info_line
-from miai_go.gtp.server.players import SearchPlayer, Stopwatch
+from miai_go.gtp.server.players import Player, SearchPlayer, Stopwatch
 from miai_go.gtp.server.session import Session
 from miai_go.gtp.server.wire import Command, GtpError
 
@@ -54,20 +55,24 @@ def _genmove_analyze(session: Session, command: Command, *, dialect: Dialect) ->
     watch = Stopwatch()
     request, state = _asked(session, command)
     player = state.to_move
-    budget = session.budget(player)
+    clock = session.budget(player)
+    budget = None if clock is None else min(clock, _own(session.player, "seconds"))
+    most = _own(session.player, "simulations")
     with _Root(session, request, state) as root:
         ticker = Ticker(request.interval)
         wanted = None if budget is None else min(budget, request.interval)
         result = _next(session, root, wanted)
+        made = _simulations(result)
         say = session.stream(command)
         tell = partial(_say, say, request, dialect)
-        while budget is not None and watch.seconds() < budget:
+        while budget is not None and watch.seconds() < budget and made < most:
             if ticker.left() == 0:
                 tell(root, result)
                 ticker.restart()
             wanted = min(budget - watch.seconds(), max(ticker.left(), 0.005))
             before = watch.seconds()
             result = _next(session, root, wanted)
+            made += _simulations(result)
             if watch.seconds() - before < _IDLE * wanted:
                 break  # its own budget is used up
         if isinstance(session.player, SearchPlayer):
@@ -80,6 +85,19 @@ def _next(session: Session, root: FreeState, seconds: float | None) -> SearchRes
     if seconds is None or not isinstance(session.player, SearchPlayer):
         return session.player.choose(root, seconds=seconds)
     return session.player.analyse(root, seconds=seconds)
+
+
+def _own(player: Player, name: str) -> float:
+    """Return a limit of one move among the parameters of a player's search; infinite for none."""
+    parameters = getattr(getattr(player, "search", None), "parameters", None)
+    limit = getattr(parameters, name, None)
+    return float(limit) if limit else inf
+
+
+def _simulations(result: SearchResult) -> int:
+    """Return how many a slice made, where the search counts them."""
+    made = result.statistics.get("simulations")
+    return made if isinstance(made, int) else 0
 
 
 def _visits(result: SearchResult) -> int:
