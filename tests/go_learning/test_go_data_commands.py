@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 from tests.go_learning.go_data_games import random_moves, sgf_of
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from miai.errors import MiaiError
 from miai.plugins.loader import plugin_host
@@ -74,6 +74,28 @@ def test_what_is_left_out_of_sgf_is_told_wherever_it_is_read(games: Path) -> Non
         assert told in result.stderr
         assert "bad.sgf: line 1: " in result.stderr
         assert "left out" not in result.stdout
+
+
+def test_training_tells_what_it_left_out_and_asks_for_held_out_games_first(
+    games: Path, tmp_path: Path
+) -> None:
+    app = typer.Typer()
+    add_commands(app)
+    config = tmp_path / "patterns.toml"
+    text = f'[data]\nsources = ["{games}"]\nvalidation = {{}}\ntest = 0.0\n[patterns]\nepochs = 1\n'
+
+    def train(name: str, validation: float) -> Result:
+        config.write_text(text.format(validation))
+        words = ["go", "train", "rollout", str(config), "--out", str(tmp_path / name)]
+        return CliRunner().invoke(app, words)
+
+    learnt = train("learnt", 0.5)
+    assert learnt.exit_code == 0, learnt.output
+    assert "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, " in learnt.stderr
+    refused = train("refused", 0.0)
+    assert isinstance(refused.exception, DataError)
+    assert not list((tmp_path / "refused").glob("*.safetensors"))
+    assert "epoch" not in refused.stderr
 
 
 def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:

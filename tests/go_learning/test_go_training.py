@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from miai_go.networks.tensors import read_tensors
 from miai_go.networks.weights import load_weights, read_header, save_weights
 from miai_go.training.advantages import advantages
 from miai_go.training.checkpoints import Checkpoints
-from miai_go.training.journal import Journal
+from miai_go.training.journal import Journal, Ticker
 from miai_go.training.learner import Learner, Lesson
 from miai_go.training.making import make_network
 from miai_go.training.measuring import measure
@@ -187,6 +188,28 @@ def test_a_run_goes_on_after_sigkill(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"going on from step {reached.step}" in done.stderr
     assert "weights: " in done.stdout
+
+
+def test_a_ticker_counts_for_all_threads_and_seldom_speaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("miai_go.training.journal.EVERY", 0.2)
+    ticker = Ticker(said.append, "games", 400)
+
+    def work() -> None:
+        for _ in range(100):
+            ticker.tick()
+
+    with ThreadPoolExecutor(4) as pool:
+        for part in [pool.submit(work) for _ in range(4)]:
+            part.result()
+    time.sleep(0.25)
+    before = len(said)
+    ticker.tick()
+    assert said[-1] == "  401/400 games"
+    assert len(said) == before + 1
+    assert before <= 2  # where threads are slow; 400 if each were told
 
 
 def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:

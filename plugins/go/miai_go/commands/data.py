@@ -178,7 +178,7 @@ def show_statistics(
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
-    if data.report is not None and (left_out := data.report.left_out()):
+    if left_out := data.left_out():
         print(left_out, file=sys.stderr)
     row = statistics(data, plies=plies)
     if as_json:

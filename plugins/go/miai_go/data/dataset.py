@@ -142,6 +142,10 @@ class GoDataset:
         shard = int(np.searchsorted(self._begins, number, side="right")) - 1
         return self.shards[shard].game(number - int(self._begins[shard]))
 
+    def left_out(self) -> str:
+        """Return in a line which games of SGF were not taken, and why; empty where all were."""
+        return self.report.left_out() if self.report is not None else ""
+
     def batches(
         self,
         batch_size: int,

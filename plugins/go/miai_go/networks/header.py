@@ -143,6 +143,7 @@ def header_of_metadata(metadata: Mapping[str, str], *, where: str) -> WeightsHea
     if text is None:
         raise WeightsError(
             f"{where}: carries no header of miai for a network, so that what it is fed cannot be "
-            "known; name weights that `miai go train` made, not those of rollouts"
+            "known; name weights of a network; rollout policies carry another header, and are "
+            "measured by `miai go train rollout` as it ends"
         )
     return parse_header(text, where=where)

@@ -52,7 +52,7 @@ def evaluate_weights(
     )
     filters = GameFilters(size=oracle.encoder.size)
     data = GoDataset(sources, encoder=oracle.encoder, split=cast(Split, split), filters=filters)
-    if note is not None and data.report is not None and (left_out := data.report.left_out()):
+    if note is not None and (left_out := data.left_out()):
         note(left_out)
     return measure(lambda planes: _outputs(oracle, planes), data, limit=limit)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import fcntl
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self, TextIO
@@ -16,6 +17,9 @@ from miai_go.errors import TrainingError
 _FILE: Final = "log.csv"
 _EVENTS: Final = "events"
 _LOCK: Final = "lock"
+
+EVERY: Final = 15.0
+"""Seconds between two lines of a `Ticker`."""
 
 
 class Journal:
@@ -77,6 +81,31 @@ class Journal:
         """Write a line on the terminal."""
         if self._out is not None:
             print(line, file=self._out, flush=True)
+
+
+class Ticker:
+    """Says now and then how far something long has come; any thread may tell of it.
+
+    Args:
+      say: takes a line.
+      what: is counted, in the plural.
+      total: how many there will be.
+    """
+
+    def __init__(self, say: Callable[[str], None], what: str, total: int) -> None:
+        self._say, self._what, self._total = say, what, total
+        self._done = 0
+        self._said = time.monotonic()
+        self._lock = threading.Lock()
+
+    def tick(self) -> None:
+        """Count one more."""
+        with self._lock:
+            self._done += 1
+            now = time.monotonic()
+            if now - self._said >= EVERY:
+                self._said = now
+                self._say(f"  {self._done}/{self._total} {self._what}")
 
 
 def _locked(path: Path) -> IO[bytes]:

@@ -44,7 +44,10 @@ class Measures:
     result: NDArray[np.float64]
 
     def figures(self) -> dict[str, float]:
-        """Return the means: top1, top5, cross_entropy, value_error (mean square), positions."""
+        """Return the means: top1, top5, cross_entropy, value_error (mean square), positions.
+
+        value_sign is the share of positions whose winner the value names.
+        """
         out: dict[str, float] = {"positions": float(len(self.ply))}
         if len(self.rank):
             out["top1"] = float((self.rank < 1).mean())

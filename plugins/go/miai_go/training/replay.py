@@ -42,6 +42,10 @@ class Replay:
         """Return what tells these recorded games from others; None where there are none."""
         return self.recorded.digest() if self.recorded else None
 
+    def left_out(self) -> str:
+        """Return in a line which recorded games were not taken; empty where all were."""
+        return self.recorded.left_out() if self.recorded else ""
+
     def told(self) -> str:
         """Return what the weights' header says that they learnt from."""
         told = f"games of its own, {self._config.selfplay.games} a round"

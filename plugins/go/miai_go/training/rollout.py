@@ -68,6 +68,8 @@ def train_rollout(plan: Plan[RolloutConfig], *, journal: Journal | None = None) 
         fractions=parts,
         filters=GameFilters(size=config.data.size, min_moves=config.data.min_moves),
     )
+    held_out: Split = "test" if config.data.test else "validation"
+    others = GoDataset.of_shards(games.shards, split=held_out, fractions=parts)
     policy = PatternPolicy.untrained(config.data.size)
     policy.header = policy.header.model_copy(update={"licence": config.patterns.licence})
     record = TrainingRecord(
@@ -77,6 +79,8 @@ def train_rollout(plan: Plan[RolloutConfig], *, journal: Journal | None = None) 
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     )
     with journal or Journal(plan.folder) as told:
+        if left_out := games.left_out():
+            told.say(left_out)
         train(
             policy,
             _moves(games),
@@ -88,8 +92,6 @@ def train_rollout(plan: Plan[RolloutConfig], *, journal: Journal | None = None) 
             progress=lambda epoch, report: _note(told, epoch + 1, report),
         )
         policy.save(plan.folder / WEIGHTS)
-        held_out: Split = "test" if config.data.test else "validation"
-        others = GoDataset.of_shards(games.shards, split=held_out, fractions=parts)
         found = measure(policy, _moves(others), size=games.size)
         figures = {"test_top1": found.top_1, "test_cross_entropy": found.cross_entropy}
         told.note(config.patterns.epochs, figures, line=f"{held_out}: {_told(found)}")

@@ -77,6 +77,7 @@ class Rounds:
         state: Callable[[], dict[str, Any]],
         restore: Callable[[Checkpoint], None],
         keep_first: bool = False,
+        greeting: str = "",
     ) -> Ended:
         """Make the rounds that are left.
 
@@ -85,6 +86,7 @@ class Rounds:
           state: what has to be kept beside the learner, plain data.
           restore: called with the checkpoint that the run goes on from, if any.
           keep_first: keep the weights that the run begins with, as of step 0, too.
+          greeting: a line to say first; empty for none.
 
         Raises:
           MiaiError: from a round, or a checkpoint cannot be read or written.
@@ -100,6 +102,8 @@ class Rounds:
             found = self._write({**state(), "rounds": 0})
         last = found
         with self._journal or Journal(self._folder, step=self._learner.steps) as journal:
+            if greeting:
+                journal.say(greeting)
             if done:
                 journal.say(f"going on after round {done} of {self._count}")
             for number in range(done, self._count):

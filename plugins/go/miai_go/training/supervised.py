@@ -115,6 +115,8 @@ class _Training:
         own = journal or Journal(self._plan.folder, step=self._learner.steps)
         with own:
             own.say(self._greeting(found))
+            if left_out := self._train.left_out():
+                own.say(left_out)
             with closing(self._batches(self._learner.steps)) as batches:
                 return self._loop(own, found, batches)
 

@@ -29,7 +29,7 @@ from miai_go.neural_search.valuers import NetworkValuer
 from miai_go.selfplay.tree_games import ResignTally, TreeSelfPlay
 from miai_go.training.checkpoints import Checkpoint
 from miai_go.training.contests import contest
-from miai_go.training.journal import Journal
+from miai_go.training.journal import Journal, Ticker
 from miai_go.training.ladder import next_rung, read_ladder, write_ladder
 from miai_go.training.learner import Learner
 from miai_go.training.making import grown, make_network, prepare_torch
@@ -94,7 +94,11 @@ class _Zero:
         begun = bool(self._config.gate.games and self._config.network.start)
         self._best = 0 if begun else None
         ended = self._rounds.run(
-            self._round, state=self._state, restore=self._restore, keep_first=begun
+            self._round,
+            state=self._state,
+            restore=self._restore,
+            keep_first=begun,
+            greeting=self._replay.left_out(),
         )
         if self._config.gate.games and self._best is not None:
             return replace(ended, weights=self._rounds.checkpoints.weights(self._best))
@@ -120,7 +124,7 @@ class _Zero:
 
     def _round(self, number: int, journal: Journal) -> None:
         began = time.perf_counter()
-        figures = self._games(number)
+        figures = self._games(number, journal)
         figures |= self._learn(number)
         if self._config.gate.games:
             figures |= self._gate(number)
@@ -132,7 +136,7 @@ class _Zero:
         if every and (number + 1) % every == 0:
             self._climb(number + 1, journal)
 
-    def _games(self, number: int) -> dict[str, float]:
+    def _games(self, number: int, journal: Journal) -> dict[str, float]:
         """Have the games of a round played, unless they are there; return figures of them."""
         folders = shard_folders(self._folder) if self._folder.is_dir() else []
         for later in folders[number + 1 :]:
@@ -145,7 +149,8 @@ class _Zero:
                 "put them back, or begin anew in another folder"
             )
         began = time.perf_counter()
-        games, tally = self._play(number)
+        ticker = Ticker(journal.say, "games", self._config.selfplay.games)
+        games, tally = self._play(number, ticker)
         seconds = time.perf_counter() - began
         with ShardWriter(
             self._folder,
@@ -165,7 +170,7 @@ class _Zero:
             figures["resign_wrong"] = tally.wrong / tally.held_out
         return figures
 
-    def _play(self, number: int) -> tuple[list[StoredGame], ResignTally]:
+    def _play(self, number: int, ticker: Ticker) -> tuple[list[StoredGame], ResignTally]:
         """Return the games of all groups, in the groups' order."""
         section = self._config.selfplay
         shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
@@ -186,7 +191,10 @@ class _Zero:
                     self._config.games(), games=shares[group], at_once=section.at_once, seed=seed
                 )
                 valuer = NetworkValuer(oracles[mine], oracles[mine])
-                games = list(takewhile(lambda _: not stopped.is_set(), table.play(valuer)))
+                games = []
+                for game in takewhile(lambda _: not stopped.is_set(), table.play(valuer)):
+                    games.append(game)
+                    ticker.tick()
                 return games, table.tally
             finally:
                 free.append(mine)
