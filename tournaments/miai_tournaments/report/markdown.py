@@ -26,7 +26,9 @@ def to_markdown(report: Report) -> str:
     parts = [f"# {escaped(heading.title or 'Tournament')}", *map(escaped, heading.lines)]
     if not report.standings.players:
         return "\n\n".join([*parts, "No games yet.", ""])
-    parts += [_table(tables.ratings_table(report)), _paragraph(tables.remarks(report))]
+    parts.append(_table(tables.ratings_table(report)))
+    parts += [escaped(line) for said in tables.verdict(report) for line in said.lines]
+    parts.append(_paragraph(tables.remarks(report)))
     for block in crosstable(report, _WIDE):
         parts.append(_table(block) if isinstance(block, Table) else _paragraph(block))
     if report.superiority:
@@ -67,8 +69,6 @@ def _details(details: Details | None) -> list[str]:
     if details is None:
         return []
     parts = []
-    if isinstance(said := details.facts.get("text"), str) and said:
-        parts.append(escaped(printable(said, 400)))
     if details.teams:
         parts.append(_teams(details))
     if details.openings:
