@@ -171,6 +171,10 @@ def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> N
     games, told = outcome(folder)
     facts = told["facts"]
     assert facts["verdict"] in ("H0", "H1")
+    assert (
+        f"{facts['verdict']} accepted, {100 * (facts['verdict'] == 'H1')} normalised Elo"
+        in (facts["text"])
+    )
     assert len(games) == 2 * facts["pairs"] < 400
     assert {name[:-1] for name in games} == {
         f"ann~deep~{n:04}" for n in range(1, facts["pairs"] + 1)

@@ -58,6 +58,8 @@ def transitivity(report: Report) -> Section | None:
     if found is None or shares is None:
         return None
     parts = []
+    if rests_on := details.alpha_rank_rests_on():
+        parts.append(tag("p", rests_on))
     if found.triples:
         chance = (
             f"Of {found.triples} triples of players that met, "

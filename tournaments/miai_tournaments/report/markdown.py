@@ -118,6 +118,9 @@ def _transitivity(details: Details) -> str:
     told = (
         f"{found.cycles} of {found.triples} triples of players are cycles "
         f"({cells.percent(found.share)}; ratings alone lead to {cells.percent(found.expected)})."
+        if found.triples
+        else "There are no triples of players that met and did not share their points exactly."
     )
+    told = " ".join(filter(None, (told, details.alpha_rank_rests_on())))
     lines = _lines(["player", "alpha-rank"], [":--", "--:"], rows)
     return f"## Non-transitivity\n\n{told}\n\n{lines}"
