@@ -303,6 +303,12 @@ def test_what_contradicts_itself_is_refused(
     assert all(line.startswith("format") for line in str(caught.value).splitlines())
 
 
+def test_an_entry_that_is_wrong_is_not_told_to_be_missing_too() -> None:
+    with pytest.raises(ParameterError) as caught:
+        make("pairings", entrants(2), pairings=[{"first": "p0", "second": "p1", "weight": 0}])
+    assert str(caught.value) == "format.pairings[0].weight: 0 is too small; at least 1"
+
+
 def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:
     for values, message in (
         ({"vary": {"a": list(range(31)), "b": list(range(31))}}, "makes 961 variants"),

@@ -124,7 +124,7 @@ def test_a_swiss_stopped_between_rounds_is_not_complete(
 def test_an_end_is_expected_only_where_all_games_are_known(
     growing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_module, "rate", lambda *_: 30.0)
+    monkeypatch.setattr(watch_module, "rate", lambda *_: 1070.4)
     rows = [game(n, "a", "b", 1) for n in range(2)]
     scheduled = [
         ScheduledGame(**{key: getattr(row, key) for key in ScheduledGame.__dataclass_fields__})
@@ -134,7 +134,7 @@ def test_an_end_is_expected_only_where_all_games_are_known(
     players = [PlayerRow(name=name, agent="random") for name in "ab"]
     Store.create(tmp_path, info, players, scheduled).close()
     seen = frame(tmp_path)
-    assert "30 games/min" in seen
+    assert "1,070 games/min" in seen
     assert ("left, until about" in seen) is not growing
 
 

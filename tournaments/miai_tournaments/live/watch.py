@@ -168,14 +168,12 @@ def _progress(done: int, total: int, rows: Sequence[GameRow], *, growing: bool) 
     """Return the bar, the rate and, where all games are scheduled, the expected end."""
     facts = f"  {done}/{total} games" + (" scheduled so far" if growing else "")
     a_minute = rate(rows, datetime.now(UTC))
-    if a_minute > 0 and growing:
-        facts += f"  {a_minute:.3g} games/min"
-    elif a_minute > 0 and done < total:
+    if a_minute > 0 and (growing or done < total):
+        facts += f"  {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
+    if a_minute > 0 and done < total and not growing:
         left = 60 * (total - done) / a_minute
         end = datetime.now().astimezone() + timedelta(seconds=min(left, 1e8))
-        facts += (
-            f"  {a_minute:.3g} games/min  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
-        )
+        facts += f"  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
     bar = ProgressBar(total=max(1, total), completed=done, width=_BAR)
     return Columns([bar, Text(facts)], padding=0)
 
