@@ -98,6 +98,11 @@ def test_a_folder_that_cannot_be_listed_is_told() -> None:
             assert found == told
 
 
+def test_a_folder_that_is_not_there_yet_can_be_hidden(tmp_path: Path) -> None:
+    told = None if landlock_version() else "this system has no Landlock"
+    assert hindrance(tmp_path / "runs" / "of" / "today") == told
+
+
 def as_nobody(ask: Callable[[], str | None]) -> str | None:
     """Return what a process of somebody without rights answers; root may list every folder."""
     reader, writer = os.pipe()

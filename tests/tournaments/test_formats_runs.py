@@ -16,6 +16,7 @@ from tests.tournaments.support import command, environment, games_of, refused, t
 
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.live.progress import PlainReporter
+from miai_tournaments.pages.report_page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import sitting
 from miai_tournaments.running.runner import Ending
@@ -170,6 +171,10 @@ def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> N
     games, told = outcome(folder)
     facts = told["facts"]
     assert facts["verdict"] in ("H0", "H1")
+    assert (
+        f"{facts['verdict']} accepted, {100 * (facts['verdict'] == 'H1')} normalised Elo"
+        in (facts["text"])
+    )
     assert len(games) == 2 * facts["pairs"] < 400
     assert {name[:-1] for name in games} == {
         f"ann~deep~{n:04}" for n in range(1, facts["pairs"] + 1)
@@ -236,6 +241,21 @@ def test_a_sweep_s_variants_are_a_team_with_the_swept_parameters(tmp_path: Path)
         ("deep.2", "deep", {"simulations": 8}),
     ]
     assert tournament_.place("deep.2") == "players[1] (deep.2)"
+
+
+def test_a_sweep_tells_what_its_variants_are(tmp_path: Path) -> None:
+    vary = "vary = {simulations = [1, 8], exploration = {low = 0.5, high = 2.0}}"
+    sweep = f'name = "sweep"\nplayer = "deep"\nmethod = "halving"\nsamples = 2\n{vary}'
+    said = run(config(tmp_path, sweep, 2), tmp_path / "out")
+    with Store.read(tmp_path / "out") as store:
+        facts = store.info().facts
+        given = {row.name: row.given for row in store.players() if row.team}
+        page = report_page(build_report(store, details=True))
+    best = given[facts["ranking"][0]]
+    assert facts["parameters"] == given
+    told = f"simulations {best['simulations']}, exploration {best['exploration']:.4g}"
+    assert f"best variant: {facts['ranking'][0]} ({told})" in said
+    assert all(f"exploration {values['exploration']}" in page for values in given.values())
 
 
 def test_a_team_of_seeds_is_one_player_a_seed(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from miai_tournaments.formats.sweep import Sweep, SweepParameters
 from miai_tournaments.ratings.sprt import Sprt
 
 counts = st.integers(2, 9)
+unhurried = settings(deadline=None)  # the machine may be busy
 
 
 def two(meeting: Meeting) -> frozenset[str]:
@@ -72,6 +73,7 @@ def test_every_registered_format_is_played_here() -> None:
     }
 
 
+@unhurried
 @given(counts, st.integers(1, 3), st.data())
 def test_a_gauntlet_s_heroes_meet_all_others(count: int, rounds: int, data: st.DataObject) -> None:
     heroes = data.draw(st.permutations(names(count)))[: data.draw(st.integers(1, count - 1))]
@@ -84,6 +86,7 @@ def test_a_gauntlet_s_heroes_meet_all_others(count: int, rounds: int, data: st.D
     assert format_.most_games() == 2 * len(meetings)
 
 
+@unhurried
 @given(counts, seeds, st.integers(1, 2), st.integers(0, 2))
 def test_a_knockout_ends_with_one_who_lost_no_match(
     count: int, seed: int, pairs: int, tiebreaks: int
@@ -126,6 +129,7 @@ def test_the_best_seeds_meet_late_and_have_the_byes(count: int) -> None:
     assert step.facts["ranking"][:2] == list(names(count)[:2])
 
 
+@unhurried
 @given(counts, seeds)
 def test_a_ladder_is_sorted_after_as_many_rounds_as_players(count: int, seed: int) -> None:
     order = list(names(count))
@@ -136,6 +140,7 @@ def test_a_ladder_is_sorted_after_as_many_rounds_as_players(count: int, seed: in
     assert 2 * len(meetings) == format_.most_games()
 
 
+@unhurried
 @given(counts, seeds)
 def test_neighbours_on_a_ladder_change_places_when_the_lower_wins(count: int, seed: int) -> None:
     format_ = make("ladder", entrants(count), rounds=1)
@@ -178,6 +183,7 @@ def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> No
             assert len(meetings) <= expected.pairs * (1 + 1 / 32 + 1 / 64) + 26
 
 
+@unhurried
 @given(st.integers(1, 20), st.integers(1, 3), st.integers(2, 4), st.integers(0, 2))
 def test_halving_drops_all_but_one(count: int, rounds: int, eta: int, opponents: int) -> None:
     if count + opponents < 2:
@@ -301,6 +307,12 @@ def test_what_contradicts_itself_is_refused(
         make(name, entrants(count), **values)
     assert message in str(caught.value)
     assert all(line.startswith("format") for line in str(caught.value).splitlines())
+
+
+def test_an_entry_that_is_wrong_is_not_told_to_be_missing_too() -> None:
+    with pytest.raises(ParameterError) as caught:
+        make("pairings", entrants(2), pairings=[{"first": "p0", "second": "p1", "weight": 0}])
+    assert str(caught.value) == "format.pairings[0].weight: 0 is too small; at least 1"
 
 
 def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:

@@ -380,6 +380,16 @@ def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
     assert given.ranking()[-1] == "newcomer"
 
 
+def test_the_text_and_the_json_tell_what_the_format_said() -> None:
+    facts = {"kind": "sprt", "text": "SPRT: H1 accepted", "verdict": "H1"}
+    report = build_report(small_tournament(), info=replace(INFO, facts=facts))
+    assert "\nSPRT: H1 accepted\n" in report.to_text()
+    assert report.to_json()["format"] == facts
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(report.render(80))
+    assert "SPRT: H1 accepted" in screen.getvalue()
+
+
 def test_the_order_of_games_does_not_matter() -> None:
     rows = small_tournament()
     names = ("fast-random", "mcts-400", "mcts-100")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.tournaments.pages import read_page
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_report import INFO, game, small_tournament
 
+from miai_tournaments.pages.report_page import report_page
 from miai_tournaments.report.columns import csv_files, write_parquet
 from miai_tournaments.report.markdown import to_markdown
 from miai_tournaments.report.report import build_report
@@ -83,6 +85,17 @@ def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
     for table in hostile.split("\n\n"):
         lines = [line.replace(r"\|", "") for line in table.splitlines() if line.startswith("|")]
         assert len({line.count("|") for line in lines}) <= 1, table
+
+
+def test_what_alpha_rank_does_not_know_is_told() -> None:
+    star = [game(n, *pair, 1) for n, pair in enumerate([("a", "hub"), ("hub", "b"), ("hub", "c")])]
+    report = build_report(star, details=True)
+    told = "For 3 pairs of players that never met, alpha-rank takes what ratings foretell."
+    assert f"did not share their points exactly. {told}" in to_markdown(report)
+    assert "0 of 0" not in to_markdown(report)
+    assert told in report_page(report)
+    everybody = [game(n, *pair, 1) for n, pair in enumerate(combinations("abc", 2))]
+    assert "never met" not in to_markdown(build_report(everybody, details=True))
 
 
 def test_every_format_is_written_by_the_command(run: Path, tmp_path: Path) -> None:

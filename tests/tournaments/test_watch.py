@@ -25,7 +25,7 @@ from tests.tournaments.support import (
     refused,
     tournament,
 )
-from tests.tournaments.test_report import game
+from tests.tournaments.test_report import INFO, game
 
 from miai import load_game, make_agent
 from miai.match import InProcessSeat, play_game
@@ -109,11 +109,33 @@ def test_a_swiss_stopped_between_rounds_is_not_complete(
             run(load_tournament(config), folder, options)
     told = tournament("status", folder).stdout
     assert "4 of 4 games scheduled so far are done" in told
+    assert "4/4 games scheduled so far" in frame(folder)
     assert f"miai tournament resume {folder}" in told
     assert "not running; continue with" in frame(folder)
     tournament("resume", folder)
     assert "8 of 8 games are done" in tournament("status", folder).stdout
-    assert "the run is complete" in frame(folder)
+    seen = frame(folder)
+    assert "the run is complete" in seen
+    assert "8/8 games\n" in seen.replace("games ", "games")
+    assert "after 2 rounds: " in seen
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_an_end_is_expected_only_where_all_games_are_known(
+    growing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_module, "rate", lambda *_: 1070.4)
+    rows = [game(n, "a", "b", 1) for n in range(2)]
+    scheduled = [
+        ScheduledGame(**{key: getattr(row, key) for key in ScheduledGame.__dataclass_fields__})
+        for row in rows
+    ]
+    info = replace(INFO, facts={"open": True} if growing else {})
+    players = [PlayerRow(name=name, agent="random") for name in "ab"]
+    Store.create(tmp_path, info, players, scheduled).close()
+    seen = frame(tmp_path)
+    assert "1,070 games/min" in seen
+    assert ("left, until about" in seen) is not growing
 
 
 def test_there_is_nothing_to_watch(tmp_path: Path) -> None:

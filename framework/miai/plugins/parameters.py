@@ -98,8 +98,20 @@ def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: s
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
-        lines = [explain(detail, model, where) for detail in error.errors()]
+        lines = [explain(detail, model, where) for detail in mistakes(error)]
         raise ParameterError("\n".join(lines)) from None
+
+
+def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
+    """Return what is wrong, but that a list is too short because entries in it are wrong."""
+    details = error.errors()
+    paths = [detail["loc"] for detail in details]
+    return [
+        detail
+        for detail in details
+        if detail["type"] != "too_short"
+        or not any(len(p) > len(own := detail["loc"]) and p[: len(own)] == own for p in paths)
+    ]
 
 
 def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:

@@ -53,10 +53,11 @@ def landlock_version() -> int:
 
 
 def hindrance(folder: Path) -> str | None:
-    """Return why what a folder holds cannot be hidden, None where it can be."""
+    """Return why what a folder holds, there or not yet, cannot be hidden; None where it can be."""
     if not landlock_version():
         return "this system has no Landlock"
-    closed = [path for path in folder.resolve().parents if not os.access(path, os.R_OK | os.X_OK)]
+    above = [path for path in folder.resolve().parents if os.access(path, os.F_OK)]
+    closed = [path for path in above if not os.access(path, os.R_OK | os.X_OK)]
     return f"{closed[0]} cannot be listed" if closed else None
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from miai.config_files import read_toml
 from miai.game import Game
-from miai.plugins.parameters import explain
+from miai.plugins.parameters import explain, mistakes
 from miai_tournaments.config.adjudication import check_rules, check_rules_for_settings
 from miai_tournaments.config.components import check_game, check_players, check_sections
 from miai_tournaments.config.formats import check_format
@@ -155,10 +155,7 @@ def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | 
     try:
         return TournamentConfig.model_validate(raw)
     except ValidationError as error:
-        details = error.errors()
-        for detail in details:
-            if detail["type"] == "too_short" and _of_entries(details, detail["loc"]):
-                continue  # those that are wrong were not counted
+        for detail in mistakes(error):
             line = explain(detail, TournamentConfig, "")
             if detail["loc"] == ("players",) and detail["type"] != "too_short":
                 line += "; write [[players]], in double brackets, above the keys of each"
@@ -169,8 +166,3 @@ def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | 
                 )
             problems.add_line(line.replace("unknown parameter", "unknown key"))
         return None
-
-
-def _of_entries(details: Iterable[Mapping[str, Any]], path: tuple[Any, ...]) -> bool:
-    """Return whether something is wrong below a path."""
-    return any(len(d["loc"]) > len(path) and d["loc"][: len(path)] == path for d in details)

@@ -143,10 +143,10 @@ class Match(Format):
           scores: points of the first player in each pair that counts.
         """
         assert self._sprt is not None
-        pairs = len(scores)
+        pairs, model = len(scores), self._sprt.model
         numbers = {"llr": state.llr, "lower": state.lower, "upper": state.upper}
         elo = {"H0": self._sprt.elo0, "H1": self._sprt.elo1, None: None}[state.verdict]
-        told = "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} Elo"
+        told = "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} {model} Elo"
         return {
             "kind": "sprt",
             "verdict": state.verdict,

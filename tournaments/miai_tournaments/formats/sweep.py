@@ -136,6 +136,8 @@ class Sweep(Format):
         self._others = [name for name in entrants.players if name not in set(self._variants)]
         if not self._variants:
             raise ParameterError(f"format.player: no player is called '{team}'")
+        values = self.variants(parameters, seed=entrants.seed).values
+        self._values = dict(zip(self._variants, values, strict=False))  # fewer for a field by hand
         self._rounds, self._eta = parameters.rounds, parameters.eta
         self._halving = parameters.method == "halving"
 
@@ -213,8 +215,23 @@ class Sweep(Format):
         self, left: Sequence[str], out: Sequence[str], rung: int | None
     ) -> Mapping[str, Any]:
         names = ", ".join(left[:5]) + (" ..." if len(left) > 5 else "")
-        text = f"best variant: {left[0]}" if rung is None else f"rung {rung}: {names}"
-        return {"kind": "sweep", "ranking": [*left, *out], "left": [*left], "text": text}
+        best = f"best variant: {left[0]}{_told(self._values.get(left[0], {}))}"
+        return {
+            "kind": "sweep",
+            "ranking": [*left, *out],
+            "left": [*left],
+            "text": best if rung is None else f"rung {rung}: {names}",
+            "parameters": {name: dict(values) for name, values in self._values.items()},
+        }
+
+
+def _told(values: Mapping[str, Any]) -> str:
+    """Return parameters in brackets, in a few words; ``parameters`` has them exactly."""
+    words = (
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in values.items()
+    )
+    return f" ({', '.join(words)})" if values else ""
 
 
 def _grid(parameters: SweepParameters) -> list[dict[str, Any]]:

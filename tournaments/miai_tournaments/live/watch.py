@@ -24,7 +24,7 @@ from miai_tournaments.pages.markup import block
 from miai_tournaments.report.crosstables import crosstable
 from miai_tournaments.report.layout import cut, printable, to_rich
 from miai_tournaments.report.report import Report, build_report
-from miai_tournaments.report.tables import ratings_table
+from miai_tournaments.report.tables import ratings_table, verdict
 from miai_tournaments.store.folder import runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
@@ -68,7 +68,7 @@ class Watch:
             self._read()
         return Group(
             Text(printable(f"{self._info.name} ({self._info.game})", 100), style="bold"),
-            _progress(done, total, self._rows),
+            _progress(done, total, self._rows, growing=self._growing()),
             Text(self._state(runner, done, total), style="dim"),
             *self._boards(runner),
             Text(),
@@ -87,14 +87,20 @@ class Watch:
         if self._report is None or not self._rows:
             return Text("No games yet.")
         width = self._console.width
-        return to_rich([ratings_table(self._report), *crosstable(self._report, width)], width)
+        said = verdict(self._report)
+        blocks = [ratings_table(self._report), *said, *crosstable(self._report, width)]
+        return to_rich(blocks, width)
 
     def _state(self, runner: str | None, done: int, total: int) -> str:
-        if runner is None and done == total and self._info.facts.get("open") is not True:
+        if runner is None and done == total and not self._growing():
             return "the run is complete"
         if runner is None:
             return f"not running; continue with: miai tournament resume {self._store.folder}"
         return f"run by {runner}; Ctrl-C ends this view, not the run"
+
+    def _growing(self) -> bool:
+        """Return whether the format may add games to those that are scheduled."""
+        return self._info.facts.get("open") is True
 
     def _boards(self, runner: str | None) -> list[RenderableType]:
         if runner is None:
@@ -158,15 +164,16 @@ def _span(row: GameRow) -> tuple[datetime, datetime] | None:
     return None if begin.tzinfo is None else (begin, end)
 
 
-def _progress(done: int, total: int, rows: Sequence[GameRow]) -> RenderableType:
-    facts = f"  {done}/{total} games"
+def _progress(done: int, total: int, rows: Sequence[GameRow], *, growing: bool) -> RenderableType:
+    """Return the bar, the rate and, where all games are scheduled, the expected end."""
+    facts = f"  {done}/{total} games" + (" scheduled so far" if growing else "")
     a_minute = rate(rows, datetime.now(UTC))
-    if a_minute > 0 and done < total:
+    if a_minute > 0 and (growing or done < total):
+        facts += f"  {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
+    if a_minute > 0 and done < total and not growing:
         left = 60 * (total - done) / a_minute
         end = datetime.now().astimezone() + timedelta(seconds=min(left, 1e8))
-        facts += (
-            f"  {a_minute:.3g} games/min  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
-        )
+        facts += f"  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
     bar = ProgressBar(total=max(1, total), completed=done, width=_BAR)
     return Columns([bar, Text(facts)], padding=0)
 

@@ -58,6 +58,8 @@ def transitivity(report: Report) -> Section | None:
     if found is None or shares is None:
         return None
     parts = []
+    if rests_on := details.alpha_rank_rests_on():
+        parts.append(tag("p", rests_on))
     if found.triples:
         chance = (
             f"Of {found.triples} triples of players that met, "
@@ -106,12 +108,22 @@ def format_state(report: Report) -> Section | None:
         parts += [bar, *_course(facts)]
     ranking = facts.get("ranking")
     if isinstance(ranking, (list, tuple)) and ranking:
-        items = [tag("li", name(str(player))) for player in ranking[:200]]
+        told = facts.get("parameters")
+        given = told if isinstance(told, Mapping) else {}
+        items = [_ranked(str(player), given.get(player)) for player in ranking[:200]]
         parts.append(tag("ol", *items))
     if not parts:
         return None
     title = "Sequential test" if facts.get("kind") == "sprt" else "The format's own ranking"
     return section(title, *parts, id="format")
+
+
+def _ranked(player: str, given: object) -> Markup:
+    """Return a player of a format's ranking, with the parameters that the format gave it."""
+    if not isinstance(given, Mapping):
+        return tag("li", name(player))
+    values = ", ".join(f"{key} {value}" for key, value in given.items())
+    return tag("li", name(player), ": ", text(values, 400))
 
 
 def _sprt(facts: Mapping[str, Any]) -> Markup | None:

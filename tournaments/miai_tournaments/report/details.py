@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import MiaiError
@@ -76,6 +77,7 @@ class Details:
       teams: in the order in which they were entered.
       transitivity: cycles; None with fewer than three players.
       alpha_rank: shares by player, best player first; None likewise.
+      unmet: pairs of these players that never met; alpha-rank takes what ratings foretell.
       facts: what the format told last.
       terminations: games by reason, the most frequent first.
     """
@@ -89,8 +91,16 @@ class Details:
     teams: Sequence[Team]
     transitivity: Transitivity | None
     alpha_rank: Mapping[str, float] | None
+    unmet: int
     facts: Mapping[str, Any]
     terminations: Mapping[str, int]
+
+    def alpha_rank_rests_on(self) -> str:
+        """Return a sentence where alpha-rank knows some pairs of players by their ratings only."""
+        if not self.unmet:
+            return ""
+        pairs = f"{self.unmet} pair{'s' * (self.unmet != 1)}"
+        return f"For {pairs} of players that never met, alpha-rank takes what ratings foretell."
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -104,6 +114,7 @@ class Details:
             "teams": [_team(team) for team in self.teams],
             "transitivity": None if self.transitivity is None else asdict(self.transitivity),
             "alpha_rank": None if self.alpha_rank is None else dict(self.alpha_rank),
+            "unmet": self.unmet,
             "format": dict(self.facts),
             "terminations": dict(self.terminations),
         }
@@ -206,12 +217,13 @@ def _one_team(report: Report, name: str, members: tuple[str, ...]) -> Team:
 def _cycles(report: Report) -> dict[str, Any]:
     names = [name for name in report.ranking() if report.standings.players[name].total.games]
     if not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
-        return {"transitivity": None, "alpha_rank": None}
+        return {"transitivity": None, "alpha_rank": None, "unmet": 0}
     results = PairResults.from_games(report.standings.results(), players=names)
     shares = alpha_rank(payoff_table(results, ratings=report.ratings))
     return {
         "transitivity": measure_transitivity(results),
         "alpha_rank": dict(zip(names, map(float, shares), strict=True)),
+        "unmet": sum(not report.standings.against(a, b).games for a, b in combinations(names, 2)),
     }
 
 

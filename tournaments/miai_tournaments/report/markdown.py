@@ -26,7 +26,9 @@ def to_markdown(report: Report) -> str:
     parts = [f"# {escaped(heading.title or 'Tournament')}", *map(escaped, heading.lines)]
     if not report.standings.players:
         return "\n\n".join([*parts, "No games yet.", ""])
-    parts += [_table(tables.ratings_table(report)), _paragraph(tables.remarks(report))]
+    parts.append(_table(tables.ratings_table(report)))
+    parts += [escaped(line) for said in tables.verdict(report) for line in said.lines]
+    parts.append(_paragraph(tables.remarks(report)))
     for block in crosstable(report, _WIDE):
         parts.append(_table(block) if isinstance(block, Table) else _paragraph(block))
     if report.superiority:
@@ -67,8 +69,6 @@ def _details(details: Details | None) -> list[str]:
     if details is None:
         return []
     parts = []
-    if isinstance(said := details.facts.get("text"), str) and said:
-        parts.append(escaped(printable(said, 400)))
     if details.teams:
         parts.append(_teams(details))
     if details.openings:
@@ -118,6 +118,9 @@ def _transitivity(details: Details) -> str:
     told = (
         f"{found.cycles} of {found.triples} triples of players are cycles "
         f"({cells.percent(found.share)}; ratings alone lead to {cells.percent(found.expected)})."
+        if found.triples
+        else "There are no triples of players that met and did not share their points exactly."
     )
+    told = " ".join(filter(None, (told, details.alpha_rank_rests_on())))
     lines = _lines(["player", "alpha-rank"], [":--", "--:"], rows)
     return f"## Non-transitivity\n\n{told}\n\n{lines}"

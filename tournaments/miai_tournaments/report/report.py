@@ -83,6 +83,8 @@ class Report:
                 for row in self.standings.voids
             ],
         }
+        if self.info is not None and self.info.facts:
+            document["format"] = dict(self.info.facts)
         if self.adjudications is not None:
             document["adjudication"] = self.adjudications.to_json()
         if self.superiority:

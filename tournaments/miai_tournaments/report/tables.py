@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LINE_WIDTH = 160
 """Most cells of a line with texts of foreign origin."""
 
+VERDICT_WIDTH = 400
+"""Most cells of what a format says."""
+
 _MOST_FORFEITS = 10
 
 
@@ -25,14 +28,16 @@ def file_blocks(report: Report, width: int) -> list[Block]:
     """Return all of a report for a width in cells, in the order of a file: the ratings first."""
     if not report.standings.players:
         return _empty(report)
-    return [heading(report), ratings_table(report), remarks(report), *_details(report, width)]
+    parts: list[Block] = [ratings_table(report), *verdict(report), remarks(report)]
+    return [heading(report), *parts, *_details(report, width)]
 
 
 def screen_blocks(report: Report, width: int) -> list[Block]:
     """Return all of a report in the order of a terminal: the ratings last, where they stay."""
     if not report.standings.players:
         return _empty(report)
-    return [heading(report), *_details(report, width), remarks(report), ratings_table(report)]
+    parts: list[Block] = [remarks(report), *verdict(report), ratings_table(report)]
+    return [heading(report), *_details(report, width), *parts]
 
 
 def _empty(report: Report) -> list[Block]:
@@ -92,6 +97,12 @@ def ratings_table(report: Report) -> Table:
     _add_returns(report, columns, rows)
     _add_bootstrap(report, columns, rows)
     return cells.player_table(_ratings_title(report), columns, rows)
+
+
+def verdict(report: Report) -> list[Paragraph]:
+    """Return what the format told last: a winner, a verdict, standings; nothing from most."""
+    said = report.info.facts.get("text") if report.info else None
+    return [Paragraph((printable(said, VERDICT_WIDTH),))] if isinstance(said, str) and said else []
 
 
 def remarks(report: Report) -> Paragraph:

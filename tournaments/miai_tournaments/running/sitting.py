@@ -144,6 +144,11 @@ class _Sitting:
         self.make_reporter, self.say = options.make_reporter, options.say
         self.executor_name = options.executor or section.executor
         self.workers = options.workers or section.worker_count()
+        if options.address is not None and self.executor_name != "ray":
+            raise ConfigError(
+                f"--address: is of a Ray cluster, and the executor is {self.executor_name}; "
+                "add --executor ray, or leave it out"
+            )
         self.address = options.address or section.address
         self.store = options.store or section.store
         self.signals = StopSignals(section.grace)
