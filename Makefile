@@ -4,8 +4,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2
-# The tests start hundreds of processes, which need not compile what one has compiled already.
-export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check format bench soak clean help
 

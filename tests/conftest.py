@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from miai.errors import AgentUnavailableError
 from miai.programs import find_program
@@ -20,6 +21,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Hundreds of processes are started; where this is set, each of them compiles all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# How long an example takes is the machine's business; tests of speed have clocks of their own.
+settings.register_profile("miai", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("miai")
 
 
 COMPILED_TOGETHER = {
