@@ -375,8 +375,9 @@ def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
         s.void("g010", "the worker died")
         stored = build_report(s)
     given = build_report(rows, info=INFO, players=names)
-    assert stored.to_json() == given.to_json()
-    assert stored.to_text() == given.to_text()
+    bare = replace(stored, entered=())  # a store alone knows what plays under a name
+    assert bare.to_json() == given.to_json()
+    assert bare.to_text() == given.to_text()
     assert given.ranking()[-1] == "newcomer"
 
 

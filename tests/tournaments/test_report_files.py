@@ -98,6 +98,25 @@ def test_what_alpha_rank_does_not_know_is_told() -> None:
     assert "never met" not in to_markdown(build_report(everybody, details=True))
 
 
+def test_what_plays_under_each_name_is_told_in_every_format(run: Path) -> None:
+    with Store.read(run) as store:
+        report = build_report(store, details=True)
+    document: Any = report.to_json()
+    entries = {entry["name"]: entry for entry in document["players"]}
+    assert (entries["ann"]["agent"], entries["ann"]["parameters"]) == ("mcts", {"simulations": 20})
+    assert (entries["bob"]["agent"], entries["bob"]["parameters"]) == ("random", {})
+    lines = csv.DictReader(io.StringIO(csv_files(report)["players.csv"]))
+    told = {line["name"]: (line["agent"], json.loads(line["parameters"])) for line in lines}
+    assert told["ann"] == ("mcts", {"simulations": 20})
+    for text in (report.to_text(), to_markdown(report)):
+        assert "ann is mcts: simulations 20" in text
+        assert "bob is random" in text
+    rows = [
+        [cell.text() for cell in row.all("td")] for row in read_page(report_page(report)).all("tr")
+    ]
+    assert ["mcts", "simulations 20"] in rows  # beside the name, which heads the row
+
+
 def test_every_format_is_written_by_the_command(run: Path, tmp_path: Path) -> None:
     printed = json.loads(tournament("report", run, "--json").stdout)
     done = tournament("report", run, "--format", "json", "--out", tmp_path / "r.json")

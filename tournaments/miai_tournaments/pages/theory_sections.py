@@ -16,6 +16,7 @@ from miai_tournaments.report import cells
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import Report
+    from miai_tournaments.store.rows import PlayerRow
 
 MOST_CURVES = 16
 """Players whose curves are drawn, best first."""
@@ -202,6 +203,13 @@ def about(report: Report) -> Section:
             [Cell(key), Cell(text(told, 600), style="text")] for key, told in facts.items() if told
         ]
         parts.append(table("Facts", [Head("", "left"), Head("", "left")], rows, sortable=False))
+    if report.entered:
+        heads = [Head("player", "left"), Head("agent", "left"), Head("parameters given", "left")]
+        entered = [
+            [Cell(name(row.name)), Cell(text(row.agent, 60)), Cell(text(_given(row), 600))]
+            for row in report.entered
+        ]
+        parts.append(join((tag("h3", "Players"), table("Players", heads, entered))))
     if standings.versions:
         versions = [
             [Cell(text(package, 60)), Cell(text(", ".join(met), 200))]
@@ -213,3 +221,7 @@ def about(report: Report) -> Section:
         config = tag("pre", block(info.config_text), tabindex="0")
         parts.append(tag("details", tag("summary", "The config file"), config))
     return section("About this run", *parts, id="about", wide=True)
+
+
+def _given(player: PlayerRow) -> str:
+    return ", ".join(f"{key} {json.dumps(value)}" for key, value in player.given.items())

@@ -95,11 +95,15 @@ def _game(row: GameRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _COLUMNS}
 
 
+_WHOLE: Final = frozenset(("terminations", "parameters"))
+"""Tables whose keys differ from row to row, each in a cell."""
+
+
 def _flat(entry: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Return tables in a table as columns of its own: ``as_first.wins``."""
     flat: dict[str, Any] = {}
     for key, value in entry.items():
-        if key == "terminations":
+        if key in _WHOLE:
             flat[before + key] = value
         elif isinstance(value, Mapping):
             flat |= _flat(value, f"{before}{key}.")

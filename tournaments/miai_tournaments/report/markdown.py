@@ -41,6 +41,7 @@ def to_markdown(report: Report) -> str:
         parts.append(_table(report.adjudications.table()))
     if report.standings.forfeits:
         parts.append(_paragraph(tables.forfeits(report)))
+    parts += map(_paragraph, tables.players(report))
     return "\n\n".join([*filter(None, parts), ""])
 
 

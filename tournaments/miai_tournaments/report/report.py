@@ -46,6 +46,7 @@ class Report:
       superiority: whether the matrices between players are part of the report.
       details: what takes a while to find out, where it was asked for.
       rows: the games, in the order of the schedule, where they were read one by one.
+      entered: the players as they were entered; empty where only games were given.
       adjudications: what rules of adjudication have done; None where a run has none.
     """
 
@@ -56,6 +57,7 @@ class Report:
     superiority: bool = False
     details: Details | None = None
     rows: Sequence[GameRow] = ()
+    entered: Sequence[PlayerRow] = ()
     adjudications: Adjudications | None = None
 
     def ranking(self) -> list[str]:
@@ -112,9 +114,12 @@ class Report:
 
     def _player(self, rank: int, name: str) -> dict[str, Any]:
         standing = self.standings.players[name]
+        player = next((row for row in self.entered if row.name == name), None)
         return {
             "rank": rank,
             "name": name,
+            "agent": player.agent if player else None,
+            "parameters": dict(player.given) if player else {},
             **_estimate(self.ratings.estimate(name), "elo"),
             **_tally(standing.total),
             "as_first": _tally(standing.as_first),
@@ -224,15 +229,16 @@ def build_report(
         bootstrap=resampled,
         superiority=superiority,
         rows=rows,
+        entered=entered,
         adjudications=adjudications,
     )
-    return _detailed(report, entered) if details else report
+    return _detailed(report) if details else report
 
 
-def _detailed(report: Report, players: Sequence[PlayerRow]) -> Report:
+def _detailed(report: Report) -> Report:
     from miai_tournaments.report.details import build_details, game_of
 
-    found = build_details(report, report.rows, players=players, game=game_of(report.info))
+    found = build_details(report, report.rows, players=report.entered, game=game_of(report.info))
     return replace(report, details=found)
 
 

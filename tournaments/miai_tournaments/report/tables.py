@@ -29,7 +29,7 @@ def file_blocks(report: Report, width: int) -> list[Block]:
     if not report.standings.players:
         return _empty(report)
     parts: list[Block] = [ratings_table(report), *verdict(report), remarks(report)]
-    return [heading(report), *parts, *_details(report, width)]
+    return [heading(report), *parts, *_details(report, width), *players(report)]
 
 
 def screen_blocks(report: Report, width: int) -> list[Block]:
@@ -97,6 +97,21 @@ def ratings_table(report: Report) -> Table:
     _add_returns(report, columns, rows)
     _add_bootstrap(report, columns, rows)
     return cells.player_table(_ratings_title(report), columns, rows)
+
+
+def players(report: Report) -> list[Paragraph]:
+    """Return what plays under each name, with the parameters that it was given.
+
+    A player that has its agent's name and nothing more is left out.
+    """
+    lines = []
+    for row in report.entered:
+        if row.name == row.agent and not row.given:
+            continue
+        told = ", ".join(f"{key} {_told(value)}" for key, value in row.given.items())
+        line = f"{row.name} is {row.agent}{': ' if told else ''}{told}"
+        lines.append(printable(line, VERDICT_WIDTH))
+    return [Paragraph(tuple(lines), title="Players")] if lines else []
 
 
 def verdict(report: Report) -> list[Paragraph]:
