@@ -82,7 +82,8 @@ def rows_of(size: int, fates: Sequence[Fate]) -> list[str]:
     out = []
     for fate in fates:
         place, stones = vertex(fate.points[0], size), len(fate.points)
-        name = f"{place:>4} {STONES[fate.color]} {stones:>3} stones"
+        counted = f"{stones:>3} {'stone ' if stones == 1 else 'stones'}"
+        name = f"{place:>4} {STONES[fate.color]} {counted}"
         if fate.chances is None:
             out.append(f"{name}  not asked: {fate.reason}")
             continue
