@@ -16,7 +16,6 @@ from miai.adjudication import make_panel
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game, GameInfo
-from miai.process.hiding import hindrance
 from miai.process.spawning import SCRATCH
 from miai.record import RecordFormat
 from miai_tournaments.config.adjudication import rules_of
@@ -42,6 +41,7 @@ from miai_tournaments.running.plan import (
 from miai_tournaments.running.runner import Ending, Runner, start_players
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.running.stored_openings import stored_openings, with_judgement
+from miai_tournaments.running.unkept import unkept_limits
 from miai_tournaments.running.valuing import Watch
 from miai_tournaments.store.address import DRAFT_FILE
 from miai_tournaments.store.export import RecordFiles, record_format
@@ -261,8 +261,8 @@ class _Sitting:
                 address=self.address,
             )
         )
-        if self.config.limits.private and (reason := hindrance(self.folder)):
-            self.say(f"{reason}: agents could read the run's folder")
+        for line in unkept_limits(self.config.limits, self.folder, executor=self.executor_name):
+            self.say(line)
         told = {name: f"{source}: {place}" for name, place in places.items()}
         self.say(f"starting {counted(len(told), 'player')} ...")
         start_players(executor, told, stop_asked=self.signals.asked)

@@ -1,0 +1,43 @@
+"""A run says which limits of its config this machine cannot keep."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.tournaments.support import config_text, player, tournament
+
+from miai_tournaments.config.schema import LimitsSection
+from miai_tournaments.running.unkept import unkept_limits
+
+
+def test_more_processors_than_there_are_is_told(tmp_path: Path) -> None:
+    here = len(os.sched_getaffinity(0))
+
+    def told(processors: int, executor: str) -> list[str]:
+        limits = LimitsSection(processors=processors, private=False)
+        return unkept_limits(limits, tmp_path, executor=executor)
+
+    assert told(here, "serial") == []
+    line = f"limits.processors = {here + 1}: agents share the {here} of this machine"
+    assert told(here + 1, "serial") == told(here + 1, "processes") == [line]
+    assert told(here + 1, "ray") == []  # its machines are others
+
+
+def test_a_folder_that_cannot_be_hidden_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = "miai_tournaments.running.unkept.hindrance"
+    monkeypatch.setattr(module, lambda folder: f"{folder.name}: no Landlock")
+    (line,) = unkept_limits(LimitsSection(), tmp_path / "run", executor="ray")
+    assert line == "run: no Landlock: agents could read the run's folder"
+    assert unkept_limits(LimitsSection(private=False), tmp_path, executor="serial") == []
+
+
+def test_a_run_says_so_before_its_first_game(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    players = (player("ann"), player("bob"))
+    config.write_text(config_text(*players, limits={"processors": 4096}, run={"workers": 1}))
+    done = tournament("run", config, "--out", tmp_path / "run")
+    assert "limits.processors = 4096: agents share the " in done.stdout
