@@ -111,11 +111,21 @@ def test_each_kind_of_step_teaches_what_its_games_tell(tmp_path: Path) -> None:
 def test_a_run_learns_from_both_and_says_so(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, write_games(tmp_path / "recorded"))
     ended = train_zero(plan)
-    (record,) = read_header(ended.weights).history
+    header = read_header(ended.weights)
+    assert header.komi == (7.5, 7.5)
+    (record,) = header.history
     assert record.data.startswith("games of its own, 4 a round; 0.25 of the steps 4")
     log = (plan.folder / "log.csv").read_text()
     assert "recorded_policy" in log
     assert ",policy," in log
+
+
+def test_the_komi_of_recorded_games_counts(tmp_path: Path) -> None:
+    config = plan_of(tmp_path, write_games(tmp_path / "recorded")).config
+    game = config.game.model_copy(update={"komi": 6.0})
+    encoder = load_encoder("zero", 5, {"history": 1})
+    replay = Replay(config.model_copy(update={"game": game}), encoder, tmp_path / "own")
+    assert replay.komi() == (6.0, 7.5)
 
 
 def test_other_recorded_games_are_refused_when_it_goes_on(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from miai_go.training.reinforce import ReinforceConfig
 from miai_go.training.rollout import RolloutConfig
 from miai_go.training.run_folder import load_plan
 from miai_go.training.supervised import SupervisedConfig
+from miai_go.training.zero_config import ZeroConfig
 
 SUMS = {
     name: digest
@@ -60,12 +61,14 @@ def test_weights_say_what_made_them(name: str) -> None:
         ("policy-9x9", "sl", SupervisedConfig),
         ("policy-rl-9x9", "rl", ReinforceConfig),
         ("rollout-9x9", "rollout", RolloutConfig),
+        ("zero-9x9", "zero-9x9", ZeroConfig),
     ],
 )
 def test_they_were_made_with_the_shipped_config(
     name: str, kind: str, model: type[Any], tmp_path: Path
 ) -> None:
-    plan = load_plan(Path(f"configs/go-{kind}.toml"), model, kind=kind, out=tmp_path / "out")
+    config = Path(f"configs/go-{kind}.toml")
+    plan = load_plan(config, model, kind=kind.partition("-")[0], out=tmp_path / "out")
     path = find_weights(name, default="")
     if kind == "rollout":
         made = PatternPolicy.load(path, size=9).header.history[-1]

@@ -14,7 +14,7 @@ from miai_go.data.shards import Shard, shard_folders
 from miai_go.encoders.protocol import Encoder
 from miai_go.training.endless import endless
 from miai_go.training.learner import Lesson
-from miai_go.training.supervised import lesson_of, open_games
+from miai_go.training.supervised import komi_range, lesson_of, open_games
 from miai_go.training.zero_config import ZeroConfig
 
 
@@ -53,6 +53,12 @@ class Replay:
             share, count = self._config.recorded.share, len(self.recorded)
             told += f"; {share:g} of the steps {count} recorded games, {self.digest()}"
         return told
+
+    def komi(self) -> tuple[float, float]:
+        """Return the least and the greatest komi that is learnt from, in points."""
+        own = self._config.game.komi
+        least, most = komi_range(self.recorded) if self.recorded else (own, own)
+        return min(own, least), max(own, most)
 
     def lessons(self, number: int, *, first: int, count: int) -> Iterator[tuple[str, Lesson]]:
         """Yield the lessons of a round's steps, each with a prefix for the names of its losses.

@@ -320,5 +320,5 @@ class _Zero:
             data=self._replay.told(),
             run=config.run,
             steps=self._learner.steps,
-            komi=(config.game.komi, config.game.komi),
+            komi=self._replay.komi(),
         )
