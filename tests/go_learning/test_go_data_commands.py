@@ -62,18 +62,27 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
     assert "bad.sgf" in text
 
 
-def test_what_is_left_out_of_sgf_is_told_wherever_it_is_read(games: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
+        pytest.param(
+            ["eval", "policy-9x9"],
+            "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, ",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_what_is_left_out_of_sgf_is_told_wherever_it_is_read(
+    words: list[str], told: str, games: Path
+) -> None:
     app = typer.Typer()
     add_commands(app)
-    for words, told in (
-        (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
-        (["eval", "policy-9x9"], "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, "),
-    ):
-        result = CliRunner().invoke(app, ["go", *words, str(games)])
-        assert result.exit_code == 0, result.output
-        assert told in result.stderr
-        assert "bad.sgf: line 1: " in result.stderr
-        assert "left out" not in result.stdout
+    result = CliRunner().invoke(app, ["go", *words, str(games)])
+    assert result.exit_code == 0, result.output
+    assert told in result.stderr
+    assert "bad.sgf: line 1: " in result.stderr
+    assert "left out" not in result.stdout
 
 
 def test_training_tells_what_it_left_out_and_asks_for_held_out_games_first(

@@ -270,6 +270,7 @@ def test_an_interrupted_round_ends_with_the_games_at_hand(tmp_path: Path) -> Non
     assert not (plan.folder / "games").exists()
 
 
+@pytest.mark.slow
 def test_self_play_in_int8_is_played_by_onnx_runtime(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

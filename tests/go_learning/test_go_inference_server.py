@@ -212,6 +212,7 @@ def test_the_server_is_no_child_of_its_client(oracle: RemoteOracle, folder: Path
     assert int(parent.split()[1]) != os.getpid()
 
 
+@pytest.mark.slow
 def test_networks_are_told_apart_by_what_their_files_hold(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "net.safetensors"
     planes = random_planes(2, seed=6)

@@ -194,6 +194,7 @@ def test_after_sigkill_it_goes_on_where_it_was(alone: Path, tmp_path: Path) -> N
     assert f"has its {games} games" in stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_is_finished(alone: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     process = started(out, *PLAYERS, "--workers", "2", games=MANY)

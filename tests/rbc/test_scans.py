@@ -30,7 +30,10 @@ def middle_games() -> list[tuple[BoardSet, int]]:
 BELIEFS = middle_games()
 
 
-@pytest.mark.parametrize("number", range(len(BELIEFS)))
+@pytest.mark.parametrize(
+    "number",
+    [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, len(BELIEFS)))],
+)
 def test_outcomes_are_those_that_one_would_count(number: int) -> None:
     boards, player = BELIEFS[number]
     weights = np.random.default_rng(number).random(len(boards))

@@ -93,7 +93,7 @@ def outcome(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "kind", [k if k in ("swiss", "sprt") else pytest.param(k, marks=SLOW) for k in FORMATS]
+    "kind", [k if k == "sprt" else pytest.param(k, marks=SLOW) for k in FORMATS]
 )
 def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path) -> None:
     path = config(tmp_path, *FORMATS[kind])
@@ -117,7 +117,7 @@ def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("kind", "kills"),
     [
-        ("knockout", 1),
+        pytest.param("knockout", 1, marks=SLOW),
         ("sprt", 1),
         *(pytest.param(kind, 6, marks=SLOW) for kind in FORMATS),
     ],

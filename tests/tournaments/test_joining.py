@@ -190,6 +190,7 @@ def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     assert distribution_of("no-such-agent", "tic_tac_toe") is None
 
 
+@pytest.mark.slow
 def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     pairings = (

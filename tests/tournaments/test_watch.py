@@ -93,6 +93,7 @@ def test_a_complete_run_says_so(tmp_path: Path) -> None:
     assert "the run is complete" in out.getvalue()  # and it has ended by itself
 
 
+@pytest.mark.slow
 def test_a_swiss_stopped_between_rounds_is_not_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
