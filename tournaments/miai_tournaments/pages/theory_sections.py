@@ -13,10 +13,10 @@ from miai_tournaments.pages.markup import Markup, block, join, name, tag, text
 from miai_tournaments.pages.tables import Cell, Head, table
 from miai_tournaments.ratings.ratings import Z95
 from miai_tournaments.report import cells
+from miai_tournaments.report.tables import parameters_told
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import Report
-    from miai_tournaments.store.rows import PlayerRow
 
 MOST_CURVES = 16
 """Players whose curves are drawn, best first."""
@@ -206,7 +206,11 @@ def about(report: Report) -> Section:
     if report.entered:
         heads = [Head("player", "left"), Head("agent", "left"), Head("parameters given", "left")]
         entered = [
-            [Cell(name(row.name)), Cell(text(row.agent, 60)), Cell(text(_given(row), 600))]
+            [
+                Cell(name(row.name)),
+                Cell(text(row.agent, 60)),
+                Cell(text(parameters_told(row.given), 600)),
+            ]
             for row in report.entered
         ]
         parts.append(join((tag("h3", "Players"), table("Players", heads, entered))))
@@ -221,7 +225,3 @@ def about(report: Report) -> Section:
         config = tag("pre", block(info.config_text), tabindex="0")
         parts.append(tag("details", tag("summary", "The config file"), config))
     return section("About this run", *parts, id="about", wide=True)
-
-
-def _given(player: PlayerRow) -> str:
-    return ", ".join(f"{key} {json.dumps(value)}" for key, value in player.given.items())

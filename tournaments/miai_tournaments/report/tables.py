@@ -108,7 +108,7 @@ def players(report: Report) -> list[Paragraph]:
     for row in report.entered:
         if row.name == row.agent and not row.given:
             continue
-        told = ", ".join(f"{key} {_told(value)}" for key, value in row.given.items())
+        told = parameters_told(row.given)
         line = f"{row.name} is {row.agent}{': ' if told else ''}{told}"
         lines.append(printable(line, VERDICT_WIDTH))
     return [Paragraph(tuple(lines), title="Players")] if lines else []
@@ -211,9 +211,14 @@ def _progress(report: Report) -> str:
 
 
 def _game_line(game: str, version: int, parameters: Mapping[str, Any]) -> str:
-    told = ", ".join(f"{key} {_told(value)}" for key, value in parameters.items())
+    told = parameters_told(parameters)
     line = f"{game} (version {version}){': ' if told else ''}{told}"
     return printable(line, LINE_WIDTH)
+
+
+def parameters_told(parameters: Mapping[str, Any]) -> str:
+    """Return parameters in a line: ``simulations 50, playouts light``; empty for none."""
+    return ", ".join(f"{key} {_told(value)}" for key, value in parameters.items())
 
 
 def _told(value: Any) -> str:
