@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from miai.belief_search import BeliefResult, BeliefSearcher, RootedProblem
-from miai.belief_search.protocol import SizedRoot
+from miai.beliefs import BeliefResult, BeliefSearcher, RootedProblem
+from miai.beliefs.search import SizedRoot
 from miai.plugins.loader import registry
 
 SKETCH = {"bounds_parameters": {"k": 16}}

@@ -21,12 +21,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.board import BLACK, Board
-from miai_go.encoders import load_encoder
-from miai_go.encoders.positions import Positions
 from miai_go.kernels import trail
-from miai_go.patterns.policy import PatternPolicy
-from miai_go.playout import Playouts
+from miai_go.nets import load_encoder
+from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.positions import Positions
+from miai_go.rules.board import BLACK, Board
+from miai_go.rules.playouts import Playouts
 
 ENCODERS = ("oneplane", "simple", "zero", "alphago")
 PATTERNS = "patterns"

@@ -19,7 +19,7 @@ from typing import Any
 
 import miai
 from miai.errors import MiaiError
-from miai_tournaments.comparing.intervals import wilson
+from miai_tournaments.compare.summary import wilson
 
 SIZE, CENTRE = 5, 12
 

@@ -28,10 +28,10 @@ import numpy as np
 
 from miai.errors import MiaiError
 from miai.record import GameRecord
-from miai_tournaments.comparing.intervals import wilson
+from miai_tournaments.compare.summary import wilson
 from miai_tournaments.config.load import check_tournament
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.running.run import Options, run
 from miai_tournaments.store.store import Store
 
 GNUGO = {

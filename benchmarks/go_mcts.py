@@ -23,8 +23,8 @@ from typing import Any
 
 import numba
 
-from miai_go.board import BLACK, Board, point_name
-from miai_go.tree import Tree
+from miai_go.rules.board import BLACK, Board, point_name
+from miai_go.search.tree import Tree
 
 SIZE = 9
 KOMI = 7.5

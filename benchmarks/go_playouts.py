@@ -1,7 +1,8 @@
 """Light playouts a second from the empty 9x9 and 19x19 boards, on one core.
 
 A playout draws uniformly among the legal moves that fill no own eye, keeps simple ko, ends after
-two passes and is scored by area; see `miai_go.playout`. `--tactical` measures those that answer
+two passes and is scored by area; see `miai_go.rules.playouts`. `--tactical` measures those that
+answer
 atari. The seconds are CPU time of this process, compilation left out.
 
     python benchmarks/go_playouts.py
@@ -20,8 +21,8 @@ from typing import Any
 
 import numba
 
-from miai_go.board import BLACK, Board
-from miai_go.playout import Playouts
+from miai_go.rules.board import BLACK, Board
+from miai_go.rules.playouts import Playouts
 
 SIZES = (9, 19)
 KOMI = 7.5

@@ -32,21 +32,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from miai_go.board import Board
-from miai_go.encoders import load_encoder
-from miai_go.encoders.positions import Positions
-from miai_go.encoders.protocol import Encoder
-from miai_go.inference.loading import load_oracle
-from miai_go.inference.protocol import Oracle
 from miai_go.kernels import trail
-from miai_go.networks.building import build_network
-from miai_go.networks.header import WeightsHeader
-from miai_go.networks.protocol import NetworkShape
-from miai_go.networks.weights import save_weights
-from miai_go.neural_search.forest import Forest, Root
-from miai_go.neural_search.settings import TreeSettings
-from miai_go.neural_search.valuers import NetworkValuer
-from miai_go.selfplay.tree_games import TreeGames, TreeSelfPlay
+from miai_go.learning.tree_games import TreeGames, TreeSelfPlay
+from miai_go.nets import load_encoder
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.header import WeightsHeader
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.network import NetworkShape
+from miai_go.nets.networks import build_network
+from miai_go.nets.oracle import Oracle
+from miai_go.nets.positions import Positions
+from miai_go.nets.weights import save_weights
+from miai_go.rules.board import Board
+from miai_go.search.forest import Forest, Root
+from miai_go.search.settings import TreeSettings
+from miai_go.search.valuers import NetworkValuer
 
 SIZE = 9
 PASS = SIZE * SIZE

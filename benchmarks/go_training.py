@@ -1,6 +1,6 @@
 """What training takes: SGF read, batches made, steps of a network, and the wait for batches.
 
-9x9, games of seeded light playouts, broken off at 40 to 80 moves, written by `miai_go.sgf_write`.
+9x9, games of seeded light playouts, broken off at 40 to 80 moves, written by `miai_go.sgf.writing`.
 Import: files read, games checked move by move and written as shards. Batches: positions reached by
 playing games again, turned and encoded. Steps: forwards, backwards and the optimiser on batches
 that are there already. Runs: what `miai go train sl` does, with batches made ahead in a thread and
@@ -30,27 +30,26 @@ import numba
 import numpy as np
 import torch
 
-from miai_go.board import BLACK, Board
-from miai_go.data.dataset import GoDataset
-from miai_go.data.filters import GameFilters
-from miai_go.data.importing import ImportReport, import_games
-from miai_go.data.writing import ShardWriter
-from miai_go.game import GoGame
-from miai_go.parameters import GoParameters
-from miai_go.playout import Playouts
-from miai_go.sgf_write import state_to_sgf
-from miai_go.training.journal import Journal
-from miai_go.training.learner import Learner
-from miai_go.training.making import make_network
-from miai_go.training.run_folder import load_plan
-from miai_go.training.sections import (
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.filters import GameFilters
+from miai_go.learning.importing import ImportReport, import_games
+from miai_go.learning.learner import Learner
+from miai_go.learning.making import make_network
+from miai_go.learning.run_folder import Journal, load_plan
+from miai_go.learning.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
     RunSection,
 )
-from miai_go.training.supervised import AHEAD, SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.supervised import AHEAD, SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.writing import ShardWriter
+from miai_go.rules.board import BLACK, Board
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoParameters
+from miai_go.rules.playouts import Playouts
+from miai_go.sgf.writing import state_to_sgf
 
 SIZE = 9
 LENGTHS = (40, 80)

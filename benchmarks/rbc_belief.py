@@ -30,14 +30,13 @@ import chess
 import numpy as np
 
 import miai
-from miai_rbc import scans
-from miai_rbc.belief import RbcBelief
-from miai_rbc.board_set import BoardSet
-from miai_rbc.expansion import count_rows, expand_rows
-from miai_rbc.game import RbcGame
+from miai_rbc.belief import scans
+from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NO_SQUARE
 from miai_rbc.kernels.filters import keep_moved, keep_sensed
-from miai_rbc.memory import POOL
+from miai_rbc.rules.board_set import BoardSet, count_rows, expand_rows
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.memory import POOL
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 PEER_BOARDS = 300

@@ -26,10 +26,10 @@ import numba
 import numpy as np
 
 from miai.errors import MiaiError
-from miai_rbc.actions import move_name
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.engines.locate import find_engine
-from miai_rbc.rows import row_of_board
+from miai_rbc.engines.stockfish import find_engine
+from miai_rbc.rules.actions import move_name
+from miai_rbc.rules.rows import row_of_board
 
 OPENING_PLIES, GAME_PLIES, SELF_PLAY_DEPTH = 8, (8, 32), 2
 EVEN = 300  # centipawns; positions that are further from even are left out

@@ -28,13 +28,12 @@ import numpy as np
 from miai.errors import MiaiError
 from miai.game import Observation
 from miai.record import GameRecord, MoveRecord
-from miai_rbc.agent_parameters import BeliefParameters
-from miai_rbc.belief import make_belief
-from miai_rbc.game import RbcGame
-from miai_rbc.parameters import RbcParameters
+from miai_rbc.belief.belief import make_belief
+from miai_rbc.parameters import BeliefParameters, RbcParameters
+from miai_rbc.rules.game import RbcGame
 from miai_tournaments.config.load import check_tournament
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.running.run import Options, run
 from miai_tournaments.store.store import Store
 
 OPPONENTS: dict[str, dict[str, Any]] = {

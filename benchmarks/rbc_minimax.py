@@ -23,11 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from miai.belief_search import BeliefResult, named_bounds
-from miai_rbc.belief_minimax.parameters import MinimaxProblemParameters
-from miai_rbc.belief_minimax.problem import RbcProblem, RbcRoot
-from miai_rbc.belief_minimax.search import RbcMinimaxSearch
-from miai_rbc.loading import load_minimax
+from miai.beliefs import BeliefResult, named_bounds
+from miai_rbc.parameters import MinimaxProblemParameters
+from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
+from miai_rbc.search.problem import RbcProblem, RbcRoot
 
 
 @dataclass(frozen=True)

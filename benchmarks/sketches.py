@@ -38,7 +38,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.belief_search.kernels import sets, signatures, sketches
+from miai.beliefs.kernels import sets, signatures, sketches
 
 Hashes = NDArray[np.uint64]
 Row = dict[str, Any]

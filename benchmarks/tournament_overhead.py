@@ -26,9 +26,9 @@ from typing import Any
 
 import miai
 from miai_tournaments.config.load import check_tournament
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.report.standings import Standings
-from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.report.counting import Standings
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.running.run import Options, run
 
 OVERHEAD_TARGET = 0.005
 SPEEDUP_TARGET = 1.8

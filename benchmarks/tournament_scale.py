@@ -44,16 +44,16 @@ import numpy as np
 
 import miai
 from miai_tournaments.config.load import Tournament, load_tournament
-from miai_tournaments.executors.executor import Executor, make_executor
-from miai_tournaments.executors.jobs import Job, Setup
-from miai_tournaments.pages.report_page import report_page
 from miai_tournaments.ratings.model import outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.plan import Plan, run_info
+from miai_tournaments.running.schedule import Plan, run_info
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.workers.executor import Executor, make_executor
+from miai_tournaments.workers.jobs import Job, Setup
 from tournament_overhead import bare_loop, play
 
 RATING_TARGET = 5.0

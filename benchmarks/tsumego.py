@@ -34,26 +34,26 @@ from typing import Any
 import numpy as np
 
 from miai.errors import MiaiError
-from miai_go.board import point_name
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
+from miai_go.learning.life_measuring import answering
+from miai_go.life.answers import UnprovedError, fate_of
+from miai_go.life.collection import shipped_problems
+from miai_go.life.families import members
+from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
+from miai_go.life.problem_sgf import write_problems
+from miai_go.life.problems import Problem
+from miai_go.life.prover import Finding, Prover, Verdict
+from miai_go.life.walled import draw_fight, zone_within
+from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
+from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned, reckoned
+from miai_go.nets.life_networks import build_net
+from miai_go.nets.life_planes import WINDOW, Layout, encode, layout_of_zones
+from miai_go.nets.life_predicting import Predictor
+from miai_go.nets.life_weights import NetHeader, arrays_of, load_net
+from miai_go.rules.board import point_name
 from miai_go.shipped import TSUMEGO
-from miai_go.tsumego.assessing import answering
-from miai_go.tsumego.generating.answers import UnprovedError, fate_of
-from miai_go.tsumego.generating.collection import shipped_problems
-from miai_go.tsumego.generating.families import members
-from miai_go.tsumego.generating.walled import draw_fight, zone_within
-from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
-from miai_go.tsumego.networks.building import build_net
-from miai_go.tsumego.networks.files import NetHeader, arrays_of, load_net
-from miai_go.tsumego.networks.reckoned import NAMES, Reckoned, read_reckoned, reckoned
-from miai_go.tsumego.planes import WINDOW, Layout, encode, layout_of_zones
-from miai_go.tsumego.predicting import Predictor
-from miai_go.tsumego.problem_sgf import write_problems
-from miai_go.tsumego.problems import Problem
-from miai_go.tsumego.prover import Finding, Prover, Verdict
-from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
 _DRAWN, _BATCH = 64, 1024

@@ -24,9 +24,9 @@ import miai
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.record import MoveRecord
-from miai_go.board import point_name
-from miai_go.tsumego.generating.collection import shipped_problems
-from miai_go.tsumego.problems import Problem
+from miai_go.life.collection import shipped_problems
+from miai_go.life.problems import Problem
+from miai_go.rules.board import point_name
 
 ASKED = ("off", "net", "solver")
 

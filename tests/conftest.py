@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from miai.errors import AgentUnavailableError
-from miai.programs import find_program
+from miai.process.programs import find_program
 
 # A shell's background jobs ignore SIGINT, and hand that on to all that they start; these tests
 # send it.

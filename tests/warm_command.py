@@ -22,9 +22,11 @@ from typing import Any
 
 SERVER = """
 import gc, json, os, runpy, sys
-import miai.cli.app, miai.api, miai.match, miai.plugins.loader, numpy, pydantic, rich.live, typer
-import miai_tournaments.commands, miai_tournaments.live.live, miai_tournaments.report.report
-import miai_tournaments.running.sitting, miai_go.game, miai_go.agents, miai_rbc.game
+import miai.cli.app, miai.cli.main, miai.api, miai.playing.match, miai.plugins.loader
+import numpy, pydantic, rich.live, typer
+import miai_tournaments.commands.tournament, miai_tournaments.report.live
+import miai_tournaments.report.report
+import miai_tournaments.running.run, miai_go.rules.game, miai_go.rules.agents, miai_rbc.rules.game
 from importlib.metadata import entry_points
 plugins = [each.load() for each in entry_points(group="miai")]
 gc.collect()

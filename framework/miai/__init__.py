@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from miai.api import load_game, make_agent
     from miai.clock import Clock, ClockReading, TimeControl
     from miai.errors import MiaiError
-    from miai.game import Game, GameInfo, Json, Observation, Player, State
+    from miai.game import Game, GameInfo, Observation, Player, State
     from miai.information import (
         BeliefState,
         Determinizer,
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         EnumeratingDeterminizer,
         PlayerView,
     )
-    from miai.match import play
+    from miai.parameters import Parameters, parameter
+    from miai.plain import Json
+    from miai.playing.match import play
     from miai.plugins.hooks import hookimpl
-    from miai.plugins.parameters import Parameters, parameter
     from miai.record import GameRecord
 
 __version__ = "0.1.0"
@@ -50,9 +51,9 @@ _HOMES = {
         "EnumeratingDeterminizer",
         "PlayerView",
     ),
-    "miai.match": ("play",),
+    "miai.playing.match": ("play",),
     "miai.plugins.hooks": ("hookimpl",),
-    "miai.plugins.parameters": ("Parameters", "parameter"),
+    "miai.parameters": ("Parameters", "parameter"),
     "miai.record": ("GameRecord",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import operator
 import random
 import time
 from abc import ABC, abstractmethod
@@ -17,11 +18,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from miai.clock import ClockReading
-from miai.game import Game, Json, Observation
+from miai.errors import (
+    AgentProtocolError,
+)
+from miai.game import Game, Observation
 from miai.information import PlayerView
+from miai.plain import Json, to_plain
 
 if TYPE_CHECKING:
-    from miai.plugins.parameters import Parameters
+    from miai.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +107,19 @@ class RandomAgent(Agent):
     def act(self, clock: ClockReading) -> Decision:
         """Return a uniformly random legal action."""
         return Decision(self.rng.choice(self.view.legal_actions))
+
+
+def checked_decision(decision: object) -> Decision:
+    """Return an agent's decision as plain data. Raises `AgentProtocolError` when it is none."""
+    if not isinstance(decision, Decision):
+        raise AgentProtocolError(f"act() returned a {type(decision).__name__}, not a Decision")
+    try:
+        if isinstance(decision.action, bool):
+            raise TypeError("an action is an integer, not a bool")
+        action = operator.index(decision.action)
+        statistics = to_plain(decision.statistics, what="statistics")
+    except (TypeError, RecursionError) as error:
+        raise AgentProtocolError(f"a decision that is not plain data: {error}") from None
+    if not isinstance(statistics, dict):
+        raise AgentProtocolError("the statistics of a decision are a mapping")
+    return Decision(action, bool(decision.resign), statistics)

@@ -36,10 +36,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from miai.testing.findings import Violation
+from dataclasses import dataclass
 
 
 class MiaiError(Exception):
@@ -182,3 +179,24 @@ def near_matches(name: str, known: Iterable[str]) -> str:
     if close:
         return "Did you mean " + " or ".join(f"'{match}'" for match in close) + "?"
     return f"Known: {', '.join(names)}." if names else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule, broken.
+
+    Attributes:
+      rule: name of the rule, one of `miai.testing.GAME_RULES` or `miai.testing.AGENT_RULES`.
+      message: what was wrong.
+      seed: of the check that found it.
+      actions: the actions, those of chance included, that lead from the initial state to where
+        it was found.
+    """
+
+    rule: str
+    message: str
+    seed: int
+    actions: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}\n    seed {self.seed}, actions {list(self.actions)}"

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self
 
 from miai.errors import (
     HiddenInformationError,
@@ -23,15 +23,13 @@ from miai.errors import (
     InvalidActionError,
     InvalidStateError,
 )
+from miai.plain import Json
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from miai.plugins.parameters import Parameters
-
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""Plain data: what may cross from one process to another, and what a record holds."""
+    from miai.parameters import Parameters
 
 
 class Player(IntEnum):

@@ -2,6 +2,8 @@
 
 A *world* is a state that is consistent with all that a player has been told. A belief is the set
 of a player's worlds; a determinizer draws one of them without ever having seen the true state.
+
+The belief ``enumerated`` of the component kind ``belief``, for small games of any kind.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
-from miai.game import Game, Json, Observation, State
-from miai.plain import to_plain
+from miai.game import Game, Observation, State
+from miai.plain import Json, to_plain
 
 __all__ = [
     "BeliefState",

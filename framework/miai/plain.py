@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any, NoReturn
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
 
-from miai.game import Json
+from miai.errors import ConfigError
 
 MAX_DEPTH = 32
 """Most containers inside each other."""
@@ -123,3 +124,30 @@ _DECODER = json.JSONDecoder(
     parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique
 )
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""Plain data: what may cross from one process to another, and what a record holds."""
+
+
+def parse_value(text: str) -> Any:
+    """Return a value written as in TOML; anything that is no TOML value is the text itself.
+
+    ``1000``, ``7.5``, ``true``, ``"quoted"`` and ``["a", "b"]`` are what they look like;
+    ``gnugo --mode gtp`` is a text.
+    """
+    if "\n" in text or "\r" in text:
+        return text
+    try:
+        values = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):  # a number of 5,000 digits is the former
+        return text
+    return values["value"] if values.keys() == {"value"} else text
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """Return the name and value of ``name=value``. Raises `ConfigError` without an ``=``."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ConfigError(f"'{text}' is no setting; write name=value")
+    return name.strip(), parse_value(value.strip())

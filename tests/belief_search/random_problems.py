@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable, Sequence
 
-from miai.belief_search import Reply, goes_on, over
+from miai.beliefs import Reply, goes_on, over
 
 STATES, ACTIONS, OBSERVATIONS = 6, 3, 3
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
 from miai.api import load_game
-from miai.belief_search import BeliefSearch, GameProblem, Root, named_bounds
-from miai.belief_search.compiled.memory import RULES
-from miai.belief_search.compiled.search import CompiledSearch
-from miai.belief_search.driver import Window
-from miai.belief_search.kernels.layout import CHUNK
+from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds
+from miai.beliefs.compiled.search import RULES, CompiledSearch
+from miai.beliefs.kernels.layout import CHUNK
+from miai.beliefs.search import Window
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_miniblind.mini_rbc import MiniRbcProblem

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miai.belief_search import named_bounds
-from miai.belief_search.bounds.protocol import Bounds
-from miai.belief_search.hashing import hashed
-from miai.belief_search.sets import HashedSet, bytes_of, is_subset, size_of
+from miai.beliefs import named_bounds
+from miai.beliefs.bounds import Bounds
+from miai.beliefs.sets import HashedSet, bytes_of, hashed, is_subset, size_of
 
 STATES = 12
 ARMS = ("table", "singles", "exact", "cores", "dominance", "minhash")

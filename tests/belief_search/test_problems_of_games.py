@@ -9,7 +9,7 @@ import pytest
 
 import miai
 from miai import Game, Player, State
-from miai.belief_search import BeliefSearch, GameProblem, Root, named_bounds, search_belief
+from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds, search_belief
 from miai.errors import UnsuitableGameError
 from miai.information import EnumeratedBelief, PlayerView
 from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
-from miai.belief_search import BeliefSearch, Root, named_bounds
-from miai.belief_search.bounds.limited import LimitedBounds
-from miai.belief_search.retention.count_sketch import CountSketch, FrequentKept
-from miai.belief_search.retention.policies import LeastRecentlyUsed, SpaceSaving
-from miai.belief_search.sets import short_key
+from miai.beliefs import BeliefSearch, Root, named_bounds
+from miai.beliefs.bounds import LimitedBounds
+from miai.beliefs.retention import CountSketch, FrequentKept, LeastRecentlyUsed, SpaceSaving
+from miai.beliefs.sets import short_key
 from miai.errors import ParameterError, UnknownComponentError
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem

@@ -11,14 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from miai.belief_search.kernels.sets import contains, find_bitmap_subsets, find_bitmap_supersets
-from miai.belief_search.kernels.signatures import (
+from miai.beliefs.kernels.sets import contains, find_bitmap_subsets, find_bitmap_supersets
+from miai.beliefs.kernels.signatures import (
     NUMBERS,
     find_signed_subsets,
     find_signed_supersets,
     sign,
 )
-from miai.belief_search.kernels.sketches import bottom, find_subsets, find_supersets
+from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets
 
 Hashes = NDArray[np.uint64]
 GREATEST = 2**64 - 1

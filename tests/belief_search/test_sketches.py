@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from miai.belief_search.hashing import hashed
-from miai.belief_search.kernels.sketches import (
-    bottom,
-    find_subsets,
-    find_supersets,
-    resemblances,
-)
+from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
+from miai.beliefs.sets import hashed
 
 Hashes = NDArray[np.uint64]
 sets = st.sets(st.integers(0, 60), max_size=40)

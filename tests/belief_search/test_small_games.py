@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import miai
-from miai.belief_search import BeliefSearch, Root, named_bounds
-from miai.belief_search.problem import BeliefProblem
+from miai.beliefs import BeliefSearch, Root, named_bounds
+from miai.beliefs.problem import BeliefProblem
 from miai.testing import check_agent
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.mini_rbc_game import MiniRbc

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
-from miai.belief_search import BeliefSearch, Root, named_bounds, search_belief
-from miai.belief_search.bounds.antichains import ExactBounds
-from miai.belief_search.driver import Window
+from miai.beliefs import BeliefSearch, Root, named_bounds, search_belief
+from miai.beliefs.bounds import ExactBounds
+from miai.beliefs.search import Window
 from miai.errors import UnsuitableGameError
 
 ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash", "reference-minhash")

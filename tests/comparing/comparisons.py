@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.warm_command import run_miai
 
-from miai_tournaments.store.comparisons import ComparisonStore, Measured, SearchKey
+from miai_tournaments.compare.results import ComparisonStore, Measured, SearchKey
 from miai_tournaments.store.database import READ
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -37,10 +37,10 @@ PLUGIN = '''
 import time
 
 from miai import hookimpl
-from miai.belief_search.bounds.plain import NoBounds
-from miai.belief_search.bounds.protocol import Known
-from miai.belief_search.components import BeliefSearchParameters, recursive
-from miai.plugins.parameters import Parameters
+from miai.beliefs.bounds import NoBounds
+from miai.beliefs.bounds import Known
+from miai.beliefs.search import BeliefSearchParameters, recursive
+from miai.parameters import Parameters
 
 
 class Lying(NoBounds):

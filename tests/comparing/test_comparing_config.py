@@ -8,7 +8,7 @@ import pytest
 from tests.comparing.comparisons import ARMS, CONFIGS, KRK4, config_text, measured, refused
 
 from miai.errors import ConfigError
-from miai_tournaments.comparing.load import Comparison, load_comparison
+from miai_tournaments.compare.config import Comparison, load_comparison
 
 
 def load(tmp_path: Path, text: str) -> Comparison:

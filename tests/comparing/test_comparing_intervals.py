@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, binomtest
 
-from miai_tournaments.comparing.intervals import ratio_of_sums, wilson
-from miai_tournaments.comparing.plots.errors import fitted_share
+from miai_tournaments.compare.plots import fitted_share
+from miai_tournaments.compare.summary import ratio_of_sums, wilson
 
 
 @pytest.mark.parametrize("total", [1, 2, 7, 30, 1000])

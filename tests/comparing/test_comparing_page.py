@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.comparing.comparisons import CONFIGS, compare
 
-from miai_tournaments.comparing import schema
-from miai_tournaments.comparing.load import load_comparison
+from miai_tournaments.compare import blocks as schema
+from miai_tournaments.compare.config import load_comparison
 from miai_tournaments.config.schema import Section
 
 PAGE = (CONFIGS.parent / "docs" / "comparing.md").read_text(encoding="utf-8")

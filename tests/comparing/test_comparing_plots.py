@@ -13,9 +13,8 @@ import pytest
 from PIL import Image
 from tests.comparing.comparisons import ARMS, KRK4, compare, config_text, environment
 
-from miai_tournaments.comparing.plots.axes import count_axis, ratio_axis
-from miai_tournaments.comparing.plots.cells import shown
-from miai_tournaments.comparing.plots.style import panels
+from miai_tournaments.compare.plot_style import count_axis, panels, ratio_axis
+from miai_tournaments.compare.plots import shown
 
 NAMES = {"speedup-by-depth", "speedup-by-size", "error-by-k", "pareto", "ablation"}
 APPROXIMATE = {

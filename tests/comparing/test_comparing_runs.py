@@ -22,7 +22,7 @@ from tests.comparing.comparisons import (
 from tests.tournaments.support import config_text as tournament_text
 from tests.tournaments.support import player, tournament
 
-from miai.belief_search import BeliefSearch, named_bounds
+from miai.beliefs import BeliefSearch, named_bounds
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.roots import hard_roots
 

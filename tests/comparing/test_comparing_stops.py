@@ -22,7 +22,7 @@ from tests.comparing.comparisons import (
     untimed,
 )
 
-from miai_tournaments.store.comparisons import FILE_NAME
+from miai_tournaments.compare.results import FILE_NAME
 
 ARMS = {
     "table": 'search = "slow"\nbounds = "table"',

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from miai.belief_search.problem import Root
+from miai.beliefs.problem import Root
+from miai_miniblind.blind import square_name, squares_of
 from miai_miniblind.phantom_lines import sensing_lines
 from miai_miniblind.roots import random_roots
-from miai_miniblind.squares import square_name, squares_of
 from miai_miniblind.sub_hunt import SubHuntProblem
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from tests.warm_command import run_miai
 
 from miai.plugins.loader import registry
-from miai_rbc.scans import SCANS
+from miai_rbc.belief.scans import SCANS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rbc.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from miai.plugins.loader import registry
-from miai.search.mcts_parameters import MctsParameters
+from miai.search.mcts import MctsParameters
 
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
 

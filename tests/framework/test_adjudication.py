@@ -14,14 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import miai
-from miai.adjudication import Panel, Verdict, held_out, make_panel
-from miai.adjudication.agreement import (
-    DrawAgreement,
-    DrawAgreementParameters,
-    ResignAgreement,
-    ResignAgreementParameters,
-)
-from miai.adjudication.solved import Solved, SolvedParameters
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading
 from miai.errors import (
@@ -33,9 +25,17 @@ from miai.errors import (
     UnsuitableGameError,
 )
 from miai.game import Game, State
-from miai.match import play
+from miai.playing.adjudication import Panel, Verdict, held_out, make_panel
+from miai.playing.agreement import (
+    DrawAgreement,
+    DrawAgreementParameters,
+    ResignAgreement,
+    ResignAgreementParameters,
+)
+from miai.playing.match import play
+from miai.playing.replay import replay
 from miai.record import SCHEMA, GameRecord, MoveRecord, Termination, VerdictRecord
-from miai.replay import replay
+from miai.search.solved import Solved, SolvedParameters
 
 GAME = miai.load_game("tic_tac_toe")
 ROWS = ("012", "345", "678", "036", "147", "258", "048", "246")

@@ -30,10 +30,10 @@ from miai.errors import (
     AgentUnavailableError,
     ConfigError,
 )
-from miai.match import InProcessSeat, play_game
+from miai.playing.match import InProcessSeat, play_game
 from miai.process import AgentProcess, ProcessLimits
-from miai.process.hiding import landlock_version
-from miai.process.spawning import SHARED_FOLDER
+from miai.process.child import SHARED_FOLDER
+from miai.process.sandbox import landlock_version
 from miai.record import GameRecord, Termination
 from miai.seeds import derive_seed
 
@@ -449,7 +449,7 @@ def _facts(seat: AgentProcess) -> Any:
 
 
 def test_parameters_may_ask_for_threads() -> None:
-    from miai.process.client import _environment
+    from miai.process.agent_process import _environment
 
     assert _environment({"threads": 3}, "scratch")["OMP_NUM_THREADS"] == "3"
     assert _environment({"threads": "many"}, "scratch")["OMP_NUM_THREADS"] == "1"
@@ -458,7 +458,7 @@ def test_parameters_may_ask_for_threads() -> None:
 
 def test_the_shell_s_hash_seed_does_not_reach_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "5")
-    from miai.process.client import _environment
+    from miai.process.agent_process import _environment
 
     assert _environment({}, "scratch")["PYTHONHASHSEED"] == "0"
 

@@ -29,10 +29,9 @@ from tests.framework.tree_games import (
 
 import miai
 from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
-from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters
+from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters, Bound, Entry, TranspositionTable
 from miai.search.evaluators import RandomRollout
 from miai.search.protocol import SearchResult
-from miai.search.transpositions import Bound, Entry, TranspositionTable
 
 
 def for_mover(value: float, state: miai.State, total: float = 0.0) -> float:

@@ -14,7 +14,7 @@ import miai
 from miai.agent import RandomAgent
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import ConfigError
-from miai.match import InProcessSeat, play_game
+from miai.playing.match import InProcessSeat, play_game
 from miai.process import AgentProcess
 from miai.record import GameRecord, Termination
 

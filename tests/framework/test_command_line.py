@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.warm_command import run_miai
 
-from miai.cli.values import parse_assignment, parse_value
 from miai.errors import ConfigError
+from miai.plain import parse_assignment, parse_value
 
 
 def miai(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

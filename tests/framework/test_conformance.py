@@ -13,16 +13,8 @@ from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, Rewr
 from tests.framework.broken_games import BROKEN, Broken, TellsWhatIsBarred
 
 import miai
-from miai import (
-    Agent,
-    ClockReading,
-    Decision,
-    EnumeratingDeterminizer,
-    Game,
-    PlayerView,
-    State,
-)
-from miai.belief_search.of_game import GameProblem
+from miai import Agent, ClockReading, Decision, EnumeratingDeterminizer, Game, PlayerView, State
+from miai.beliefs.problem import GameProblem
 from miai.errors import MiaiError, ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
 from miai.testing import (

@@ -20,8 +20,7 @@ from miai.search.evaluators import (
     make_evaluator,
     uniform_prior,
 )
-from miai.search.mcts import Mcts
-from miai.search.mcts_parameters import MctsParameters
+from miai.search.mcts import Mcts, MctsParameters
 from miai.search.protocol import Evaluator, InPlaceEvaluator, Seedable
 
 TREE = Choice(

@@ -11,15 +11,13 @@ import pexpect
 import pytest
 
 import miai
-from miai.advice import hint_text
-from miai.cli.people import Table
-from miai.game import Json
-from miai.human import HumanAgent
+from miai.cli.people import HumanAgent, Table, hint_text
 from miai.information import PlayerView
-from miai.plugins.parameters import Parameters
+from miai.parameters import Parameters
+from miai.plain import Json
+from miai.playing.replay import replay
 from miai.record import GameRecord
 from miai.render import renderer_for
-from miai.replay import replay
 from miai.search.protocol import SearchResult
 
 

@@ -23,8 +23,7 @@ from miai import (
     PlayerView,
     State,
 )
-from miai.errors import HiddenInformationError
-from miai.information import BeliefTooLargeError, EmptyBeliefError
+from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
 
 KUHN = miai.load_game("kuhn_poker")

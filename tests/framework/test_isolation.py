@@ -16,9 +16,9 @@ import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading
 from miai.game import Game, GameInfo, Observation, Player, State
-from miai.match import InProcessSeat, play, play_game
+from miai.playing.match import InProcessSeat, play, play_game
 from miai.process import AgentProcess
-from miai.process.channel import Channel
+from miai.process.child import Channel
 from miai.record import GameRecord, MoveRecord, Termination
 
 HIDDEN_GAMES = ["phantom_tic_tac_toe", "kuhn_poker"]

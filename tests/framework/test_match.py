@@ -27,11 +27,11 @@ from miai.errors import (
     InvalidActionError,
 )
 from miai.game import Game, Observation, Player, State
-from miai.match import InProcessSeat, play, play_game
+from miai.playing.match import InProcessSeat, play, play_game
+from miai.playing.replay import replay
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.process import AgentProcess
 from miai.record import GameRecord, MoveRecord, Termination
-from miai.replay import replay
 from miai.seeds import derive_seed
 
 GAMES = ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"]
@@ -516,7 +516,7 @@ def test_the_game_takes_little_longer_with_processes(
 def test_importing_the_referee_is_cheap() -> None:
     import subprocess
 
-    heavy = "import sys, miai.match; print([m for m in ('numpy', 'psutil', 'pydantic') "
+    heavy = "import sys, miai.playing.match; print([m for m in ('numpy', 'psutil', 'pydantic') "
     code = heavy + "if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]"

@@ -38,12 +38,18 @@ from miai.errors import (
     PluginError,
     UnknownComponentError,
 )
-from miai.plugins.parameters import build_parameters
+from miai.parameters import build_parameters
 from miai.search.evaluators import RandomRollout
-from miai.search.mcts import Mcts
-from miai.search.mcts_parameters import MctsParameters
-from miai.search.mcts_tree import Node
-from miai.search.policies import add_dirichlet_noise, best_value, most_visits, puct, uct
+from miai.search.mcts import (
+    Mcts,
+    MctsParameters,
+    Node,
+    add_dirichlet_noise,
+    best_value,
+    most_visits,
+    puct,
+    uct,
+)
 from miai.search.protocol import Evaluator, SearchResult
 
 WIN, LOSS, DRAW = End((1.0, -1.0)), End((-1.0, 1.0)), End((0.0, 0.0))

@@ -16,6 +16,7 @@ import miai
 from miai.clock import TimeControl
 from miai.errors import RecordError
 from miai.plain import MAX_DEPTH
+from miai.playing.replay import replay
 from miai.record import (
     SCHEMA,
     SCHEMA_WITH_VERDICTS,
@@ -26,7 +27,6 @@ from miai.record import (
     Termination,
     VerdictRecord,
 )
-from miai.replay import replay
 
 texts = st.text(max_size=8)
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from miai.versions import versions_of
+from miai.plugins.versions import versions_of
 
 
 def test_libraries_that_a_plugin_requires_are_named_with_it() -> None:

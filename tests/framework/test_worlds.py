@@ -10,7 +10,7 @@ import miai
 from miai import Game, State
 from miai.clock import Clock, TimeControl
 from miai.errors import ParameterError
-from miai.search.worlds.agents import Ismcts, Pimc, WorldsAgent
+from miai.search.worlds import Ismcts, Pimc, WorldsAgent
 from miai.testing import check_agent
 
 AGENTS: list[tuple[str, dict[str, Any]]] = [

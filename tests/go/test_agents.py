@@ -14,14 +14,16 @@ import pytest
 import miai
 from miai.clock import Clock, TimeControl
 from miai.errors import GameError, ParameterError
-from miai.match import play_game
+from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
-from miai_go.agents import FastRandomAgent, fills_eye
-from miai_go.evaluator import GoRolloutParameters, GoRollouts
-from miai_go.game import GoGame, GoState
-from miai_go.search import GoMcts, GoMctsParameters, warm_up
+from miai_go.rules.agents import FastRandomAgent, GoRollouts, fills_eye
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoRolloutParameters
+from miai_go.rules.state import GoState
+from miai_go.search.mcts import GoMcts, warm_up
+from miai_go.search.parameters import GoMctsParameters
 
 
 def go(**parameters: Any) -> GoGame:
@@ -451,8 +453,7 @@ def test_rollouts_are_seeded() -> None:
 
 
 def test_the_generic_search_takes_the_compiled_rollouts() -> None:
-    from miai.search.mcts import Mcts
-    from miai.search.mcts_parameters import MctsParameters
+    from miai.search.mcts import Mcts, MctsParameters
 
     state = position(ATARI, komi=0.5)
     search = Mcts(state.game, MctsParameters(simulations=2000, exploration=0.5))

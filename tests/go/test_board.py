@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill.boards import Board as SgfmillBoard
 
-from miai_go.board import (
+from miai_go.rules.board import (
     BLACK,
     EMPTY,
     WHITE,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from miai_go.board import Board
 from miai_go.kernels import FAMILY
 from miai_go.kernels.rules import point_of, put
+from miai_go.rules.board import Board
 
 PUBLISHED = {1: 1, 2: 57, 3: 12_675, 4: 24_318_165}
 

@@ -14,18 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import miai
-from miai.errors import (
-    InvalidActionError,
-    InvalidStateError,
-    ParameterError,
-)
+from miai.errors import InvalidActionError, InvalidStateError, ParameterError
 from miai.information import PlayerView
-from miai.openings import MovesReader, random_opening
+from miai.playing.openings import MovesReader, random_opening
 from miai.render import renderer_for
 from miai.testing import check_game
-from miai_go.coordinates import parse_vertex, star_points, vertex
-from miai_go.game import GoGame, GoState, Start
-from miai_go.rules import PRESETS
+from miai_go.rules.coordinates import parse_vertex, star_points, vertex
+from miai_go.rules.game import GoGame
+from miai_go.rules.phases import Start
+from miai_go.rules.rule_sets import PRESETS
+from miai_go.rules.state import GoState
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,21 +11,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from miai import TimeControl, load_game, make_agent, programs
-from miai.match import play, play_game
-from miai.process import AgentProcess
+from miai import TimeControl, load_game, make_agent
+from miai.playing.match import InProcessSeat, play, play_game
+from miai.process import AgentProcess, programs
 from miai.record import GameRecord, Termination
-from miai.seat import InProcessSeat
 from miai.testing import check_agent
-from miai_go.board import BLACK, WHITE
-from miai_go.coordinates import parse_vertex, vertex
-from miai_go.game import GoGame
+from miai_go.gtp.agent import GtpJudge
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
-from miai_go.gtp.engine import EngineProcess
-from miai_go.gtp.locate import find_engine
-from miai_go.gtp.status import GtpJudge
-from miai_go.state import GoState
+from miai_go.gtp.engine import EngineProcess, find_engine
+from miai_go.rules.board import BLACK, WHITE
+from miai_go.rules.coordinates import parse_vertex, vertex
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState
 
 pytestmark = pytest.mark.engine("gnugo")
 

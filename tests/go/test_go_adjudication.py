@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 
 import miai
-from miai.adjudication import make_panel
 from miai.errors import UnsuitableGameError
-from miai.match import play
+from miai.playing.adjudication import make_panel
+from miai.playing.match import play
+from miai.playing.replay import replay
 from miai.record import Termination
-from miai.replay import replay
-from miai_go.adjudicators import ScoreLead, UnconditionalLife
-from miai_go.board import BLACK, WHITE, Board, BoardError
-from miai_go.component_parameters import ScoreLeadParameters
-from miai_go.game import GoGame, GoParameters
-from miai_go.phases import Start
-from miai_go.scoring import Stones
-from miai_go.state import GoState
-from miai_go.unconditional import Safe, find_safe
+from miai_go.rules.adjudicators import Safe, ScoreLead, UnconditionalLife, find_safe
+from miai_go.rules.board import BLACK, WHITE, Board, BoardError
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoParameters, ScoreLeadParameters
+from miai_go.rules.phases import Start
+from miai_go.rules.scoring import Stones
+from miai_go.rules.state import GoState
 
 MOST_BOARDS = 500
 
@@ -195,7 +194,7 @@ def test_a_lead_is_judged_alike_every_time() -> None:
 
 
 def test_an_adjudicated_game_is_written_as_sgf() -> None:
-    from miai_go.sgf_write import SgfRecords
+    from miai_go.sgf.writing import SgfRecords
 
     game = a_game(komi=0.5)
     rules = {"score-lead": {"points": 1, "plies": 1, "playouts": 10, "certainty": 0.5}}

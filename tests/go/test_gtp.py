@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miai import TimeControl, load_game, make_agent, programs
+from miai import TimeControl, load_game, make_agent
 from miai.clock import Clock, ClockReading
 from miai.errors import (
     AgentCrashedError,
@@ -30,24 +30,21 @@ from miai.errors import (
     AgentUnavailableError,
     ParameterError,
 )
-from miai.match import play, play_game
-from miai.plugins.parameters import build_parameters
-from miai.process import AgentProcess
+from miai.parameters import build_parameters
+from miai.playing.match import InProcessSeat, play, play_game
+from miai.process import AgentProcess, programs
 from miai.record import Termination
-from miai.seat import InProcessSeat
-from miai_go.coordinates import parse_vertex
-from miai_go.dead_stones import RefereeError
-from miai_go.game import GoGame
-from miai_go.gtp import locate
-from miai_go.gtp.agent import GtpAgent, GtpParameters
-from miai_go.gtp.client import GtpClient
+from miai_go.gtp import engine as locate
+from miai_go.gtp.agent import Dialect, GtpAgent, dialect_for, time_left, time_settings
+from miai_go.gtp.client import GtpClient, OutputLimits, Response, ResponseReader
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
-from miai_go.gtp.parameters import engine_seed
-from miai_go.gtp.response import Response, ResponseReader
-from miai_go.gtp.streams import OutputLimits
-from miai_go.gtp.timing import Dialect, dialect_for, time_left, time_settings
-from miai_go.state import GoState, Phase
+from miai_go.gtp.parameters import GtpParameters, engine_seed
+from miai_go.rules.coordinates import parse_vertex
+from miai_go.rules.dead_stones import RefereeError
+from miai_go.rules.game import GoGame
+from miai_go.rules.phases import Phase
+from miai_go.rules.state import GoState
 
 ENGINE = [sys.executable, "-S", "-E", str(Path(__file__).parent / "engines" / "engine.py")]
 TOKEN = "MIAI_TEST_TOKEN"

@@ -8,7 +8,8 @@ import pytest
 
 import miai
 from miai.errors import InvalidActionError
-from miai_go.game import GoGame, GoState
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState
 
 
 def position(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:

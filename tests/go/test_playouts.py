@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from miai_go.board import BLACK, WHITE, Board
-from miai_go.playout import Playouts
+from miai_go.rules.board import BLACK, WHITE, Board
+from miai_go.rules.playouts import Playouts
 
 
 def is_true_eye(stones: NDArray[np.int8], color: int, point: int) -> bool:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import miai
 from miai.errors import IllegalActionError, InvalidActionError
-from miai_go.game import GoGame, GoState
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState
 
 EMPTY, BLACK_STONE, WHITE_STONE = 0, 1, 2
 Stones = tuple[int, ...]

@@ -17,12 +17,15 @@ from sgfmill import sgf_moves
 import miai
 from miai.errors import GameError, RecordError
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
-from miai_go import sgf_check
-from miai_go.coordinates import vertex
-from miai_go.game import GoGame, GoState, Start
-from miai_go.openings import SgfOpeningParameters, SgfOpenings
-from miai_go.sgf import SgfError, SgfGame, read_bytes, read_file
-from miai_go.sgf_write import SgfRecords, state_to_sgf
+from miai_go.rules.coordinates import vertex
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import SgfOpeningParameters
+from miai_go.rules.phases import Start
+from miai_go.rules.state import GoState
+from miai_go.sgf import check as sgf_check
+from miai_go.sgf.check import SgfError
+from miai_go.sgf.reading import SgfGame, SgfOpenings, read_bytes, read_file
+from miai_go.sgf.writing import SgfRecords, state_to_sgf
 
 
 def go(**parameters: Any) -> GoGame:

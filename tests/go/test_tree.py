@@ -7,7 +7,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from miai_go.board import (
+from miai_go.kernels import uct as fields
+from miai_go.rules.board import (
     BLACK,
     WHITE,
     Board,
@@ -16,8 +17,7 @@ from miai_go.board import (
     KoRule,
     history_key,
 )
-from miai_go.kernels import search as fields
-from miai_go.tree import Tree
+from miai_go.search.tree import Tree
 
 
 def parse(diagram: str) -> Board:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sgfmill import sgf
 
-from miai_go.board import Board
-from miai_go.data.games import StoredGame
+from miai_go.learning.games import StoredGame
+from miai_go.rules.board import Board
 
 RESULTS = ("B+3.5", "W+0.5", "B+R", "W+Resign", "0", "B+T")
 
@@ -72,7 +72,7 @@ def sgf_of(moves: Any, *, size: int = 9, seed: int = 0, odd: bool = False, **roo
 
 
 def turned(grid: NDArray[Any], symmetry: int) -> NDArray[Any]:
-    """Return a grid (size, size) turned as `miai_go.symmetry` says, by numpy's own functions."""
+    """Return a grid (size, size) turned as `miai_go.rules.symmetry` says, by numpy."""
     if symmetry & 1:
         grid = grid[::-1]
     if symmetry & 2:

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import miai
-from miai_go.agents import fills_eye
-from miai_go.board import Board, KoRule, history_key
-from miai_go.encoders.positions import Positions
-from miai_go.encoders.states import trail_of
-from miai_go.game import GoGame
 from miai_go.kernels import forest as fields
-from miai_go.kernels import search as statuses
-from miai_go.neural_search.forest import Forest, Root
-from miai_go.neural_search.settings import TreeSettings
-from miai_go.state import GoState
+from miai_go.kernels import uct as statuses
+from miai_go.nets.encoder import trail_of
+from miai_go.nets.positions import Positions
+from miai_go.rules.agents import fills_eye
+from miai_go.rules.board import Board, KoRule, history_key
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState
+from miai_go.search.forest import Forest, Root
+from miai_go.search.settings import TreeSettings
 
 Judge = Callable[[bytes, int, int], tuple[NDArray[np.float32], float]]
 """Stones (int8, row by row), who moves (0 Black), last action (-1 none) -> logits, value."""

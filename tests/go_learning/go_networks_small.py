@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from miai_go.networks.building import build_network
-from miai_go.networks.header import TrainingRecord, WeightsHeader
-from miai_go.networks.weights import save_weights
+from miai_go.nets.header import TrainingRecord, WeightsHeader
+from miai_go.nets.networks import build_network
+from miai_go.nets.weights import save_weights
 
 SIZE = 5
 HISTORY = 1

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.data.games import StoredGame
-from miai_go.data.writing import ShardWriter
-from miai_go.encoders.positions import Positions
-from miai_go.neural_search.settings import TreeSettings
-from miai_go.selfplay.tree_games import TreeGames, TreeSelfPlay
+from miai_go.learning.games import StoredGame
+from miai_go.learning.tree_games import TreeGames, TreeSelfPlay
+from miai_go.learning.writing import ShardWriter
+from miai_go.nets.positions import Positions
+from miai_go.search.settings import TreeSettings
 
 SIZE = 5
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from miai_go.gtp.server.players import player_maker
-from miai_go.gtp.server.session import Session
+from miai_go.gtp.players import player_maker
+from miai_go.gtp.session import Session
 
 FEW = {"simulations": 20, "max_nodes": 20_000}
 SECONDS = 60.0

@@ -10,17 +10,16 @@ import pytest
 from sgfmill.boards import Board as SgfmillBoard
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, turned
 
-from miai_go.board import Board
-from miai_go.data.batch import Batch
-from miai_go.data.dataset import GoDataset
-from miai_go.data.games import StoredGame
-from miai_go.data.prefetch import Prefetcher
-from miai_go.data.split import in_split
-from miai_go.data.writing import ShardWriter
-from miai_go.encoders.positions import Positions
 from miai_go.errors import DataError
 from miai_go.kernels import trail
-from miai_go.symmetry import (
+from miai_go.learning.batches import Batch, Prefetcher
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import StoredGame
+from miai_go.learning.split import in_split
+from miai_go.learning.writing import ShardWriter
+from miai_go.nets.positions import Positions
+from miai_go.rules.board import Board
+from miai_go.rules.symmetry import (
     INVERSES,
     SYMMETRIES,
     inverse,
@@ -393,7 +392,7 @@ def test_torch_gets_whole_batches_an_epoch_after_the_other(data: GoDataset) -> N
     torch = pytest.importorskip("torch")
     from torch.utils.data import DataLoader
 
-    from miai_go.data.torch_loader import TorchBatches
+    from miai_go.learning.torch_loader import TorchBatches
 
     torch.set_num_threads(1)
     loader = DataLoader(TorchBatches(data, 32, seed=7), batch_size=None)

@@ -18,11 +18,11 @@ from typer.testing import CliRunner, Result
 from miai.errors import MiaiError
 from miai.plugins.loader import plugin_host
 from miai_go.commands import add_commands
-from miai_go.data import download
-from miai_go.data.dataset import GoDataset
-from miai_go.data.public import PublicDataset
 from miai_go.errors import DataError
-from miai_go.symmetry import point_tables
+from miai_go.learning import collections as download
+from miai_go.learning.collections import PublicDataset
+from miai_go.learning.dataset import GoDataset
+from miai_go.rules.symmetry import point_tables
 
 
 def run(*words: str | Path) -> str:
@@ -150,7 +150,7 @@ def test_mistakes_are_told(
 
 def public_datasets() -> list[PublicDataset]:
     from miai.plugins.registry import Registry
-    from miai_go.data import components
+    from miai_go.learning import collections as components
 
     registry = Registry()
     components.register(registry)

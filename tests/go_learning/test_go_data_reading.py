@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai.errors import ParameterError
-from miai.plugins.parameters import build_parameters
-from miai_go.data.filters import GameFilters
-from miai_go.data.games import StoredGame
-from miai_go.data.importing import ImportReport, import_games
-from miai_go.data.reading import ReadGame, preset_of, rating_of, read_games, result_of
-from miai_go.data.scan import scan
-from miai_go.data.sources import files_of
-from miai_go.sgf import SgfError, read_bytes
-from miai_go.symmetry import SYMMETRIES, point_tables
+from miai.parameters import build_parameters
+from miai_go.learning.filters import GameFilters
+from miai_go.learning.games import StoredGame
+from miai_go.learning.importing import ImportReport, import_games
+from miai_go.learning.reading import ReadGame, preset_of, rating_of, read_games, result_of, scan
+from miai_go.rules.symmetry import SYMMETRIES, point_tables
+from miai_go.sgf.check import SgfError
+from miai_go.sgf.reading import read_bytes
+from miai_go.sgf.sources import files_of
 
 
 def agree(data: bytes) -> bool:

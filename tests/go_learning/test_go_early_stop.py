@@ -5,11 +5,10 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from miai_go.clocks import SearchClock
-from miai_go.component_parameters import GoMctsParameters
-from miai_go.game import GoGame
-from miai_go.parameters import GoParameters
-from miai_go.search import GoMcts
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoParameters
+from miai_go.search.mcts import GoMcts, SearchClock
+from miai_go.search.parameters import GoMctsParameters
 
 
 def test_a_lead_that_nothing_can_make_up_ends_the_search() -> None:

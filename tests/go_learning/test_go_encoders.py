@@ -12,17 +12,15 @@ from tests.go_learning import slow_planes
 from tests.go_learning.slow_planes import SlowGame
 
 from miai.errors import ParameterError, UnknownComponentError
-from miai.plugins.parameters import Parameters
+from miai.parameters import Parameters
 from miai.plugins.registry import Registry
-from miai_go.board import BoardError
-from miai_go.encoders import load_encoder
-from miai_go.encoders.alphago import AlphaGoEncoder
-from miai_go.encoders.parameters import ZeroEncoderParameters
-from miai_go.encoders.positions import Positions
-from miai_go.encoders.protocol import Encoder
-from miai_go.encoders.stones import OnePlaneEncoder, SimpleEncoder
-from miai_go.encoders.zero import ZeroEncoder
 from miai_go.kernels import trail
+from miai_go.nets import load_encoder
+from miai_go.nets.components import ZeroEncoderParameters
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.encoders import AlphaGoEncoder, OnePlaneEncoder, SimpleEncoder, ZeroEncoder
+from miai_go.nets.positions import Positions
+from miai_go.rules.board import BoardError
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)
 

@@ -17,19 +17,17 @@ import torch
 from tests.go_learning.go_training_games import SIZE, supervised_config
 
 import miai
-from miai_go.data.shards import open_shards
-from miai_go.networks.tensors import read_tensors
-from miai_go.networks.weights import read_header
-from miai_go.training.checkpoints import Checkpoints
-from miai_go.training.journal import Journal
-from miai_go.training.ladder import read_ladder
-from miai_go.training.reinforce import ReinforceConfig, train_by_gradient
-from miai_go.training.rounds import Ended
-from miai_go.training.run_folder import Plan, load_plan
-from miai_go.training.supervised import SupervisedConfig, train_supervised
-from miai_go.training.value import ValueConfig, train_value
-from miai_go.training.zero import train_zero
-from miai_go.training.zero_config import ZeroConfig
+from miai_go.learning.checkpoints import Checkpoints
+from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
+from miai_go.learning.rounds import Ended
+from miai_go.learning.run_folder import Journal, Plan, load_plan
+from miai_go.learning.shards import open_shards
+from miai_go.learning.supervised import SupervisedConfig, train_supervised
+from miai_go.learning.value import ValueConfig, train_value
+from miai_go.learning.zero import read_ladder, train_zero
+from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets.weights import read_header
+from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)
 
@@ -275,7 +273,7 @@ def test_self_play_in_int8_is_played_by_onnx_runtime(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnxruntime")
-    from miai_go.inference import onnx_oracle
+    from miai_go.nets import onnx_oracle
 
     made: list[onnx_oracle.OnnxOracle] = []
 

@@ -24,14 +24,14 @@ from tests.go_learning.go_forest_slow import (
     slow_nodes,
 )
 
-from miai_go.agents import fills_eye
-from miai_go.board import Board, BoardError, KoRule
-from miai_go.encoders.positions import Positions
 from miai_go.kernels import trail
-from miai_go.neural_search.forest import Forest, Root
-from miai_go.neural_search.settings import TreeSettings
-from miai_go.state import GoState
-from miai_go.symmetry import INVERSES, point_tables
+from miai_go.nets.positions import Positions
+from miai_go.rules.agents import fills_eye
+from miai_go.rules.board import Board, BoardError, KoRule
+from miai_go.rules.state import GoState
+from miai_go.rules.symmetry import INVERSES, point_tables
+from miai_go.search.forest import Forest, Root
+from miai_go.search.settings import TreeSettings
 
 SIMPLE = {"ko": "simple", "suicide": False}
 

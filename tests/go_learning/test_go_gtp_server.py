@@ -14,7 +14,7 @@ from tests.go_learning.gtp_controllers import command_of, engine
 from tests.warm_command import run_miai
 
 from miai import load_game, make_agent
-from miai.match import play
+from miai.playing.match import play
 from miai.record import Termination
 
 SMALL = ("--simulations", "60", "--boardsize", "5")
@@ -128,7 +128,7 @@ def test_a_move_stays_within_its_clock() -> None:
 NOISY = """
 import os, sys
 from miai.cli.main import main
-from miai_go.search import GoMcts
+from miai_go.search.mcts import GoMcts
 search = GoMcts.search
 def noisy(self, *args, **options):
     print("from Python")

@@ -21,17 +21,17 @@ from miai import load_game
 from miai.game import State
 from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
-from miai_go.coordinates import vertex
-from miai_go.encoders.protocol import Encoder
-from miai_go.game import GoGame
-from miai_go.gtp.server.clocks import EngineClock, named_settings, plain_settings
-from miai_go.gtp.server.commands import COMMANDS, STREAMING
-from miai_go.gtp.server.players import Player, SearchPlayer
-from miai_go.gtp.server.reading import LineDivider, TooLong
-from miai_go.gtp.server.wire import MAX_LINE_BYTES, GtpError
-from miai_go.inference.protocol import Answers
-from miai_go.sgf import read_bytes
-from miai_go.state import GoState
+from miai_go.gtp.clocks import EngineClock, named_settings, plain_settings
+from miai_go.gtp.commands import COMMANDS, STREAMING
+from miai_go.gtp.players import Player, SearchPlayer
+from miai_go.gtp.session import LineDivider, TooLong
+from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.oracle import Answers
+from miai_go.rules.coordinates import vertex
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState
+from miai_go.sgf.reading import read_bytes
 
 WANTED = frozenset(
     [
@@ -403,8 +403,8 @@ class Distances:
     has_policy = has_value = True
 
     def __init__(self) -> None:
-        from miai.plugins.parameters import Parameters
-        from miai_go.encoders.stones import OnePlaneEncoder
+        from miai.parameters import Parameters
+        from miai_go.nets.encoders import OnePlaneEncoder
 
         self.encoder: Encoder = OnePlaneEncoder(5, Parameters())
 

@@ -24,13 +24,12 @@ from tests.go_learning.go_networks_small import (
 from torch import nn
 
 from miai_go.errors import InferenceError, WeightsError
-from miai_go.inference.batching import BatchingOracle
-from miai_go.inference.ensemble import Ensemble
-from miai_go.inference.loading import load_oracle
-from miai_go.inference.precision import Precision
-from miai_go.inference.protocol import Answers, Oracle
-from miai_go.networks.onnx import export_onnx
-from miai_go.networks.weights import load_weights, save_weights
+from miai_go.nets.inference import Ensemble, load_oracle
+from miai_go.nets.onnx import export_onnx
+from miai_go.nets.oracle import Answers, Oracle
+from miai_go.nets.precision import Precision
+from miai_go.nets.server import BatchingOracle
+from miai_go.nets.weights import load_weights, save_weights
 
 ROUNDING = 2e-5
 """Between orders of the same float32 sums, for logits of about 1."""
@@ -183,7 +182,7 @@ def test_an_onnx_file_is_played_without_torch(onnx_path: Path, tmp_path: Path) -
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import numpy as np\n"
-        "from miai_go.inference.loading import load_oracle\n"
+        "from miai_go.nets.inference import load_oracle\n"
         "planes = np.load(sys.argv[2], allow_pickle=False)\n"
         "np.save(sys.argv[3], load_oracle(sys.argv[1]).infer(planes).policy)\n"
     )

@@ -22,20 +22,20 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.go_networks_small import random_planes, small_file
 
-from miai.process.spawning import HIDDEN_FOLDERS
+from miai.process.child import HIDDEN_FOLDERS
 from miai_go.errors import InferenceError
-from miai_go.inference.client import RemoteOracle, server_status, stop_server
-from miai_go.inference.loading import load_oracle
-from miai_go.inference.places import server_place
-from miai_go.inference.server import ServerSettings
-from miai_go.networks.onnx import export_onnx
-from miai_go.networks.weights import load_weights
+from miai_go.nets.client import RemoteOracle, server_status, stop_server
+from miai_go.nets.frames import server_place
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.onnx import export_onnx
+from miai_go.nets.server import ServerSettings
+from miai_go.nets.weights import load_weights
 
 # A client of its own: asks `count` times about planes of its number, prints the policies' digest.
 CLIENT = """
 import hashlib, sys
 from pathlib import Path
-from miai_go.inference.client import RemoteOracle, server_status
+from miai_go.nets.client import RemoteOracle, server_status
 import numpy as np
 file, folder, number, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 oracle = RemoteOracle(file, folder=folder, fixed_batch=16)

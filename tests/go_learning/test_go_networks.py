@@ -12,11 +12,11 @@ from tests.go_learning.go_networks_small import NETWORKS, SIZE, small_header, sm
 from torch import Tensor, nn
 
 from miai.errors import ParameterError, UnknownComponentError
+from miai.parameters import Parameters
 from miai.plugins.loader import registry
-from miai.plugins.parameters import Parameters
-from miai_go.networks.building import build_network, folded, outputs_of
-from miai_go.networks.group import products
-from miai_go.networks.protocol import NetworkShape, Outputs
+from miai_go.nets.layers import products
+from miai_go.nets.network import NetworkShape, Outputs
+from miai_go.nets.networks import build_network, folded, outputs_of
 
 SHAPE = NetworkShape(SIZE, 4)
 

@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.slow_planes import SlowGame, own_true_eye
 
-from miai_go.encoders.positions import Positions
 from miai_go.errors import DataError, TrainingError, WeightsError
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels import trail
-from miai_go.networks.header import TrainingRecord
-from miai_go.networks.tensors import read_tensors, write_tensors
-from miai_go.patterns.policy import METADATA_KEY, PatternPolicy
-from miai_go.patterns.training import PatternReport, measure, train
+from miai_go.learning.rollout_policy import PatternReport, measure, train
+from miai_go.nets.header import TrainingRecord
+from miai_go.nets.patterns import METADATA_KEY, PatternPolicy
+from miai_go.nets.positions import Positions
+from miai_go.tensors import read_tensors, write_tensors
 
 SIZE = 5
 POINTS = SIZE * SIZE
@@ -197,7 +197,7 @@ def record_of_first_moves(
 ) -> NDArray[np.int64]:
     """Count the first moves of playouts that end after one move."""
     from miai_go.kernels import rules
-    from miai_go.patterns.room import pattern_room
+    from miai_go.nets.patterns import pattern_room
 
     room = pattern_room(SIZE)
     rng = np.array([9], np.uint64)

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from tests.go_learning.go_training_games import rollout_games, write_games
 
-from miai_go.data.writing import ShardWriter
-from miai_go.encoders import load_encoder
 from miai_go.errors import DataError, TrainingError
-from miai_go.networks.weights import read_header
-from miai_go.training.endless import endless
-from miai_go.training.learner import Lesson
-from miai_go.training.replay import Replay
-from miai_go.training.run_folder import Plan, load_plan
-from miai_go.training.zero import train_zero
-from miai_go.training.zero_config import ZeroConfig
+from miai_go.learning.learner import Lesson
+from miai_go.learning.run_folder import Plan, load_plan
+from miai_go.learning.supervised import endless
+from miai_go.learning.writing import ShardWriter
+from miai_go.learning.zero import Replay, train_zero
+from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets import load_encoder
+from miai_go.nets.weights import read_header
 
 CONFIG = """
 [game]

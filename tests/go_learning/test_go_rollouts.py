@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from miai_go.encoders.positions import Positions
 from miai_go.kernels import trail
-from miai_go.neural_search.rollouts import Rollouts
-from miai_go.patterns.policy import PatternPolicy
-from miai_go.playout import Playouts
+from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.positions import Positions
+from miai_go.rules.playouts import Playouts
+from miai_go.search.forest import Rollouts
 
 SIZE = 5
 KOMI = 2.5

@@ -24,10 +24,10 @@ from typer.testing import CliRunner
 from miai.errors import MiaiError
 from miai.seeds import derive_seed
 from miai_go.commands import add_commands
-from miai_go.coordinates import vertex
-from miai_go.data.games import StoredGame
-from miai_go.data.shards import open_shards
-from miai_go.selfplay.agent_games import load_go, stones_at_random
+from miai_go.learning.agent_games import load_go, stones_at_random
+from miai_go.learning.games import StoredGame
+from miai_go.learning.shards import open_shards
+from miai_go.rules.coordinates import vertex
 
 GAMES = 10
 MANY = 100_000
@@ -259,7 +259,7 @@ def test_a_game_that_kills_its_workers_is_given_up_and_told(tmp_path: Path) -> N
 def test_networks_share_the_server_and_its_figures_are_told(tmp_path: Path) -> None:
     from tests.go_learning.go_networks_small import small_file
 
-    from miai_go.inference.client import stop_server
+    from miai_go.nets.client import stop_server
 
     weights = small_file(tmp_path / "net.safetensors")
     line = ["go", "selfplay", "--size", "5", "--games", "4"]

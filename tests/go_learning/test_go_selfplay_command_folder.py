@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from miai_go.data.games import StoredGame
-from miai_go.data.shards import open_shards
-from miai_go.data.writing import ShardWriter
 from miai_go.errors import DataError
-from miai_go.selfplay.agent_games import GamesPlan, PlayedGame, PlayerPlan
-from miai_go.selfplay.game_folder import GameFolder
-from miai_go.selfplay.journal import Journal
-from miai_go.selfplay.packing import pack, unpack
+from miai_go.learning.agent_games import GamesPlan, PlayedGame, PlayerPlan, pack, unpack
+from miai_go.learning.game_folder import GameFolder, Journal
+from miai_go.learning.games import StoredGame
+from miai_go.learning.shards import open_shards
+from miai_go.learning.writing import ShardWriter
 
 PLAN = GamesPlan(
     game={"board_size": 5}, black=PlayerPlan(agent="mcts"), white=PlayerPlan(agent="mcts")

@@ -10,17 +10,17 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.go_forest_slow import Judge, Judged, go, random_judge
 
-from miai_go.agents import fills_eye
-from miai_go.board import Board, KoRule
-from miai_go.data.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame
-from miai_go.encoders import load_encoder
-from miai_go.inference.protocol import Answers
 from miai_go.kernels import selfplay as kernels
-from miai_go.neural_search.settings import TreeSettings
-from miai_go.selfplay.ending import finished_game
-from miai_go.selfplay.matches import MatchPlayer, MatchResult, MatchRules, play_match
-from miai_go.selfplay.policy_games import PolicyGames
-from miai_go.selfplay.tree_games import TreeGames, TreeSelfPlay, empty_root
+from miai_go.learning.agent_games import finished_game
+from miai_go.learning.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame
+from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
+from miai_go.learning.policy_games import PolicyGames
+from miai_go.learning.tree_games import TreeGames, TreeSelfPlay, empty_root
+from miai_go.nets import load_encoder
+from miai_go.nets.oracle import Answers
+from miai_go.rules.agents import fills_eye
+from miai_go.rules.board import Board, KoRule
+from miai_go.search.settings import TreeSettings
 
 
 def replayed(game: StoredGame, *, ko: str = "positional") -> Board:

@@ -12,14 +12,14 @@ import pytest
 pytest.importorskip("torch")
 
 import miai
-from miai_go.networks.weights import load_weights, read_header
-from miai_go.patterns.policy import PatternPolicy
+from miai_go.learning.reinforce import ReinforceConfig
+from miai_go.learning.rollout_policy import RolloutConfig
+from miai_go.learning.run_folder import load_plan
+from miai_go.learning.supervised import SupervisedConfig
+from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.weights import load_weights, read_header
 from miai_go.shipped import FOLDER, find_weights, shipped_names
-from miai_go.training.reinforce import ReinforceConfig
-from miai_go.training.rollout import RolloutConfig
-from miai_go.training.run_folder import load_plan
-from miai_go.training.supervised import SupervisedConfig
-from miai_go.training.zero_config import ZeroConfig
 
 SUMS = {
     name: digest

@@ -21,35 +21,29 @@ import torch
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
 from miai.errors import ConfigError, MiaiError
-from miai_go.data.dataset import GoDataset
-from miai_go.data.writing import ShardWriter
-from miai_go.encoders import load_encoder
 from miai_go.errors import TrainingError
-from miai_go.inference.loading import load_oracle
-from miai_go.networks.tensors import read_tensors
-from miai_go.networks.weights import load_weights, read_header, save_weights
-from miai_go.training.advantages import advantages
-from miai_go.training.checkpoints import Checkpoints
-from miai_go.training.journal import Journal, Ticker
-from miai_go.training.learner import Learner, Lesson
-from miai_go.training.making import make_network
-from miai_go.training.measuring import measure
-from miai_go.training.run_folder import load_plan
-from miai_go.training.sections import (
+from miai_go.learning.checkpoints import Checkpoints
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.learner import Learner, Lesson
+from miai_go.learning.making import make_network
+from miai_go.learning.measuring import measure
+from miai_go.learning.reinforce import advantages
+from miai_go.learning.run_folder import Journal, Ticker, load_plan
+from miai_go.learning.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
     RunSection,
 )
-from miai_go.training.supervised import (
-    Learnt,
-    SupervisedConfig,
-    lesson_of,
-    train_supervised,
-)
-from miai_go.training.zero import train_zero
-from miai_go.training.zero_config import ZeroConfig
+from miai_go.learning.supervised import Learnt, SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.writing import ShardWriter
+from miai_go.learning.zero import train_zero
+from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets import load_encoder
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.weights import load_weights, read_header, save_weights
+from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)
 
@@ -194,7 +188,7 @@ def test_a_ticker_counts_for_all_threads_and_seldom_speaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr("miai_go.training.journal.EVERY", 0.2)
+    monkeypatch.setattr("miai_go.learning.run_folder.EVERY", 0.2)
     began = time.monotonic()
     ticker = Ticker(said.append, "games", 400)
 

@@ -21,9 +21,9 @@ from tests.go_learning.go_networks_small import NETWORKS, small_file, small_head
 
 from miai.errors import MiaiError
 from miai_go.errors import WeightsError
-from miai_go.networks.header import METADATA_KEY, WeightsHeader, digest, parse_header
-from miai_go.networks.tensors import read_tensors, write_tensors
-from miai_go.networks.weights import load_weights, read_header, save_weights
+from miai_go.nets.header import METADATA_KEY, WeightsHeader, digest, parse_header
+from miai_go.nets.weights import load_weights, read_header, save_weights
+from miai_go.tensors import read_tensors, write_tensors
 
 Layout = dict[str, Any]
 
@@ -279,7 +279,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 def test_without_torch_the_header_is_read_and_the_extra_named(path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None; sys.modules['safetensors'] = None\n"
-        "from miai_go.networks.weights import read_header, load_weights\n"
+        "from miai_go.nets.weights import read_header, load_weights\n"
         "print(read_header(sys.argv[1]).size)\n"
         "try: load_weights(sys.argv[1])\n"
         "except Exception as error: print(type(error).__name__, error)\n"

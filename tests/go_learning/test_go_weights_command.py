@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 
 from miai.errors import MiaiError
 from miai_go import shipped
-from miai_go.commands import add_commands, exporting
+from miai_go.commands import add_commands
+from miai_go.commands import weights as exporting
 from miai_go.errors import MissingExtraError, WeightsError
 
 
@@ -94,7 +95,7 @@ def test_shipped_weights_are_listed_and_checked_by_name(
 def test_an_exported_network_answers_what_the_network_does(
     precision: str, path: Path, tmp_path: Path
 ) -> None:
-    from miai_go.inference.loading import load_oracle
+    from miai_go.nets.inference import load_oracle
 
     target = tmp_path / "new" / "net.onnx"
     words = ("export", path, "--onnx", target, "--precision", precision, "--positions", "64")
@@ -144,7 +145,7 @@ def test_a_missing_extra_is_told_in_a_line(
 ) -> None:
     from importlib import util
 
-    from miai_go.networks import onnx
+    from miai_go.nets import onnx
 
     def find_spec(name: str, package: str | None = None) -> object:
         return None if name == "onnxscript" else util.find_spec(name, package)

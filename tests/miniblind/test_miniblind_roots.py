@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.miniblind.twins import mini_rbc, phantom_lines, sub_hunt, value_by_definition
 
-from miai.belief_search.problem import Root
+from miai.beliefs.problem import Root
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.mini_rbc_game import MiniRbc
 from miai_miniblind.phantom_lines import PhantomLinesProblem

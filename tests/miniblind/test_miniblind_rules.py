@@ -10,7 +10,7 @@ import pytest
 
 import miai
 from miai import Json, Observation, PlayerView, State
-from miai.belief_search.problem import Root
+from miai.beliefs.problem import Root
 from miai.errors import ParameterError
 from miai.render import renderer_for
 from miai_miniblind.mini_rbc import MiniRbcProblem, MiniRbcPublic
@@ -22,7 +22,7 @@ from miai_miniblind.phantom_lines import (
     winning_lines,
 )
 from miai_miniblind.phantom_lines_game import PhantomLines
-from miai_miniblind.proof import Prover
+from miai_miniblind.roots import Prover
 from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
 from miai_miniblind.sub_hunt_game import SubHunt
 

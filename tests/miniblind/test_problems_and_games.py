@@ -22,8 +22,7 @@ from tests.miniblind.twins import (
 )
 
 from miai_miniblind.blind import BlindState
-from miai_miniblind.proof import Prover
-from miai_miniblind.roots import hard_roots
+from miai_miniblind.roots import Prover, hard_roots
 
 STATES = 12  # of one belief, looked at under one public part
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from miai import EnumeratedBelief
-from miai.belief_search.problem import BeliefProblem
+from miai.beliefs.problem import BeliefProblem
 from miai_miniblind.blind import BlindState
 from miai_miniblind.mini_rbc import MiniRbcProblem, MiniRbcPublic
-from miai_miniblind.mini_rbc_game import MiniRbc
-from miai_miniblind.mini_rbc_parameters import MiniRbcParameters
+from miai_miniblind.mini_rbc_game import MiniRbc, MiniRbcParameters
 from miai_miniblind.phantom_lines import (
     AWAIT,
     PLACE,

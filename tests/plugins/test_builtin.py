@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import miai
-from miai.errors import ParameterError
-from miai.information import BeliefTooLargeError
+from miai.errors import BeliefTooLargeError, ParameterError
 from miai.plugins.loader import registry
 
 

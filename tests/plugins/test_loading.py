@@ -195,7 +195,7 @@ def test_a_newcomer_takes_no_name_away_from_a_plugin_of_miai(modules: Path) -> N
         ("agent", "json:loads", True),
         ("agent", "miai.errors:USER", True),
         ("agent", "sys:path", True),
-        ("belief", "miai.beliefs:enumerated_belief", False),
+        ("belief", "miai.search.worlds:enumerated_belief", False),
         ("belief", "miai.agent:RandomAgent", True),
         ("agent", "builtins:max", False),  # compiled code need not tell its signature
     ],

@@ -11,8 +11,7 @@ import pytest
 
 import miai
 from miai.errors import ParameterError
-from miai.plugins.parameters import build_parameters, describe_parameters
-from miai.plugins.wording import NAME_PATTERN
+from miai.parameters import NAME_PATTERN, build_parameters, describe_parameters
 
 
 class Inner(miai.Parameters):

@@ -10,10 +10,10 @@ from typing import Any
 import chess
 
 import miai
-from miai_rbc.belief import RbcBelief
-from miai_rbc.game import RbcGame
-from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed
-from miai_rbc.state import RbcState
+from miai_rbc.belief.belief import RbcBelief
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
+from miai_rbc.rules.state import RbcState
 
 
 def rbc(**parameters: Any) -> RbcGame:

@@ -12,16 +12,15 @@ from tests.rbc.games import brute_force, follow, key, rbc
 
 from miai import Json, Observation
 from miai.errors import InvalidStateError
-from miai_rbc.belief import RbcBelief
-from miai_rbc.board_set import BoardSet
-from miai_rbc.expansion import Expansion
+from miai_rbc.belief.belief import RbcBelief
+from miai_rbc.belief.stash import Stash
 from miai_rbc.kernels import parts
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.table import add_boards
-from miai_rbc.observations import BadObservationError, OpponentMoved
-from miai_rbc.rows import row_of_board
-from miai_rbc.stash import Stash
+from miai_rbc.rules.board_set import BoardSet, Expansion
+from miai_rbc.rules.observations import BadObservationError, OpponentMoved
+from miai_rbc.rules.rows import row_of_board
 
 STARTS = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -220,8 +219,8 @@ def test_large_sets_are_expanded_by_threads_whose_tables_grow(
 ) -> None:
     seen: list[Expansion] = []
     grown: list[int] = []
-    monkeypatch.setattr("miai_rbc.expansion._FEW", 1000)  # tables begin small
-    monkeypatch.setattr("miai_rbc.expansion._LISTED", 20_000)  # and there are many rounds
+    monkeypatch.setattr("miai_rbc.rules.board_set._FEW", 1000)  # tables begin small
+    monkeypatch.setattr("miai_rbc.rules.board_set._LISTED", 20_000)  # and there are many rounds
     run, move = Expansion.run, parts.move_tables
 
     def noting_run(self: Expansion) -> None:
@@ -233,7 +232,7 @@ def test_large_sets_are_expanded_by_threads_whose_tables_grow(
         move(tables, larger)
 
     monkeypatch.setattr(Expansion, "run", noting_run)
-    monkeypatch.setattr("miai_rbc.expansion.move_tables", noting_growth)
+    monkeypatch.setattr("miai_rbc.rules.board_set.move_tables", noting_growth)
     boards = BoardSet.of_boards([chess.Board()])
     for _ in range(4):
         found, _ = boards.after_opponent(None)

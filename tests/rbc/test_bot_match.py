@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from miai.programs import find_program
+from miai.process.programs import find_program
 from miai_rbc.reconchess.reading import read_history
 
 BIN = Path(sys.executable).parent
 OURS = "miai_rbc.reconchess_bots"
 THEIRS = "reconchess.bots"
 QUICK = """
-from miai_rbc.reconchess_bots.factory import player_class
+from miai_rbc.reconchess_bots import player_class
 
 RbcStrong = player_class("rbc-strong", depth=1, samples=20, considered=50)
 """

@@ -22,8 +22,7 @@ from miai.errors import RecordError
 from miai.plugins.loader import registry
 from miai.record import GameRecord, Termination
 from miai_rbc.reconchess import reading
-from miai_rbc.reconchess.history import COLOURS, LISTS, ReconchessRecords
-from miai_rbc.reconchess.reading import read_history
+from miai_rbc.reconchess.reading import COLOURS, LISTS, ReconchessRecords, read_history
 
 PROMOTIONS = "4k3/PPPPPPPP/8/8/8/8/pppppppp/4K3 w - - 0 1"
 CASTLES = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miai.errors import ParameterError
-from miai.plugins.parameters import build_parameters
-from miai_rbc.actions import move_name
+from miai.parameters import build_parameters
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.engines.protocol import NO_MOVE, WIN, Evaluation
+from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import WORDS, play
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves
 from miai_rbc.kernels.tree import ROW_WORDS, advance, describe, plant
-from miai_rbc.rows import row_of_board, row_of_fen
+from miai_rbc.rules.actions import move_name
+from miai_rbc.rules.rows import row_of_board, row_of_fen
 
 PAST = 0.0
 """A deadline that has passed: every value is the static one."""

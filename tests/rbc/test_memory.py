@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 
-from miai_rbc.memory import Pool
+from miai_rbc.rules.memory import Pool
 
 
 def test_memory_is_handed_out_again_once_no_view_is_left() -> None:

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from reconchess.utilities import revise_move
 from tests.rbc.games import follow, rbc, taken_moves
 
-from miai_rbc.actions import move_name
-from miai_rbc.board_set import BoardSet
+from miai_rbc.agents.minimax import Choice, Mixture, choose_move, draw_boards, rank_candidates
+from miai_rbc.agents.outcome_scan import outcome_values
+from miai_rbc.agents.scoring import Scorer, mixed, squeeze
+from miai_rbc.agents.weights import by_opponent
+from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.engines.protocol import NO_MOVE, WIN, Evaluation
-from miai_rbc.kernels.bits import Words
+from miai_rbc.engines.protocol import Evaluation
+from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.choice import find_checks, find_escapes
-from miai_rbc.minimax import Choice, Mixture, choose_move, draw_boards, rank_candidates
-from miai_rbc.outcome_scan import outcome_values
-from miai_rbc.rows import row_of_board
-from miai_rbc.scans import CENTRES
-from miai_rbc.scoring import Scorer, mixed, squeeze
-from miai_rbc.weights import by_opponent
+from miai_rbc.rules.actions import move_name
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.rows import row_of_board
 
 WORST, MEAN = Mixture(), Mixture(mean=1.0, low=0.0)
 WIDE: dict[str, Any] = {"samples": 500, "top": 3, "widest": 500}

@@ -22,14 +22,14 @@ import miai
 from miai import Observation
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai_rbc.actions import action_name, action_of
-from miai_rbc.belief import RbcBelief
-from miai_rbc.board_set import BoardSet
-from miai_rbc.game import RbcGame
+from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import PAWNS
-from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed, event_of, move_of_name
 from miai_rbc.pictures import draw_belief, draw_observation
-from miai_rbc.reconchess.history import ReconchessRecords
+from miai_rbc.reconchess.reading import ReconchessRecords
+from miai_rbc.rules.actions import action_name, action_of
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of, move_of_name
 
 SVG = "{http://www.w3.org/2000/svg}"
 LIMIT = 20_000

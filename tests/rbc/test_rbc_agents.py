@@ -15,15 +15,15 @@ from tests.rbc.games import rbc
 
 import miai
 from miai import ClockReading, TimeControl
-from miai.match import play_game
+from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.record import GameRecord, Termination
-from miai_rbc.actions import PASS, SENSE_NOTHING
-from miai_rbc.agents import BeliefAgent
-from miai_rbc.board_set import BoardSet
-from miai_rbc.game import RbcGame
-from miai_rbc.stash import Order, Stash
-from miai_rbc.state import RbcState
+from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.belief.stash import Order, Stash
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.state import RbcState
 
 NO_CLOCK = ClockReading(control=TimeControl())
 SMALL: dict[str, dict[str, Any]] = {

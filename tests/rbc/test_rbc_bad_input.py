@@ -22,19 +22,24 @@ from tests.warm_command import run_miai
 import miai
 from miai import ClockReading, Json, Observation, TimeControl
 from miai.errors import InvalidStateError, ParameterError, RecordError
-from miai.match import play_game
+from miai.playing.match import InProcessSeat, play_game
 from miai.process import AgentProcess
 from miai.record import Termination
-from miai.seat import InProcessSeat
-from miai_rbc.actions import PASS, SENSE_NOTHING, action_of, move_name, square_name
-from miai_rbc.agents import BeliefAgent
-from miai_rbc.belief import RbcBelief
-from miai_rbc.board_set import BoardSet
-from miai_rbc.fallback import impose
+from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.belief.belief import RbcBelief
+from miai_rbc.belief.fallback import impose
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.observations import BadObservationError, Moved, OpponentMoved, event_of, move_of_name
 from miai_rbc.reconchess.reading import read_history
-from miai_rbc.state import window
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_name, square_name
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.observations import (
+    BadObservationError,
+    Moved,
+    OpponentMoved,
+    event_of,
+    move_of_name,
+)
+from miai_rbc.rules.state import window
 
 CLOCK = ClockReading(control=TimeControl(kind="per-move", seconds=0.1), main=0.1, limit=0.1)
 """Captures of sixteen queens a side are not searched to their end."""

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from tests.rbc.games import follow, rbc
 from tests.rbc.minimax_oracle import WIN, Oracle, material
 
-from miai.belief_search import named_bounds
+from miai.beliefs import named_bounds
 from miai.errors import UnsuitableGameError
 from miai.plugins.loader import registry
-from miai_rbc.actions import action_of
-from miai_rbc.belief_minimax.candidates import own_pieces
-from miai_rbc.belief_minimax.parameters import MinimaxProblemParameters
-from miai_rbc.belief_minimax.problem import RbcProblem, RbcRoot
-from miai_rbc.belief_minimax.search import RbcMinimaxSearch
-from miai_rbc.belief_minimax.valuing import Valuer
-from miai_rbc.board_set import BoardSet
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.rows import row_of_board
+from miai_rbc.parameters import MinimaxProblemParameters
+from miai_rbc.rules.actions import action_of
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.rows import row_of_board
+from miai_rbc.search.layers import own_pieces
+from miai_rbc.search.minimax import RbcMinimaxSearch
+from miai_rbc.search.problem import RbcProblem, RbcRoot
+from miai_rbc.search.valuing import Valuer
 
 EXACT: dict[str, dict[str, Any]] = {
     "table": {},
@@ -310,7 +310,7 @@ def test_roots_are_beliefs_of_games_and_the_first_of_more() -> None:
 
 def test_roots_can_come_from_histories_of_reconchess(tmp_path: Any) -> None:
     import miai
-    from miai_rbc.reconchess.history import ReconchessRecords
+    from miai_rbc.reconchess.reading import ReconchessRecords
 
     game = rbc(full_turn_limit=10)
     agents = [miai.make_agent("rbc-random", game) for _ in range(2)]

@@ -13,10 +13,10 @@ from tests.warm_command import run_miai
 
 import miai
 from miai import ClockReading, TimeControl
-from miai.match import play_game
+from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.record import Termination
-from miai_rbc.actions import SENSE_NOTHING
+from miai_rbc.rules.actions import SENSE_NOTHING
 
 SMALL: dict[str, Any] = {"senses": 2, "moves": 3, "sample": 8, "boards": 60, "deep_boards": 8}
 """Parameters with which a move takes milliseconds."""

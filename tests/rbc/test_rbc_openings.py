@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 import miai
 from miai.errors import ConfigError
-from miai.openings import Opening
+from miai.playing.openings import Opening
 from miai.plugins.loader import registry
-from miai.search.advantage import Appraiser
-from miai_rbc.actions import SENSE_NOTHING
-from miai_rbc.game import RbcGame
-from miai_rbc.openings import pgn, positions
+from miai.search.evaluators import Appraiser
+from miai_rbc import openings as pgn
+from miai_rbc import openings as positions
 from miai_rbc.parameters import START_FEN
+from miai_rbc.rules.actions import SENSE_NOTHING
+from miai_rbc.rules.game import RbcGame
 
 Read = Callable[..., list[Opening]]
 

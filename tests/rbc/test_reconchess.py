@@ -23,19 +23,18 @@ from reconchess.bots.random_bot import RandomBot
 from tests.rbc.reconchess_server import OneGame, serving
 
 import miai
-from miai import ClockReading, TimeControl, programs
+from miai import ClockReading, TimeControl
 from miai.errors import AgentUnavailableError, ParameterError
-from miai.match import play_game
 from miai.plain import to_plain
-from miai.process import AgentProcess
+from miai.playing.match import InProcessSeat, Seat, play_game
+from miai.process import AgentProcess, programs
 from miai.record import GameRecord, Termination
-from miai.seat import InProcessSeat, Seat
 from miai.testing import check_agent
 from miai_rbc import reconchess_bots
 from miai_rbc.reconchess.own_board import OwnBoard
 from miai_rbc.reconchess.player import ReconchessAgent
 from miai_rbc.reconchess.reading import read_history
-from miai_rbc.reconchess_bots.factory import player_class
+from miai_rbc.reconchess_bots import player_class
 
 NO_CLOCK = ClockReading(control=TimeControl())
 RANDOM = "reconchess.bots.random_bot"

@@ -11,8 +11,8 @@ import miai
 from miai import Game, State
 from miai.information import BeliefState
 from miai.testing import check_game
-from miai_rbc.belief import RbcBelief
-from miai_rbc.game import RbcGame
+from miai_rbc.belief.belief import RbcBelief
+from miai_rbc.rules.game import RbcGame
 
 ENDGAME = "8/8/4k3/8/8/3K4/4P3/8 w - - 0 1"
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.rbc.games import follow, rbc
 
-from miai_rbc import scans
-from miai_rbc.board_set import BoardSet
+from miai_rbc.belief import scans
 from miai_rbc.kernels.scan import WINDOWS
-from miai_rbc.rows import piece_at
-from miai_rbc.state import window
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.rows import piece_at
+from miai_rbc.rules.state import window
 
 
 def middle_games() -> list[tuple[BoardSet, int]]:

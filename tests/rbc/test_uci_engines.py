@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from miai.errors import AgentUnavailableError, ParameterError
-from miai.plugins.parameters import build_parameters
-from miai_rbc.agent_parameters import EngineParameters, StrongParameters
-from miai_rbc.board_set import BoardSet
-from miai_rbc.engines.choice import make_engine
+from miai.parameters import build_parameters
 from miai_rbc.engines.kernel import KernelEngine
-from miai_rbc.engines.protocol import NO_MOVE, WIN
-from miai_rbc.engines.settle import settle
-from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
-from miai_rbc.observations import move_of_name
+from miai_rbc.engines.protocol import make_engine
+from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters, settle
+from miai_rbc.kernels.bits import NO_MOVE, WIN
+from miai_rbc.parameters import EngineParameters, StrongParameters
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.observations import move_of_name
 
 MATE_IN_ONE = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 0 1"
 KING_HANGS = "4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"

@@ -16,13 +16,13 @@ import chess
 import psutil
 import pytest
 
-from miai.plugins.parameters import build_parameters
-from miai_rbc.agent_parameters import StrongParameters
-from miai_rbc.board_set import BoardSet
-from miai_rbc.engines.choice import make_engine
+from miai.parameters import build_parameters
+from miai_rbc.engines.protocol import make_engine
 from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
 from miai_rbc.engines.uci import EngineError, UciProcess
-from miai_rbc.observations import move_of_name
+from miai_rbc.parameters import StrongParameters
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.observations import move_of_name
 
 START = chess.STARTING_FEN
 QUEEN_EN_PRISE = "4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1"  # white to move takes it, 800 behind

@@ -8,8 +8,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from miai_tournaments.formats.build import format_component
-from miai_tournaments.formats.format import GAMES, Entrants, Format, Meeting, Pairing, Step
+from miai_tournaments.formats.format import (
+    GAMES,
+    Entrants,
+    Format,
+    Meeting,
+    Pairing,
+    Step,
+    format_component,
+)
 
 Scores = Callable[[Pairing, int], float]
 """The first named player's score in a game of a pairing, by the game's number."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.tournaments.support import command, environment
 
-from miai_tournaments.store.sharing import has_store
+from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.store import Store
 
 DISTURBANCES = 20

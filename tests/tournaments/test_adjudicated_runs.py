@@ -18,18 +18,18 @@ from tests.tournaments.support import (
     tournament,
 )
 
-from miai.adjudication import held_out
 from miai.errors import ConfigError
+from miai.playing.adjudication import held_out
+from miai.playing.replay import replay
 from miai.record import GameRecord, Termination
-from miai.replay import replay
-from miai_tournaments.config.compare import refuse_other_config
+from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.pages.report_page import report_page
-from miai_tournaments.ratings.run_reading import read_run
-from miai_tournaments.replays.write import replay_of
+from miai_tournaments.report.joint_ratings import read_run
 from miai_tournaments.report.markdown import to_markdown
+from miai_tournaments.report.page import report_page
+from miai_tournaments.report.replay_page import replay_of
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.plan import run_info
+from miai_tournaments.running.schedule import run_info
 from miai_tournaments.store.store import Store
 
 PLAYERS = (player("deep", "mcts", simulations=30), player("flat", "mcts", simulations=4))

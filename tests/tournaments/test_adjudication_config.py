@@ -10,8 +10,7 @@ from tests.tournaments.support import RANDOMS, config_text, rule
 
 from miai.errors import ConfigError
 from miai.plugins.loader import registry
-from miai_tournaments.config.adjudication import resolved_rules
-from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.load import Tournament, load_tournament, resolved_rules
 
 GO = {"name": "go", "board_size": 5, "komi": 7}
 TERRITORY = {"name": "go", "board_size": 5, "rules": "japanese"}

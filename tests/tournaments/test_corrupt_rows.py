@@ -14,12 +14,12 @@ from tests.tournaments.support import RANDOMS, config_text, refused, tournament
 
 from miai.errors import MiaiError, StoreError
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.live.progress import make_reporter
-from miai_tournaments.live.status import read_status
+from miai_tournaments.report.live import make_reporter, read_status
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running import sitting
+from miai_tournaments.running import run as sitting
 from miai_tournaments.store import database
-from miai_tournaments.store.store import FILE_NAME, GameResult, PlayerRow, RunInfo, Store
+from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo
+from miai_tournaments.store.store import FILE_NAME, Store
 
 RUBBISH = (
     *("", "x", "[1", "null", "[]", "{}", '"x"', "[1]", '["x", null]', "[1e999, 0]", "true"),

@@ -16,16 +16,9 @@ from hypothesis import strategies as st
 from miai.errors import StoreError
 from miai.record import Termination
 from miai_tournaments.report import counting
-from miai_tournaments.report.counting import count_store
-from miai_tournaments.report.standings import Standings, count_games
-from miai_tournaments.store.store import (
-    FILE_NAME,
-    GameResult,
-    PlayerRow,
-    RunInfo,
-    ScheduledGame,
-    Store,
-)
+from miai_tournaments.report.counting import Standings, count_games, count_store
+from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import FILE_NAME, Store
 
 INFO = RunInfo(name="x", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
 NAMES = ("ann", "bob", "cid")

@@ -15,11 +15,10 @@ from typing import Any
 import psutil
 from tests.tournaments.support import actions
 
-from miai.process.frames import encode
-from miai_tournaments.executors.child import Worker
-from miai_tournaments.executors.executor import Executor, SerialExecutor, make_executor
-from miai_tournaments.executors.jobs import Job, Outcome, Setup
-from miai_tournaments.executors.processes import ProcessExecutor
+from miai.process.messages import encode
+from miai_tournaments.workers.executor import Executor, SerialExecutor, make_executor
+from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.processes import ProcessExecutor, Worker
 
 SETUP = Setup(
     game="tic_tac_toe",

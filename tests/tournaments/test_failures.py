@@ -11,9 +11,10 @@ import pytest
 from tests.tournaments.support import config_text, player, refused, rule, tournament
 from tests.tournaments.test_executors import SETUP, job, perform, processes
 
-from miai_tournaments.executors.jobs import Outcome
-from miai_tournaments.running.verdict import Verdict, judge
-from miai_tournaments.store.store import GameResult, Store
+from miai_tournaments.running.run import Verdict, judge
+from miai_tournaments.store.rows import GameResult
+from miai_tournaments.store.store import Store
+from miai_tournaments.workers.jobs import Outcome
 
 WAYS = {
     "raise": ("crash", "RuntimeError: mischief"),

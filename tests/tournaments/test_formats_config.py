@@ -11,7 +11,7 @@ from tests.tournaments.support import tournament
 from miai.errors import ConfigError
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament, load_tournament
-from miai_tournaments.formats.build import how_many
+from miai_tournaments.formats.format import how_many
 
 HEAD = '[tournament]\nname = "x"\n'
 GAME = '[game]\nname = "tic_tac_toe"\n'

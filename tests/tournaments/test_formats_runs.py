@@ -15,11 +15,11 @@ import pytest
 from tests.tournaments.support import command, environment, games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.pages.report_page import report_page
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running import sitting
-from miai_tournaments.running.runner import Ending
+from miai_tournaments.running import run as sitting
+from miai_tournaments.running.run import Ending
 from miai_tournaments.store.store import FILE_NAME, Store
 
 SLOW = pytest.mark.slow

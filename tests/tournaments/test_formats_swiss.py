@@ -14,8 +14,7 @@ from tests.tournaments.formats import chance, entrants, make, names, play, seeds
 from miai.errors import ParameterError
 from miai_tournaments.formats.format import Meeting
 from miai_tournaments.formats.matching import Matching
-from miai_tournaments.formats.swiss_pairing import Player, pair_round
-from miai_tournaments.formats.tiebreaks import Card, standings
+from miai_tournaments.formats.swiss import Card, Player, pair_round, standings
 
 Allowed = Callable[[int, int], bool]
 

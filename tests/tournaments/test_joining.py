@@ -15,15 +15,21 @@ from tests.tournaments.support import RANDOMS, config_text, player
 from typer.testing import CliRunner
 
 from miai.errors import ConfigError, MiaiError, StoreError
-from miai.versions import component_version
+from miai.plugins.versions import component_version
+from miai_tournaments.commands.rate import rate, rate_runs
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.rating_command import rate, rate_runs
-from miai_tournaments.ratings.joining import Identity, RunResults, join_runs, label
 from miai_tournaments.ratings.pair_results import Game, PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.ratings.run_reading import distribution_of, read_run
-from miai_tournaments.running import sitting
+from miai_tournaments.report.joint_ratings import (
+    Identity,
+    RunResults,
+    distribution_of,
+    join_runs,
+    label,
+    read_run,
+)
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.running import run as sitting
 
 
 def agent(name: str, version: str = "miai 1.0", **parameters: object) -> Identity:

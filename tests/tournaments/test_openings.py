@@ -15,24 +15,23 @@ from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, ref
 
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError
+from miai.playing.replay import replay
 from miai.record import GameRecord
-from miai.replay import replay
-from miai.search.advantage import Appraiser, Kind
-from miai_tournaments import book_command
+from miai.search.evaluators import Appraiser, Kind
+from miai_tournaments.commands import openings as book_command
 from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.config.schema import TournamentConfig
-from miai_tournaments.live.progress import PlainReporter
 from miai_tournaments.report.details import build_details, game_of
+from miai_tournaments.report.live import PlainReporter
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running import sitting
+from miai_tournaments.running import run as sitting
 from miai_tournaments.running.check import check_players
-from miai_tournaments.running.plan import Plan, run_info
-from miai_tournaments.running.runner import Ending
+from miai_tournaments.running.run import Ending, Watch
+from miai_tournaments.running.schedule import Plan, run_info, stored_openings
 from miai_tournaments.running.signals import Stopped
-from miai_tournaments.running.stored_openings import stored_openings
-from miai_tournaments.running.valuing import Watch
-from miai_tournaments.store.store import ScheduledGame, Store
+from miai_tournaments.store.rows import ScheduledGame
+from miai_tournaments.store.store import Store
 
 EXACT = {"search": "alpha-beta", "within": 0.5}
 TWO = RANDOMS[:2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from miai_tournaments.commands import app
+from miai_tournaments.commands.tournament import app
 from miai_tournaments.config import schema
 from miai_tournaments.config.load import load_tournament
 

@@ -26,12 +26,12 @@ from tests.tournaments.support import (
 
 from miai.errors import ConfigError, StoreError
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.running.runner import Ending
-from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.running.run import Ending, Options, run
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, Address
 from miai_tournaments.store.postgres import PostgresConnection
-from miai_tournaments.store.store import GameResult, PlayerRow, RunInfo, ScheduledGame, Store
+from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import Store
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("psycopg")

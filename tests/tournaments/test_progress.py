@@ -12,10 +12,9 @@ import pytest
 from rich.console import Console
 from tests.tournaments.support import config_text, environment, player
 
-from miai_tournaments.live.live import LiveReporter, clock_text
-from miai_tournaments.live.progress import PlainReporter, describe, one_line
-from miai_tournaments.report.standings import count_games
-from miai_tournaments.store.store import GameResult, ScheduledGame
+from miai_tournaments.report.counting import count_games
+from miai_tournaments.report.live import LiveReporter, PlainReporter, clock_text, describe, one_line
+from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 GAME = ScheduledGame(
     game_id="ann~bob~0001a", pair_id="ann~bob~0001", round=1, players=("ann", "bob"), seed=1

@@ -14,8 +14,7 @@ from tests.tournaments.leagues import NATURAL, League, davidson, naive_loss
 
 from miai.errors import ConfigError
 from miai_tournaments.ratings.bootstrap import bootstrap_ratings
-from miai_tournaments.ratings.model import Counts, Posterior
-from miai_tournaments.ratings.newton import maximise
+from miai_tournaments.ratings.model import Counts, Posterior, maximise
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Ratings, fit_ratings
 

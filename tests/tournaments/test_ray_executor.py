@@ -16,9 +16,9 @@ from tests.tournaments.support import actions
 from tests.tournaments.test_executors import SETUP, job, perform
 
 from miai.errors import ConfigError
-from miai_tournaments.executors.executor import SerialExecutor, make_executor
-from miai_tournaments.executors.jobs import Job, Outcome, Setup
-from miai_tournaments.executors.ray_executor import RayExecutor
+from miai_tournaments.workers.executor import SerialExecutor, make_executor
+from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.ray_executor import RayExecutor
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.timeout(600)

@@ -28,7 +28,7 @@ from tests.tournaments.support import (
     tournament,
 )
 
-from miai_tournaments.store.sharing import has_store
+from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.store import Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

@@ -16,10 +16,8 @@ from miai.errors import RecordError
 from miai.game import Game
 from miai.record import GameRecord, MoveRecord
 from miai.render import renderer_for
-from miai_tournaments.replays.beliefs import certain_text
-from miai_tournaments.replays.frames import frames_of
-from miai_tournaments.replays.replay_page import replay_page
-from miai_tournaments.replays.statistics import said
+from miai_tournaments.report.replay import certain_text, frames_of, said
+from miai_tournaments.report.replay_page import replay_page
 from miai_tournaments.store.store import Store
 
 

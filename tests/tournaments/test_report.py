@@ -19,16 +19,10 @@ from rich.console import Console
 from miai.errors import ConfigError, StoreError
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.layout import printable
 from miai_tournaments.report.report import Report, build_report
-from miai_tournaments.store.store import (
-    GameResult,
-    GameRow,
-    PlayerRow,
-    RunInfo,
-    ScheduledGame,
-    Store,
-)
+from miai_tournaments.report.terminal import printable
+from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import Store
 
 quick = settings(max_examples=40, deadline=None)
 

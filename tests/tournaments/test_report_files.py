@@ -15,9 +15,9 @@ from tests.tournaments.pages import read_page
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_report import INFO, game, small_tournament
 
-from miai_tournaments.pages.report_page import report_page
 from miai_tournaments.report.columns import csv_files, write_parquet
 from miai_tournaments.report.markdown import to_markdown
+from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.store.store import Store
 

@@ -19,12 +19,11 @@ from tests.tournaments.test_report import (
     small_tournament,
 )
 
-from miai_tournaments.pages.charts import Scale, ticks
-from miai_tournaments.pages.report_page import report_page
-from miai_tournaments.pages.standings_sections import shade
 from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.charts import Scale, ticks
+from miai_tournaments.report.counting import outcome
+from miai_tournaments.report.page import report_page, shade
 from miai_tournaments.report.report import Report, build_report
-from miai_tournaments.report.standings import outcome
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import miai
 from miai_tournaments.config.openings import Openings
 from miai_tournaments.running.schedule import player_seed, round_robin
-from miai_tournaments.store.store import PlayerRow, ScheduledGame
+from miai_tournaments.store.rows import PlayerRow, ScheduledGame
 
 GAME = miai.load_game("tic_tac_toe")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings import pentanomial
+from miai_tournaments.ratings import sprt as pentanomial
 from miai_tournaments.ratings.sprt import NORMALISED_ELO, Model, Sprt, SprtState
 
 SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])

@@ -15,14 +15,8 @@ import pytest
 
 from miai.errors import StoreError
 from miai_tournaments.store.folder import ask_to_stop, locked, refuse_foreign, runner_of
-from miai_tournaments.store.store import (
-    FILE_NAME,
-    GameResult,
-    PlayerRow,
-    RunInfo,
-    ScheduledGame,
-    Store,
-)
+from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import FILE_NAME, Store
 
 INFO = RunInfo(name="test", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
 PLAYERS = [

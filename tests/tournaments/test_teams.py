@@ -10,10 +10,15 @@ from scipy import optimize, stats
 from tests.tournaments.leagues import League
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.chi_square import chi_square_quantile, chi_square_tail
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.ratings.spread import fit_spread
-from miai_tournaments.ratings.teams import team_difference, team_rating, team_spread
+from miai_tournaments.ratings.spread import (
+    chi_square_quantile,
+    chi_square_tail,
+    fit_spread,
+    team_difference,
+    team_rating,
+    team_spread,
+)
 
 RATINGS = fit_ratings(
     League(elo=(200.0, 150.0, 100.0, -50.0, -150.0), nu=0.4).play(np.random.default_rng(1), 30)

@@ -28,16 +28,16 @@ from tests.tournaments.support import (
 from tests.tournaments.test_report import INFO, game
 
 from miai import load_game, make_agent
-from miai.match import InProcessSeat, play_game
+from miai.playing.match import InProcessSeat, play_game
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.executors import boards as boards_module
-from miai_tournaments.executors.boards import BoardWriter, read_boards
-from miai_tournaments.live import watch as watch_module
-from miai_tournaments.live.progress import PlainReporter
-from miai_tournaments.live.watch import rate, watch
-from miai_tournaments.running.sitting import Options, run
+from miai_tournaments.report import watch as watch_module
+from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.watch import rate, watch
+from miai_tournaments.running.run import Options, run
 from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
+from miai_tournaments.workers import game_runner as boards_module
+from miai_tournaments.workers.game_runner import BoardWriter, read_boards
 
 
 def frame(folder: Path) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai_go.board import point_name
-from miai_go.tsumego.problems import Problem
+from miai_go.life.problems import Problem
+from miai_go.rules.board import point_name
 
 STONES = {".": 0, "X": 1, "O": 2, "T": 2}
 

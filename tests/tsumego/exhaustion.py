@@ -17,10 +17,10 @@ from tests.tsumego.brute_force import (
 )
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
-from miai_go.tsumego.generating.canonical import CanonicalForm
-from miai_go.tsumego.guiding import OrderingNet
-from miai_go.tsumego.prover import Master, Place, Prover, Verdict
-from miai_go.tsumego.zones import Zone
+from miai_go.life.guiding import OrderingNet
+from miai_go.life.prover import Master, Place, Prover, Verdict
+from miai_go.life.walled import CanonicalForm
+from miai_go.life.zones import Zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
 MOST_POINTS, MOST_EMPTY = 15, 6

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miai_go.tsumego.data.dataset import Positions
-from miai_go.tsumego.data.jobs import MakingSettings
-from miai_go.tsumego.data.making import make_set
-from miai_go.tsumego.networks.building import build_net
-from miai_go.tsumego.networks.files import Net, NetHeader
+from miai_go.learning.life_dataset import Positions
+from miai_go.learning.life_making import MakingSettings, make_set
+from miai_go.nets.life_networks import build_net
+from miai_go.nets.life_weights import Net, NetHeader
 
 SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
 

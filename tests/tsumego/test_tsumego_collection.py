@@ -15,21 +15,20 @@ import typer
 from typer.testing import CliRunner
 
 from miai_go.commands import tsumego
-from miai_go.tsumego.generating.canonical import canonical_key
-from miai_go.tsumego.generating.collection import (
+from miai_go.life.collection import (
     SHIPPED,
     SHIPPED_DIGEST,
     family_problems,
     shipped_problems,
     shipped_sgf,
 )
-from miai_go.tsumego.generating.walled import SIZES
-from miai_go.tsumego.problem_sgf import problems_of
-from miai_go.tsumego.problems import Problem
-from miai_go.tsumego.prover import Master
-from miai_go.tsumego.solver import solve
-from miai_go.tsumego.status import Status
-from miai_go.tsumego.zones import find_zone
+from miai_go.life.problem_sgf import problems_of
+from miai_go.life.problems import Problem
+from miai_go.life.prover import Master
+from miai_go.life.solver import solve
+from miai_go.life.status import Status
+from miai_go.life.walled import SIZES, canonical_key
+from miai_go.life.zones import find_zone
 
 SAMPLE_SEED = 20
 

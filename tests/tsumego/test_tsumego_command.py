@@ -18,10 +18,10 @@ from tests.warm_command import run_miai
 from miai.errors import MiaiError
 from miai_go.commands import solving
 from miai_go.commands.solving import seconds_of
-from miai_go.sgf import read_file
-from miai_go.tsumego.errors import ProblemError
-from miai_go.tsumego.problem_sgf import write_problems
-from miai_go.tsumego.solver import Solver
+from miai_go.errors import ProblemError
+from miai_go.life.problem_sgf import write_problems
+from miai_go.life.solver import Solver
+from miai_go.sgf.reading import read_file
 
 CORNER_FIVE = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
 

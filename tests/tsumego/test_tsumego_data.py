@@ -13,14 +13,13 @@ from tests.tsumego.brute_force import ATTACKER, Fight, forced, reachable
 from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
-from miai_go.tsumego.data.dataset import Positions, policy_targets
-from miai_go.tsumego.data.growing import PASS, grow
-from miai_go.tsumego.data.leaks import find_neighbours
-from miai_go.tsumego.data.making import make_set
-from miai_go.tsumego.data.sources import draw_room_zone
-from miai_go.tsumego.data.splits import SPLITS, folds_of
-from miai_go.tsumego.kernels.stones import PASS as KERNEL_PASS
-from miai_go.tsumego.prover import Place, Prover, Verdict
+from miai_go.learning.life_columns import PASS, grow
+from miai_go.learning.life_dataset import SPLITS, Positions, folds_of, policy_targets
+from miai_go.learning.life_leaks import find_neighbours
+from miai_go.learning.life_making import make_set
+from miai_go.learning.life_sources import draw_room_zone
+from miai_go.life.kernels.stones import PASS as KERNEL_PASS
+from miai_go.life.prover import Place, Prover, Verdict
 
 
 @pytest.fixture(scope="module")

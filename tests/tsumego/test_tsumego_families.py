@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from miai_go.tsumego.errors import ProblemError
-from miai_go.tsumego.generating.answers import Fate, fate_of
-from miai_go.tsumego.generating.canonical import canonical_key
-from miai_go.tsumego.generating.diagrams import Diagram, Placement
-from miai_go.tsumego.generating.families import Member, eye_space, members, row
-from miai_go.tsumego.generating.tables import GROUPS, SHAPES
-from miai_go.tsumego.status import Status
-from miai_go.tsumego.zones import Zone, find_zone
+from miai_go.errors import ProblemError
+from miai_go.life.answers import Fate, fate_of
+from miai_go.life.diagrams import Diagram, Placement
+from miai_go.life.families import GROUPS, SHAPES, Member, eye_space, members, row
+from miai_go.life.status import Status
+from miai_go.life.walled import canonical_key
+from miai_go.life.zones import Zone, find_zone
 
 LARGEST = 19
 MEMBERS = {member.name: member for member in members()}

@@ -11,14 +11,14 @@ import pytest
 from tests.tsumego.tiny_zones import held_zone
 
 from miai_go.errors import WeightsError
-from miai_go.networks.tensors import read_metadata, write_tensors
-from miai_go.tsumego.data.sources import draw_fight_zone
-from miai_go.tsumego.guiding import SHIPPED, OrderingNet, find_ordering
-from miai_go.tsumego.kernels import search
-from miai_go.tsumego.kernels.guide import OUTPUTS
-from miai_go.tsumego.kernels.traits import ALWAYS, TRAITS
-from miai_go.tsumego.prover import Finding, Goal, Master, Prover, Verdict
-from miai_go.tsumego.zones import Zone
+from miai_go.learning.life_sources import draw_fight_zone
+from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
+from miai_go.life.kernels import search
+from miai_go.life.kernels.guide import OUTPUTS
+from miai_go.life.kernels.traits import ALWAYS, TRAITS
+from miai_go.life.prover import Finding, Goal, Master, Prover, Verdict
+from miai_go.life.zones import Zone
+from miai_go.tensors import read_metadata, write_tensors
 
 
 def random_net(seed: int, *, size: float) -> OrderingNet:

@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 from tests.tsumego.drawn import empty_corner
 
-from miai_go.board import Board, point_name
-from miai_go.component_parameters import GoMctsParameters
-from miai_go.game import GoGame
-from miai_go.parameters import GoParameters
-from miai_go.search import GoMcts
-from miai_go.state import GoState
-from miai_go.tree import Tree
-from miai_go.tsumego.generating.collection import shipped_problems
-from miai_go.tsumego.in_play import TIME_SHARE, Advice, InPlay, enclosed
-from miai_go.tsumego.in_play_asking import asking
-from miai_go.tsumego.problems import Problem
-from miai_go.tsumego.zones import find_zone
+from miai_go.life.collection import shipped_problems
+from miai_go.life.problems import Problem
+from miai_go.life.zones import find_zone
+from miai_go.rules.board import Board, point_name
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoParameters
+from miai_go.rules.state import GoState
+from miai_go.search.life_advice import TIME_SHARE, Advice, InPlay, asking, enclosed
+from miai_go.search.mcts import GoMcts
+from miai_go.search.parameters import GoMctsParameters
+from miai_go.search.tree import Tree
 
 FIVE_ON_THE_SECOND_LINE = """
     . . . . . . . . .
@@ -372,8 +371,8 @@ MOVES = """
 import sys
 sys.modules["torch"] = None
 import miai
-from miai_go.game import GoGame
-from miai_go.parameters import GoParameters
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoParameters
 game = GoGame(GoParameters(board_size=5))
 for who in ("off", "net", "solver"):
     agent = miai.make_agent("mcts", game, simulations=20, seed=1, tsumego=who)
@@ -383,7 +382,7 @@ for who in ("off", "net", "solver"):
         print(who, type(error).__name__, error)
     else:
         agent.search.search(game.new_initial_state())
-        print(who, "played;", "miai_go.tsumego.prover" in sys.modules)
+        print(who, "played;", "miai_go.life.prover" in sys.modules)
 """
 
 

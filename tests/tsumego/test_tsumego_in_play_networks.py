@@ -15,9 +15,8 @@ from tests.tsumego.test_tsumego_in_play import (
 )
 
 import miai
-from miai_go.state import GoState
-from miai_go.tsumego.in_play import InPlay
-from miai_go.tsumego.in_play_asking import asking
+from miai_go.rules.state import GoState
+from miai_go.search.life_advice import InPlay, asking
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)

@@ -11,18 +11,31 @@ from tests.tsumego.small_nets import small_net, small_set
 
 torch = pytest.importorskip("torch")
 
-from miai_go.errors import TrainingError, WeightsError  # noqa: E402
-from miai_go.tsumego.assessing import answering, find_baselines, measure_file  # noqa: E402
-from miai_go.tsumego.data.dataset import Positions  # noqa: E402
-from miai_go.tsumego.evaluating import area  # noqa: E402
-from miai_go.tsumego.learning import load_tsumego_plan, train_net  # noqa: E402
-from miai_go.tsumego.networks.files import (  # noqa: E402
+from miai_go.errors import (  # noqa: E402
+    TrainingError,
+    WeightsError,
+)
+from miai_go.learning.life_dataset import Positions  # noqa: E402
+from miai_go.learning.life_measuring import (  # noqa: E402
+    answering,
+    area,
+    find_baselines,
+    measure_file,
+)
+from miai_go.learning.life_training import (  # noqa: E402
+    load_tsumego_plan,
+    train_net,
+)
+from miai_go.nets.life_arrays import (  # noqa: E402
+    read_reckoned,
+    reckoned,
+)
+from miai_go.nets.life_weights import (  # noqa: E402
     arrays_of,
     load_net,
     quantised_net,
     save_net,
 )
-from miai_go.tsumego.networks.reckoned import read_reckoned, reckoned  # noqa: E402
 
 ROW = ("problem", "attackers", "defenders", "side")
 CONFIG = """
@@ -90,7 +103,7 @@ def test_the_reckoned_network_is_the_torch_network(
 def test_an_equivariant_network_has_one_value_for_all_sides(positions: Positions) -> None:
     net = small_net("equivariant", planes="extended", height=1, width=16)
     rows = np.arange(8)
-    from miai_go.tsumego.planes import encode
+    from miai_go.nets.life_planes import encode
 
     c = positions.columns
     views = encode(

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 from miai_go.commands import solving, tsumego_ordering
 from miai_go.errors import WeightsError
-from miai_go.tsumego.guiding import SHIPPED, OrderingNet
-from miai_go.tsumego.kernels.traits import (
+from miai_go.learning.life_ordering import Samples, sample
+from miai_go.life.guiding import SHIPPED, OrderingNet
+from miai_go.life.kernels.traits import (
     ALWAYS,
     BANNED,
     EMPTY,
@@ -28,9 +29,8 @@ from miai_go.tsumego.kernels.traits import (
     TWO_LIBERTIES,
     traits_of_all,
 )
-from miai_go.tsumego.ordering.samples import Samples, sample
-from miai_go.tsumego.problem_sgf import write_problems
-from miai_go.tsumego.prover import Place, Prover, Verdict
+from miai_go.life.problem_sgf import write_problems
+from miai_go.life.prover import Place, Prover, Verdict
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -58,7 +58,7 @@ def made_up(count: int, seed: int) -> Samples:
 
 
 def test_what_the_traits_tell_is_learnt_and_the_weights_say_it() -> None:
-    from miai_go.tsumego.ordering.learning import learn
+    from miai_go.learning.life_ordering import learn
 
     network, fit = learn(made_up(6_000, 1), seed=1, width=4, steps=1_300)
     print(fit)

@@ -18,7 +18,10 @@ from miai_go.commands import tsumego_learning
 torch = pytest.importorskip("torch")
 
 from miai_go.errors import WeightsError  # noqa: E402
-from miai_go.tsumego.networks.files import arrays_of, save_net  # noqa: E402
+from miai_go.nets.life_weights import (  # noqa: E402
+    arrays_of,
+    save_net,
+)
 
 SGF = """(;GM[1]SZ[9]AB[ac][bc][cc][dc][ec][eb][ea]AW[ab][bb][cb][db][da]AW[gg];B[hh])"""
 """White in the corner with room at A9 to C9; one white stone that nothing surrounds."""

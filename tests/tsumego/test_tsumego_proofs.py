@@ -19,12 +19,11 @@ from tests.tsumego.known_seki import (
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.sgf import read_bytes
-from miai_go.tsumego.errors import ProblemError
-from miai_go.tsumego.proof_sgf import write_proofs
-from miai_go.tsumego.proof_tree import Ending, Proof, ProofNode, proof_tree
-from miai_go.tsumego.prover import Master, Prover, Verdict
-from miai_go.tsumego.zones import Zone, find_zone
+from miai_go.errors import ProblemError
+from miai_go.life.proof_tree import Ending, Proof, ProofNode, proof_tree, write_proofs
+from miai_go.life.prover import Master, Prover, Verdict
+from miai_go.life.zones import Zone, find_zone
+from miai_go.sgf.reading import read_bytes
 
 
 @dataclass

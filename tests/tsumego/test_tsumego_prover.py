@@ -16,8 +16,8 @@ from tests.tsumego.brute_force import (
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.tsumego.prover import Goal, Master, Place, Prover, Verdict
-from miai_go.tsumego.zones import Zone
+from miai_go.life.prover import Goal, Master, Place, Prover, Verdict
+from miai_go.life.zones import Zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
 

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from tests.tsumego.small_nets import small_net
 
-from miai_go.tsumego.quantising import (
-    BITS,
-    pack,
-    packed_tensors,
-    quantise,
-    unpack,
-    unpacked_tensors,
-)
+from miai_go.nets.quantization import BITS, pack, packed_tensors, quantise, unpack, unpacked_tensors
 
 
 @pytest.mark.parametrize("bits", BITS)
@@ -54,7 +47,7 @@ def test_tensors_keep_their_shapes_and_biases() -> None:
 
 def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from miai_go.tsumego.networks.files import arrays_of, load_net, quantised_net, read_net
+    from miai_go.nets.life_weights import arrays_of, load_net, quantised_net, read_net
 
     net = small_net()
     path = tmp_path / "five.safetensors"

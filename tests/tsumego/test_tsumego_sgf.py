@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tests.tsumego.drawn import second_line
 
-from miai_go.coordinates import parse_vertex
-from miai_go.sgf_check import MAX_FILE_BYTES
-from miai_go.tsumego.errors import ProblemError
-from miai_go.tsumego.problem_sgf import problems_of, read_problems, write_problems
-from miai_go.tsumego.problems import Problem
-from miai_go.tsumego.solver import zone_of
+from miai_go.errors import ProblemError
+from miai_go.life.problem_sgf import problems_of, read_problems, write_problems
+from miai_go.life.problems import Problem
+from miai_go.life.solver import zone_of
+from miai_go.rules.coordinates import parse_vertex
+from miai_go.sgf.check import MAX_FILE_BYTES
 
 WALL = "AB[ag][bg][cg][dg][eg][fg][fh][fi]"
 ROW = "AW[ah][bh][ch][dh][eh]"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
+from miai_go.life.collection import shipped_problems
+from miai_go.life.zones import find_zone
+from miai_go.nets.life_predicting import Predictor
+from miai_go.nets.life_weights import read_net_header
 from miai_go.shipped import TSUMEGO
-from miai_go.tsumego.generating.collection import shipped_problems
-from miai_go.tsumego.networks.files import read_net_header
-from miai_go.tsumego.predicting import Predictor
-from miai_go.tsumego.zones import find_zone
 
 
 def test_it_is_the_file_that_was_made() -> None:

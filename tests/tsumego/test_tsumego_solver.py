@@ -22,12 +22,12 @@ from tests.tsumego.known_seki import (
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.tsumego.errors import ProblemError
-from miai_go.tsumego.prover import Master
-from miai_go.tsumego.solver import Solver, solve
-from miai_go.tsumego.status import Status
-from miai_go.tsumego.told import Moves, told
-from miai_go.tsumego.zones import Zone
+from miai_go.errors import ProblemError
+from miai_go.life.describing import Moves, told
+from miai_go.life.prover import Master
+from miai_go.life.solver import Solver, solve
+from miai_go.life.status import Status
+from miai_go.life.zones import Zone
 
 MASTERS = {ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER, NOBODY: Master.NOBODY}
 MOST = 8_000

@@ -8,24 +8,23 @@ import numpy as np
 import pytest
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.symmetry import point_tables
-from miai_go.tsumego.errors import ProblemError
-from miai_go.tsumego.generating.answers import answer, fate_of, solving_moves
-from miai_go.tsumego.generating.canonical import canonical_key
-from miai_go.tsumego.generating.journal import Journal
-from miai_go.tsumego.generating.making import (
+from miai_go.errors import ProblemError
+from miai_go.life.answers import answer, fate_of, solving_moves
+from miai_go.life.generating import (
     MOST_OF_A_SHAPE,
+    Journal,
     WalledPlan,
     draws_of,
     make_walled,
     shares,
 )
-from miai_go.tsumego.generating.walled import Found, find_walled
-from miai_go.tsumego.problem_sgf import write_problems
-from miai_go.tsumego.prover import Master, Prover, Verdict
-from miai_go.tsumego.solver import solve
-from miai_go.tsumego.status import Status
-from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
+from miai_go.life.problem_sgf import write_problems
+from miai_go.life.prover import Master, Prover, Verdict
+from miai_go.life.solver import solve
+from miai_go.life.status import Status
+from miai_go.life.walled import Found, canonical_key, find_walled
+from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
+from miai_go.rules.symmetry import point_tables
 
 PLAN = WalledPlan(count=6, seed=7, least_empty=5, most_empty=6)
 

@@ -13,15 +13,19 @@ from tests.tsumego.small_nets import small_net
 
 from miai.errors import ParameterError
 from miai.kernels.lanes import LANES
-from miai_go.tsumego.kernels import stones
-from miai_go.tsumego.planes import encode, layout_of
+from miai_go.life.kernels import stones
+from miai_go.nets.life_planes import encode, layout_of
 
 torch = pytest.importorskip("torch")
 
 from miai_go.errors import WeightsError  # noqa: E402
-from miai_go.tsumego.assessing import answering  # noqa: E402
-from miai_go.tsumego.networks.building import build_net  # noqa: E402
-from miai_go.tsumego.networks.files import (  # noqa: E402
+from miai_go.learning.life_measuring import answering  # noqa: E402
+from miai_go.nets.life_arrays import (  # noqa: E402
+    read_reckoned,
+    reckoned,
+)
+from miai_go.nets.life_networks import build_net  # noqa: E402
+from miai_go.nets.life_weights import (  # noqa: E402
     Net,
     NetHeader,
     arrays_of,
@@ -30,7 +34,6 @@ from miai_go.tsumego.networks.files import (  # noqa: E402
     quantised_net,
     save_net,
 )
-from miai_go.tsumego.networks.reckoned import read_reckoned, reckoned  # noqa: E402
 
 POSITIONS = 200
 MOST_POINTS = 63
@@ -214,7 +217,7 @@ import sys
 sys.modules["torch"] = None
 import numpy as np
 from pathlib import Path
-from miai_go.tsumego.predicting import Predictor
+from miai_go.nets.life_predicting import Predictor
 board = np.zeros((9, 9), np.int8)
 board[0, 4] = board[1, 4] = board[2, :5] = 1
 board[0, 3] = board[1, :4] = 2

@@ -36,8 +36,9 @@ def miai_register(registry: Registry) -> None:
 @hookimpl
 def miai_register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    from miai_tournaments import commands, rating_command
-    from miai_tournaments.comparing import command
+    from miai_tournaments.commands import compare as command
+    from miai_tournaments.commands import rate as rating_command
+    from miai_tournaments.commands import tournament as commands
 
     app.add_typer(commands.app, name="tournament")
     app.command("compare")(command.compare)

@@ -1,7 +1,4 @@
-"""The command line itself: the framework's commands and those of all plugins.
-
-Commands import what they need inside their functions, so that ``miai --help`` answers at once.
-"""
+"""The command line: the framework's commands and those of all plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from miai import __version__
-from miai.cli import listing, playing
+from miai.cli import listing
+from miai.cli import play as playing
 from miai.plugins.loader import PluginWarning, plugin_host
 
 

@@ -49,7 +49,7 @@ def list_components(
 def describe(component: Component) -> dict[str, Any]:
     """Return what `miai list` tells of a component, as plain data."""
     from miai.errors import PluginLoadError
-    from miai.plugins.parameters import describe_parameters
+    from miai.parameters import describe_parameters
 
     row: dict[str, Any] = {
         "kind": component.kind,

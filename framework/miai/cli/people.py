@@ -1,18 +1,406 @@
-"""What `miai play` does for the people at its table: undo, hints, saving, what opponents think."""
+"""The agent ``human``: a person at a terminal.
+
+What is told to a person of searches: chances, lines of play, the best moves of a hint.
+
+What `miai play` does for the people at its table: undo, hints, saving, what opponents think.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
-from miai.advice import told_of
-from miai.human import HumanAgent, TakeBack
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai.errors import AgentUnavailableError, GameError, IllegalActionError, MiaiError
+from miai.game import Game, State
+from miai.information import PlayerView
+from miai.parameters import Parameters
+from miai.record import MoveRecord
+from miai.render import Renderer, action_text, hint_of, renderer_for
+from miai.search.protocol import SearchResult
 
 if TYPE_CHECKING:
-    from miai.agent import Agent
-    from miai.game import Game, State
-    from miai.record import GameRecord, MoveRecord
-    from miai.search.protocol import Search, SearchResult
+    from miai.record import GameRecord
+    from miai.search.protocol import Search
+
+_BEST = 5
+"""Moves of a hint."""
+_EXPECTED = 5
+"""Moves of a line of play."""
+
+
+@runtime_checkable
+class MarkingRenderer(Renderer, Protocol):
+    """A renderer that can put marks on what it shows."""
+
+    def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
+        """Return what `render` does, with a character at the place of each action where it can."""
+
+
+def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str:
+    """Return what a search advises the player of a view, whose turn it is."""
+    state = view.state
+    priors = _priors(result)
+    best = _best(result, priors)
+    lines = []
+    if isinstance(renderer, MarkingRenderer):
+        marks = {action: str(number) for number, action in enumerate(best, 1)}
+        lines.append(renderer.marked(view, marks))
+    for number, action in enumerate(best, 1):
+        told = ", ".join(_told_of_action(state.game, result, priors, action))
+        lines.append(f"{number}. {action_text(state, action)}: {told}")
+    if expected := line_text(state, result.pv[: 1 + _EXPECTED]):
+        lines.append(f"Expected: {expected}")
+    return "\n".join(lines)
+
+
+def told_of(state: State, move: MoveRecord) -> str:
+    """Return what a player did and thinks of it, on one line.
+
+    Args:
+      state: the position after the move.
+    """
+    name = state.game.info.player_names[move.actor]
+    facts = _thoughts(state, move.statistics)
+    if move.seconds is not None:
+        facts.append(f"{move.seconds:.1f} s")
+    return f"{name} played {move.text}" + (f": {', '.join(facts)}" if facts else "")
+
+
+def chance_text(game: Game, value: float) -> str:
+    """Return a utility in words: a winning chance where two win or lose, else a number."""
+    info = game.info
+    if info.utility_sum is None or info.num_players != 2 or info.min_utility >= info.max_utility:
+        return f"value {value:+.2f}"
+    share = (value - info.min_utility) / (info.max_utility - info.min_utility)
+    return f"win rate {100 * min(max(share, 0.0), 1.0):.0f} %"
+
+
+def line_text(state: State, actions: Sequence[int]) -> str:
+    """Return a line of play from a state, as far as it is legal."""
+    names = []
+    state = state.clone()
+    for action in actions:
+        if state.is_terminal() or state.is_chance_node() or not state.is_legal(action):
+            break
+        names.append(state.action_to_string(action))
+        state.apply_action(action)
+    return " ".join(names)
+
+
+def _told_of_action(
+    game: Game, result: SearchResult, priors: Mapping[int, float], action: int
+) -> list[str]:
+    """Return what is known of an action: its value where it was tried, else how likely it is."""
+    facts, value = [], result.values.get(action)
+    if value is None and (action == result.action or action not in priors):
+        value = result.value
+    if value is not None:
+        facts.append(chance_text(game, value))
+    if action in result.visits:
+        facts.append(f"{result.visits[action]} visits")
+    elif action in priors:
+        facts.append(f"prior {100 * priors[action]:.0f} %")
+    return facts
+
+
+def _priors(result: SearchResult) -> dict[int, float]:
+    """Return the priors of a search that tells them as pairs, likeliest first."""
+    pairs = result.statistics.get("priors")
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str):
+        return {}
+    return {int(pair[0]): float(pair[1]) for pair in pairs if isinstance(pair, list) and pair[1]}
+
+
+def _best(result: SearchResult, priors: Mapping[int, float]) -> list[int]:
+    """Return the moves to tell of, the one to play first: by visits, without any by priors."""
+    tried = [action for action, visits in result.visits.items() if visits > 0]
+    tried.sort(key=lambda action: (action != result.action, -result.visits[action], action))
+    if not tried:
+        tried = [result.action, *(action for action in priors if action != result.action)]
+    return tried[:_BEST]
+
+
+def _thoughts(state: State, statistics: Mapping[str, object]) -> list[str]:
+    facts = []
+    value, simulations = statistics.get("value"), statistics.get("simulations")
+    if isinstance(value, int | float):
+        facts.append(f"its {chance_text(state.game, float(value))}")
+    if isinstance(simulations, int):
+        facts.append(f"{simulations} simulations")
+    pv = statistics.get("pv")
+    if isinstance(pv, Sequence) and not isinstance(pv, str):
+        expected = line_text(state, [a for a in pv[1 : 1 + _EXPECTED] if isinstance(a, int)])
+        facts += [f"expects {expected}"] if expected else []
+    return facts
+
+
+HELP = """\
+Type a move in the game's notation, such as {example}, or one of:
+  moves      show the legal moves
+  board      show the board again
+{offered}  resign     give the game up
+  quit       leave without finishing
+  help       show this"""
+
+_HINT = "  hint, ?    ask a search for the best moves\n"
+_UNDO = "  undo       take back your last move and what followed\n"
+_SAVE = "  save FILE  write the game so far; the suffix names the format\n"
+
+_MOST_LISTED = 12
+"""Legal moves up to this number are listed after a wrong one; of more, a few are."""
+
+_EXAMPLES = 3
+
+
+class TakeBack(BaseException):
+    """A person takes a move back: whoever plays the game has to go on from before it.
+
+    Attributes:
+      ply: of the move.
+    """
+
+    def __init__(self, ply: int) -> None:
+        super().__init__(ply)
+        self.ply = ply
+
+
+class Offers(Protocol):
+    """What the surroundings of a game can do for a person beside passing moves on."""
+
+    def last_ply_of(self, player: int) -> int | None:
+        """Return the last ply that `player` may take back by `TakeBack`; None for none."""
+
+    def can_advise(self) -> bool:
+        """Return whether there is a search to ask."""
+
+    def advise(self, state: State) -> SearchResult:
+        """Return what the search finds. Raises `MiaiError`."""
+
+    def can_save(self) -> bool:
+        """Return whether a game that is going on may be written to a file."""
+
+    def save(self, file: str) -> str:
+        """Write the game so far; return what to say of it. Raises `MiaiError`."""
+
+
+class HumanAgent(Agent):
+    """Asks a person for each move.
+
+    Attributes:
+      read, write: where answers come from and where the board is shown.
+      offers: what can be done beside moving; None for nothing.
+
+    Raises:
+      KeyboardInterrupt: the person quits or the input ends.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        parameters: Parameters | None = None,
+        *,
+        read: TextIO | None = None,
+        write: TextIO | None = None,
+    ) -> None:
+        super().__init__(game, parameters)
+        self.read: TextIO | None = read or sys.stdin  # None when the process began without one
+        self.write: TextIO | None = write or sys.stdout
+        self.offers: Offers | None = None
+        self._told: list[str] = []
+        self._renderer: Renderer = renderer_for(game)
+        self._notation = game.new_initial_state()
+        self._lines_below = 0  # written since the board was shown
+        self._greeted = False
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game. Refuses to play without a person.
+
+        Raises:
+          AgentUnavailableError: the input is closed, as in a process of its own.
+        """
+        for stream, name in ((self.read, "input"), (self.write, "output")):
+            if stream is None or stream.closed:
+                raise AgentUnavailableError(
+                    f"agent 'human' needs a terminal, and standard {name} is closed: call "
+                    "`miai play` in a terminal, or let another agent play"
+                )
+        super().new_game(seed, player=player, log=log)
+
+    def tell(self, text: str) -> None:
+        """Show a line below the board at the next turn, or the end."""
+        self._told.append(text)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Show the position and return what the person chooses."""
+        try:
+            return self._choose(clock)
+        except KeyboardInterrupt:
+            self._say("")
+            raise KeyboardInterrupt("the game was left unfinished") from None
+
+    def _choose(self, clock: ClockReading) -> Decision:
+        self._show_board()
+        if not self._greeted:
+            self._greeted = True
+            self._say(f"Type a move, such as {self._examples(1)}, or 'help'.")
+        if hint := hint_of(self._renderer, self.view):
+            self._say(hint)
+        name = self.game.info.player_names[self.view.player]
+        left = "" if clock.limit is None else f" ({clock.limit:.0f} s left)"
+        while True:
+            decision = self._answer(self._ask(f"{name}{left}> "))
+            if decision is not None:
+                self._told.clear()
+                return decision
+
+    def end(self, returns: tuple[float, ...]) -> None:
+        """Show the end of the game."""
+        self._show_board()
+        mine = returns[self.view.player]
+        verdict = "a draw" if len(set(returns)) == 1 else "you win" if mine > 0 else "you lose"
+        self._say(f"The game is over: {verdict}.")
+
+    def _answer(self, text: str) -> Decision | None:
+        command = text.strip().lower()
+        if command in ("", "help") or (command == "?" and not self._can_advise()):
+            self._say(HELP.format(example=self._examples(1), offered=self._offered()))
+        elif command in ("hint", "?", "undo") or command.partition(" ")[0] == "save":
+            self._serve(text.strip())
+        elif command == "board":
+            self._show_board()
+        elif command == "moves":
+            self._say(" ".join(self._legal_moves()))
+        elif command in ("quit", "exit"):
+            raise KeyboardInterrupt
+        elif command == "resign":
+            return Decision(self.view.legal_actions[0], resign=True)
+        else:
+            return self._move(text)
+        return None
+
+    # -- what is offered beside moves -----------------------------------------------------------
+
+    def _offered(self) -> str:
+        offers = self.offers
+        if offers is None:
+            return ""
+        undo = _UNDO if self.game.info.perfect_information else ""
+        hint = _HINT if offers.can_advise() else ""
+        return f"{hint}{undo}{_SAVE if offers.can_save() else ''}"
+
+    def _can_advise(self) -> bool:
+        return self.offers is not None and self.offers.can_advise()
+
+    def _serve(self, text: str) -> None:
+        """Do what is no move. Raises `TakeBack` where a move is taken back."""
+        command, _, file = text.partition(" ")
+        try:
+            if command.lower() == "undo":
+                self._take_back()
+            elif command.lower() == "save":
+                self._save(file.strip())
+            else:
+                self._hint()
+        except MiaiError as error:
+            self._say(str(error))
+
+    def _take_back(self) -> None:
+        if self.offers is None or not self.game.info.perfect_information:
+            self._say("Moves cannot be taken back here.")
+            return
+        ply = self.offers.last_ply_of(self.view.player)
+        if ply is None:
+            self._say("There is no move of yours to take back.")
+            return
+        self._told.clear()
+        raise TakeBack(ply)
+
+    def _save(self, file: str) -> None:
+        if self.offers is None or not self.offers.can_save():
+            self._say("A game that is going on cannot be saved here.")
+        elif not file:
+            self._say("Name a file: save FILE")
+        else:
+            self._say(self.offers.save(file))
+
+    def _hint(self) -> None:
+        if self.offers is None or not self.offers.can_advise():
+            self._say("There is no search to ask here.")
+            return
+        self._say(hint_text(self.view, self._renderer, self.offers.advise(self.view.state)))
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def _move(self, text: str) -> Decision | None:
+        try:
+            return Decision(self._parse(text))
+        except GameError as error:
+            self._explain(error)
+            return None
+
+    def _explain(self, error: GameError) -> None:
+        """Say what was wrong with a move and what would be right, the board still in sight."""
+        told = str(error)
+        if isinstance(error, IllegalActionError):
+            told = told.removesuffix(f"\n{error.position}")
+        self._say(f"{told}\n{self._advice()}")
+        board = self._renderer.render(self.view)
+        if self._lines_below + board.count("\n") + 2 > shutil.get_terminal_size().lines:
+            self._show_board()
+
+    def _advice(self) -> str:
+        moves = self._legal_moves()
+        if len(moves) <= _MOST_LISTED:
+            return f"Legal moves: {' '.join(moves)}. 'help' shows what else can be typed."
+        return (
+            f"Legal are {self._examples(_EXAMPLES)} and {len(moves) - _EXAMPLES} more: 'moves' "
+            "shows all, 'help' what else can be typed."
+        )
+
+    def _examples(self, number: int) -> str:
+        """Return legal moves from the middle of them all, where boards have their middle."""
+        moves = self._legal_moves()
+        start = max(0, (len(moves) - number) // 2)
+        return ", ".join(moves[start : start + number])
+
+    def _legal_moves(self) -> list[str]:
+        position = self.view.state if self.game.info.perfect_information else self._notation
+        return [action_text(position, action) for action in self.view.legal_actions]
+
+    def _parse(self, text: str) -> int:
+        if self.game.info.perfect_information:
+            return self.view.state.string_to_action(text.strip())
+        wanted = text.strip().lower()
+        for action in self.view.legal_actions:
+            if wanted in (action_text(self._notation, action).lower(), str(action)):
+                return action
+        raise GameError(f"no legal move is written '{text.strip()[:40]}'")
+
+    def _ask(self, prompt: str) -> str:
+        assert self.read is not None, "new_game refuses to begin without it"
+        assert self.write is not None, "new_game refuses to begin without it"
+        self.write.write(prompt)
+        self.write.flush()
+        line = self.read.readline()
+        self._lines_below += 1
+        if not line:
+            raise KeyboardInterrupt
+        return line
+
+    def _say(self, text: str) -> None:
+        print(text, file=self.write, flush=True)
+        self._lines_below += text.count("\n") + 1
+
+    def _show_board(self) -> None:
+        self._say(self._renderer.render(self.view))
+        self._lines_below = 0
+        for line in self._told:
+            self._say(line)
 
 
 class Table:
@@ -50,8 +438,8 @@ class Table:
                 agent.offers = self
 
     def play(self, *, seed: int) -> GameRecord:
-        """Return the record of the game, as it went in the end. Raises as `miai.match.play`."""
-        from miai.match import play
+        """Return the record of the game, as it ended. Raises as `miai.playing.match.play`."""
+        from miai.playing.match import play
 
         self._seed = seed
         while True:
@@ -110,9 +498,9 @@ def unfinished(
     game: Game, agents: Sequence[Agent], moves: Sequence[MoveRecord], seed: int
 ) -> GameRecord:
     """Return the record of a game that is going on, as one that was stopped."""
+    from miai.plugins.versions import versions_of
     from miai.record import GameRecord, PlayerRecord, Termination
     from miai.seeds import derive_seed
-    from miai.versions import versions_of
 
     state = game.new_initial_state()
     for move in moves:

@@ -9,18 +9,25 @@ from miai.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
-_ADJUDICATION = "miai.adjudication"
+_AGREEMENT = "miai.playing.agreement"
 _SEARCH = "miai.search"
-_WORLDS = "miai.search.worlds.agents"
-_BELIEFS = "miai.belief_search.agent"
-_BELIEF_SEARCHES = "miai.belief_search.components"
-_BOUNDS = "miai.belief_search.bounds.components"
-_RETENTION = "miai.belief_search.retention.components"
+_WORLDS = "miai.search.worlds"
+_BELIEFS = "miai.beliefs.agent"
+_BELIEF_SEARCHES = "miai.beliefs.search"
+_BOUNDS = "miai.beliefs.bounds"
+_RETENTION = "miai.beliefs.retention"
 
 _COMPONENTS = (
     # kind, name, module, factory, parameters, summary; the parameters may name their module.
     ("agent", "random", "miai.agent", "RandomAgent", "", "Plays uniformly over its legal actions"),
-    ("agent", "human", "miai.human", "HumanAgent", "", "A person at the terminal; for `miai play`"),
+    (
+        "agent",
+        "human",
+        "miai.cli.people",
+        "HumanAgent",
+        "",
+        "A person at the terminal; for `miai play`",
+    ),
     (
         *("agent", "ismcts", _WORLDS, "Ismcts", "IsmctsParameters"),
         "Information-set MCTS, single- or multi-observer, over worlds of its belief",
@@ -34,7 +41,7 @@ _COMPONENTS = (
         "The best worst case over its belief, against an opponent that sees everything",
     ),
     (
-        *("search", "mcts", f"{_SEARCH}.mcts", "Mcts", f"{_SEARCH}.mcts_parameters:MctsParameters"),
+        *("search", "mcts", f"{_SEARCH}.mcts", "Mcts", "MctsParameters"),
         "Monte-Carlo tree search: UCT or PUCT, any number of players, chance, a solver",
     ),
     (
@@ -53,7 +60,7 @@ _COMPONENTS = (
         *(
             "belief",
             "enumerated",
-            "miai.beliefs",
+            "miai.search.worlds",
             "enumerated_belief",
             "EnumeratedBeliefParameters",
         ),
@@ -64,19 +71,19 @@ _COMPONENTS = (
         "Game records as JSON lines; nothing is lost",
     ),
     (
-        *("opening-reader", "moves", "miai.openings", "MovesReader", ""),
+        *("opening-reader", "moves", "miai.playing.openings", "MovesReader", ""),
         "A line of moves in the game's notation an opening",
     ),
     (
-        *("adjudicator", "resign-agreement", f"{_ADJUDICATION}.agreement", "ResignAgreement"),
+        *("adjudicator", "resign-agreement", _AGREEMENT, "ResignAgreement"),
         *("ResignAgreementParameters", "Lost is who both players hold for lost, for some moves"),
     ),
     (
-        *("adjudicator", "draw-agreement", f"{_ADJUDICATION}.agreement", "DrawAgreement"),
+        *("adjudicator", "draw-agreement", _AGREEMENT, "DrawAgreement"),
         *("DrawAgreementParameters", "Drawn is what both players hold for even, for some moves"),
     ),
     (
-        *("adjudicator", "solved", f"{_ADJUDICATION}.solved", "Solved", "SolvedParameters"),
+        *("adjudicator", "solved", f"{_SEARCH}.solved", "Solved", "SolvedParameters"),
         "What a search to the end of the game has proved, within a budget",
     ),
     (

@@ -22,7 +22,7 @@ from miai.errors import (
 )
 
 if TYPE_CHECKING:
-    from miai.plugins.parameters import Parameters
+    from miai.parameters import Parameters
 
 KINDS: Mapping[str, str] = {
     "game": "A game; factory(parameters) -> miai.Game",
@@ -34,20 +34,20 @@ KINDS: Mapping[str, str] = {
     "record-format": "A file format of game records; factory(parameters) -> "
     "miai.record.RecordFormat",
     "opening-reader": "Reads openings from a file; factory(game, parameters) -> "
-    "miai.openings.OpeningReader",
+    "miai.playing.openings.OpeningReader",
     "adjudicator": "Decides games before their end; factory(game, parameters) -> "
-    "miai.adjudication.Adjudicator",
+    "miai.playing.adjudication.Adjudicator",
     "renderer": "Shows a state to people; factory(game, parameters) -> miai.render.Renderer",
     "belief-problem": "A game for searches over beliefs, with roots; factory(parameters) -> "
-    "miai.belief_search.RootedProblem",
+    "miai.beliefs.RootedProblem",
     "belief-search": "A search over beliefs; factory(problem, parameters) -> "
-    "miai.belief_search.BeliefSearcher",
+    "miai.beliefs.BeliefSearcher",
     "bounds": "Bounds on the values of beliefs; factory(universe, parameters) -> "
-    "miai.belief_search.bounds.Bounds",
+    "miai.beliefs.bounds.Bounds",
     "tournament-format": "Who meets whom in a tournament; factory(entrants, parameters) -> "
     "miai_tournaments.formats.format.Format",
     "retention": "Which remembered beliefs are kept; factory(parameters) -> "
-    "miai.belief_search.retention.Retention",
+    "miai.beliefs.retention.Retention",
 }
 """The kinds that the framework itself declares, with what their factories take and return."""
 
@@ -85,7 +85,7 @@ class Component:
 
     def load_parameters(self) -> type[Parameters]:
         """Return the parameter model, imported now. Raises `PluginLoadError` on failure."""
-        from miai.plugins.parameters import Parameters
+        from miai.parameters import Parameters
 
         if self.parameters is None:
             return Parameters
@@ -94,7 +94,7 @@ class Component:
 
     def fill(self, values: Mapping[str, Any], *, where: str = "") -> Parameters:
         """Return the parameter model filled with values. Raises `ParameterError`."""
-        from miai.plugins.parameters import build_parameters
+        from miai.parameters import build_parameters
 
         return build_parameters(
             self.load_parameters(), values, where=where or f"{self.kind} '{self.name}'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from miai.process.client import AgentProcess
+    from miai.process.agent_process import AgentProcess
     from miai.process.limits import ProcessLimits
 
 __all__ = ["AgentProcess", "ProcessLimits"]
@@ -14,7 +14,7 @@ __all__ = ["AgentProcess", "ProcessLimits"]
 def __getattr__(name: str) -> Any:
     # The agent's own process imports this package too, and needs nothing of the referee's side.
     if name == "AgentProcess":
-        from miai.process.client import AgentProcess
+        from miai.process.agent_process import AgentProcess
 
         return AgentProcess
     if name == "ProcessLimits":

@@ -1,6 +1,7 @@
 """The main module of an agent's process: ``python -m miai.process.host``.
 
-Started by `miai.process.client.AgentProcess`, never by hand. Standard output and error of this
+Started by `miai.process.agent_process.AgentProcess`, never by hand. Standard output and error of
+this
 process are a pipe that the referee reads as output; the messages go over pipes of their own, so
 nothing that an agent or its libraries print, from Python or from C, can be taken for an answer.
 """
@@ -20,11 +21,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miai.process.affinity import take_processors
-from miai.process.frames import MAX_REQUEST_BYTES, FrameReader, encode
-from miai.process.hiding import hide
-from miai.process.messages import pack_decision, unpack_clock, unpack_observation
-from miai.process.spawning import SCRATCH
+from miai.process.child import SCRATCH
+from miai.process.messages import (
+    MAX_REQUEST_BYTES,
+    FrameReader,
+    encode,
+    pack_decision,
+    unpack_clock,
+    unpack_observation,
+)
+from miai.process.sandbox import hide, take_processors
 
 if TYPE_CHECKING:
     from miai.agent import Agent
@@ -85,7 +91,7 @@ class AgentHost:
         confine(**message["limits"])
         from miai.api import load_game, make_agent
         from miai.errors import AgentError, AgentUnavailableError, MiaiError
-        from miai.versions import component_version
+        from miai.plugins.versions import component_version
 
         try:
             game = load_game(message["game"], **message["game_parameters"])
@@ -103,7 +109,7 @@ class AgentHost:
         return self._version()
 
     def _act(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        from miai.seat import checked_decision
+        from miai.agent import checked_decision
 
         self._observe(message)
         return pack_decision(checked_decision(self._settled.act(unpack_clock(message["clock"]))))

@@ -26,7 +26,7 @@ class ProcessLimits:
       processors: of those that the referee may run on, how many the agent's processes may; None
         for all.
       hidden: folders whose files the agent's processes cannot read, nor the temporary files of
-        other agents; none of it is hidden when there are none. See `miai.process.hiding`.
+        other agents; none of it is hidden when there are none. See `miai.process.sandbox`.
 
     Raises:
       ConfigError: a limit is not a positive number.

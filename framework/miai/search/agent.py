@@ -7,7 +7,8 @@ from pathlib import Path
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.errors import AgentError, AgentUnavailableError, MiaiError
-from miai.game import Game, Json, Observation
+from miai.game import Game, Observation
+from miai.plain import Json
 from miai.search.protocol import Search, SearchResult
 
 

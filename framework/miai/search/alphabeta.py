@@ -3,6 +3,10 @@
 Fail-soft negamax (Knuth & Moore 1975) with a transposition table and move ordering; chance nodes
 by expectiminimax with Star1 bounds (Ballard 1983). Inside, utilities are shifted so that they sum
 to zero: the value for one player is then exactly minus the value for the other.
+
+A transposition table of bounded size.
+
+The order in which alpha-beta tries actions: the better the order, the more is cut off.
 """
 
 from __future__ import annotations
@@ -10,16 +14,117 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Hashable
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 from miai.game import Game, Player, State
-from miai.plugins.parameters import Parameters, parameter
-from miai.search import limits
+from miai.parameters import Parameters, parameter
+from miai.search import protocol as limits
 from miai.search.evaluators import evaluation_in_place, make_evaluator, utilities
-from miai.search.ordering import MoveOrdering
 from miai.search.protocol import Evaluator, SearchResult, Seedable
-from miai.search.transpositions import Bound, Entry, TranspositionTable
 from miai.seeds import derive_seed
+
+
+class Bound(IntEnum):
+    """What the value of an entry says of the true one."""
+
+    EXACT = 0
+    LOWER = 1
+    UPPER = 2
+
+
+class Entry(NamedTuple):
+    """What a search found out about a state.
+
+    Attributes:
+      depth: plies that it looked ahead; infinite when the horizon played no part.
+      bound: whether the value is exact or bounds the true one.
+      value: utility for the player to move.
+      action: the best action, or the one that caused the cut-off; None when none stood out.
+    """
+
+    depth: float
+    bound: Bound
+    value: float
+    action: int | None
+
+
+class TranspositionTable:
+    """Entries by `State.key`, in two generations: when the young one is full, the old one goes.
+
+    An entry that is used moves to the young generation, so what goes was not used for at least
+    half a table's worth of stores. Which entries are kept depends on the order of use alone, not
+    on hash values, which differ from process to process.
+
+    Args:
+      size: most entries, 2 or more.
+
+    Attributes:
+      hits: look-ups that found an entry.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._half = max(1, size // 2)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._young: dict[Hashable, Entry] = {}
+        self._old: dict[Hashable, Entry] = {}
+        self.hits = 0
+
+    def get(self, key: Hashable) -> Entry | None:
+        """Return the entry of the key, or None."""
+        entry = self._young.get(key)
+        if entry is None:
+            entry = self._old.pop(key, None)
+            if entry is None:
+                return None
+            self.store(key, entry)
+        self.hits += 1
+        return entry
+
+    def store(self, key: Hashable, entry: Entry) -> None:
+        """Keep the entry, in place of an older one of the key."""
+        if len(self._young) >= self._half and key not in self._young:
+            self._old, self._young = self._young, {}
+        self._old.pop(key, None)
+        self._young[key] = entry
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+
+_KILLERS = 2
+
+
+class MoveOrdering:
+    """Killer actions by ply, and the history table (Schaeffer 1989) by player and action.
+
+    Args:
+      plies: the deepest ply that will be asked for.
+    """
+
+    def __init__(self, plies: int) -> None:
+        self._killers: list[list[int]] = [[] for _ in range(plies + 1)]
+        self._successes: dict[tuple[int, int], int] = {}
+
+    def order(self, state: State, player: int, ply: int, first: int | None) -> list[int]:
+        """Return the legal actions: `first`, then killers, then by past success."""
+        killers, successes = self._killers[ply], self._successes
+
+        def urgency(action: int) -> tuple[bool, bool, int]:
+            return action != first, action not in killers, -successes.get((player, action), 0)
+
+        return sorted(state.legal_actions(), key=urgency)
+
+    def succeed(self, player: int, action: int, ply: int, *, depth: int) -> None:
+        """Remember an action that caused a cut-off `depth` plies above the horizon."""
+        killers = self._killers[ply]
+        if action not in killers:
+            self._killers[ply] = [action, *killers[: _KILLERS - 1]]
+        self._successes[player, action] = self._successes.get((player, action), 0) + depth * depth
+
 
 _INSIDE = 1e-6
 """Share of the range of utilities by which an estimate stays away from the bounds."""

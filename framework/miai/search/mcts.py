@@ -2,6 +2,19 @@
 
 UCT (Kocsis & Szepesvari 2006) and PUCT (Silver et al. 2017) for any number of players, with chance
 nodes, a solver, tree reuse and leaf batches. docs/search.md explains the choices.
+
+The parameters of Monte-Carlo tree search, and the policies that they name.
+
+The tree of Monte-Carlo tree search: nodes, backup and proofs.
+
+Statistics of an action live at the node where it is taken, from the point of view of the player
+who takes it, so a mean is read without touching the child.
+
+How Monte-Carlo tree search selects: policies as plain functions.
+
+A `Select` is given a node and returns the index of the action to follow; the number of children
+stands for an action not yet tried. A `Choose` names the action to play in the end. Any function
+of these types can be handed to `Mcts`.
 """
 
 from __future__ import annotations
@@ -9,15 +22,389 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from math import inf, isclose, log, sqrt
+from typing import Any, Literal, Self, TypeAlias
 
-from miai.game import Game, Player, State
-from miai.search import limits
+from pydantic import model_validator
+
+from miai.game import Game, GameInfo, Player, State
+from miai.parameters import Parameters, parameter
+from miai.search import protocol as limits
 from miai.search.evaluators import evaluation_in_place, make_evaluator, priors, utilities
-from miai.search.mcts_parameters import MctsParameters
-from miai.search.mcts_tree import Node, Path, Solver, back_up
-from miai.search.policies import Choose, Select, add_dirichlet_noise
 from miai.search.protocol import Evaluator, SearchResult, Seedable
 from miai.seeds import derive_seed
+
+Utility: TypeAlias = Sequence[float]
+"""The utilities of all players, in player order."""
+
+Path: TypeAlias = "list[tuple[Node, int]]"
+"""The way of one simulation: nodes from the root on, with the index of the action taken."""
+
+
+class Node:
+    """One state of the tree.
+
+    Attributes:
+      player: who acts: a player, `Player.CHANCE` or `Player.TERMINAL`.
+      visits: simulations that came here, one that stopped here included.
+      actions: the legal actions, the tried ones first and in the order in which they were tried;
+        empty until the node is expanded. At a chance node: the outcomes.
+      priors: probabilities of `actions`; None where all are alike. At a chance node: cumulative.
+      children: the nodes behind the tried actions; None where the tree was full. At a chance
+        node as long as `actions`, None for outcomes not yet drawn.
+      edge_visits: visits of each child.
+      edge_totals: sum of the utilities backed up through each child, for `player`.
+      proofs: proven utilities of all players behind an action, by index.
+      proven: utilities of all players where they are certain: the end of a game, or a proof.
+      pending: whether its evaluation is asked for and not yet there.
+    """
+
+    __slots__ = (
+        "actions",
+        "children",
+        "edge_totals",
+        "edge_visits",
+        "pending",
+        "player",
+        "priors",
+        "proofs",
+        "proven",
+        "visits",
+    )
+
+    def __init__(self, player: int) -> None:
+        self.player = player
+        self.visits = 0
+        self.actions: list[int] = []
+        self.priors: list[float] | None = None
+        self.children: list[Node | None] = []
+        self.edge_visits: list[int] = []
+        self.edge_totals: list[float] = []
+        self.proofs: dict[int, Utility] | None = None
+        self.proven: Utility | None = None
+        self.pending = False
+
+    @classmethod
+    def of(cls, state: State) -> Node:
+        """Return a node for the state, proven when the game is over there."""
+        node = cls(state.current_player())
+        if node.player == Player.TERMINAL:
+            node.proven = state.returns()
+        return node
+
+    def expand(self, state: State) -> None:
+        """List the actions of the state that the node stands for."""
+        if self.player != Player.CHANCE:
+            self.actions = state.legal_actions()
+            return
+        outcomes = state.chance_outcomes()
+        self.actions = [action for action, _ in outcomes]
+        self.priors = list(accumulate(probability for _, probability in outcomes))
+        self.children = [None] * len(outcomes)
+        self.edge_visits = [0] * len(outcomes)
+        self.edge_totals = [0.0] * len(outcomes)
+
+    def rank(self, priors: Sequence[float], rng: random.Random) -> None:
+        """Give the actions their priors and sort the untried ones by them, ties at random."""
+        tried = len(self.children)
+        order = list(range(tried, len(self.actions)))
+        rng.shuffle(order)
+        order.sort(key=lambda index: -priors[index])
+        order = [*range(tried), *order]
+        self.actions = [self.actions[index] for index in order]
+        self.priors = [priors[index] for index in order]
+
+    def begin(self, rng: random.Random) -> None:
+        """Start trying another action: the one of greatest prior, any where all are alike."""
+        if self.priors is None:
+            actions, tried = self.actions, len(self.children)
+            other = tried + int(rng.random() * (len(actions) - tried))
+            actions[tried], actions[other] = actions[other], actions[tried]
+        self.children.append(None)
+        self.edge_visits.append(0)
+        self.edge_totals.append(0.0)
+
+    def draw(self, rng: random.Random) -> int:
+        """Return the index of an outcome of this chance node, drawn by the probabilities."""
+        return rng.choices(range(len(self.actions)), cum_weights=self.priors)[0]
+
+    def value(self, index: int) -> float:
+        """Return the utility of a tried action for `player`: proven, else the mean so far."""
+        if self.proofs and index in self.proofs:
+            return self.proofs[index][self.player]
+        return self.edge_totals[index] / self.edge_visits[index]
+
+    def is_settled(self) -> bool:
+        """Return whether no search can tell more: the node, or every action of it, is proven."""
+        return self.proven is not None or len(self.proofs or ()) == len(self.actions) > 0
+
+    def size(self) -> int:
+        """Return the number of nodes from here on."""
+        count, stack = 0, [self]
+        while stack:
+            count += 1
+            stack.extend(child for child in stack.pop().children if child is not None)
+        return count
+
+
+class Solver:
+    """Proves nodes from their proven children (MCTS-Solver, Winands et al. 2008), in vectors.
+
+    A proven value is what every subgame-perfect play from there yields: with two players and a
+    constant sum, the minimax value. A node is proven when its player has an action proven to be
+    worth the greatest utility of the game, or when all its actions are proven and one utility
+    vector is best; a chance node when all outcomes are. With more players, or no constant sum, a
+    node whose player is indifferent between different outcomes for the others is left open,
+    because how a tie is broken would decide.
+    """
+
+    def __init__(self, info: GameInfo) -> None:
+        self._max = info.max_utility
+        # Where one player has the most, it must leave no choice about what the others have.
+        others, total = info.num_players - 1, info.utility_sum
+        self._win_settles = others == 0 or (
+            total is not None
+            and (others == 1 or isclose(total - self._max, others * info.min_utility))
+        )
+
+    def note(self, node: Node, index: int, proven: Utility) -> None:
+        """Note that an action is proven, and prove the node if that settles it."""
+        if node.proofs is None:
+            node.proofs = {}
+        node.proofs[index] = proven
+        if node.player == Player.CHANCE:
+            if len(node.proofs) == len(node.actions):
+                node.proven = _expectation(node)
+        elif self._win_settles and proven[node.player] >= self._max:
+            node.proven = proven
+        elif len(node.proofs) == len(node.actions):
+            node.proven = _best(node.player, node.proofs)
+
+
+def _best(player: int, proofs: dict[int, Utility]) -> Utility | None:
+    best = max(proofs.values(), key=lambda proven: proven[player])
+    ties = (proven for proven in proofs.values() if _alike(proven[player], best[player]))
+    return best if all(all(map(_alike, tie, best)) for tie in ties) else None
+
+
+def _alike(left: float, right: float) -> bool:
+    # Expectations that are equal may differ by rounding, and a tie must not be taken for none.
+    return isclose(left, right, abs_tol=1e-9)
+
+
+def _expectation(node: Node) -> Utility:
+    assert node.priors is not None
+    assert node.proofs is not None
+    below = [0.0, *node.priors[:-1]]
+    weights = [upto - before for upto, before in zip(node.priors, below, strict=True)]
+    proofs = [node.proofs[index] for index in range(len(node.actions))]
+    return [
+        sum(weight * value for weight, value in zip(weights, column, strict=True))
+        for column in zip(*proofs, strict=True)
+    ]
+
+
+def back_up(path: Path, leaf: Node, value: Utility, *, loss: float, solver: Solver | None) -> None:
+    """Add a simulation's utilities to its path, and prove what they prove.
+
+    Visits were counted on the way down, and `loss` added to every total as a virtual loss; it is
+    taken back here. Above a proven node its proven value is backed up in place of the sample.
+    """
+    proven = leaf.proven if solver is not None else None
+    for node, index in reversed(path):
+        if solver is not None:
+            if proven is not None and node.proven is None and index not in (node.proofs or ()):
+                solver.note(node, index, proven)
+            proven = node.proven
+        if node.player >= 0:
+            node.edge_totals[index] += value[node.player] - loss
+        if proven is not None:
+            value = proven
+
+
+Select: TypeAlias = Callable[[Node], int]
+Choose: TypeAlias = Callable[[Node], int]
+
+Proven: TypeAlias = Literal["value", "skip"]
+"""What a proven action is to a policy.
+
+``value``: worth just its proven utility, for there is nothing to explore, so that the mean of the
+node tends to its true value; for inside the tree. ``skip``: left out, because it can tell nothing
+more; for the root, whose mean nobody needs.
+"""
+
+
+def uct(*, exploration: float, fpu: float | None = None, proven: Proven = "value") -> Select:
+    """Return UCT (Kocsis & Szepesvari 2006): mean + exploration * sqrt(ln N / n).
+
+    N are the visits of the node, n those of the action.
+
+    Args:
+      exploration: utility by which one standard unit of doubt is rewarded.
+      fpu: first-play urgency, the utility that an untried action is credited with (Gelly & Wang
+        2006); None to try every action once before any a second time.
+      proven: what a proven action is taken for; see `Proven`.
+    """
+
+    def select(node: Node) -> int:
+        tried = len(node.children)
+        best, best_score = 0, -inf
+        if tried < len(node.actions):
+            if fpu is None:
+                return tried
+            best, best_score = tried, fpu
+        scale = exploration * sqrt(log(node.visits)) if node.visits > 1 else 0.0
+        proofs, player = node.proofs, node.player
+        edges = enumerate(zip(node.edge_visits, node.edge_totals, strict=True))
+        for index, (visits, total) in edges:
+            score = total / visits + scale / sqrt(visits)
+            if proofs is not None and index in proofs:
+                score = proofs[index][player] if proven == "value" else -inf
+            if score > best_score:
+                best, best_score = index, score
+        return best
+
+    return select
+
+
+def puct(*, exploration: float, fpu: float | None = None, proven: Proven = "value") -> Select:
+    """Return PUCT as in AlphaZero: mean + exploration * prior * sqrt(N) / (1 + n).
+
+    Args:
+      exploration: utility by which a prior of one is rewarded at N = 1, n = 0.
+      fpu: the mean that an untried action is credited with; None for the mean of the node so far
+        (0 utility before the first visit, when the greatest prior decides).
+      proven: what a proven action is taken for; see `Proven`.
+    """
+
+    def select(node: Node) -> int:
+        priors, tried = node.priors, len(node.children)
+        assert priors is not None, "PUCT needs priors; see Node.rank"
+        scale = exploration * sqrt(node.visits)
+        best, best_score = 0, -inf
+        if tried < len(priors):
+            mean = sum(node.edge_totals) / (sum(node.edge_visits) or 1) if fpu is None else fpu
+            best, best_score = tried, mean + scale * priors[tried]
+        proofs, player = node.proofs, node.player
+        edges = enumerate(zip(node.edge_visits, node.edge_totals, strict=True))
+        for index, (visits, total) in edges:
+            score = total / visits + scale * priors[index] / (1 + visits)
+            if proofs is not None and index in proofs:
+                score = proofs[index][player] if proven == "value" else -inf
+            if score > best_score:
+                best, best_score = index, score
+        return best
+
+    return select
+
+
+def most_visits(node: Node) -> int:
+    """Return the most visited action ("robust child"); ties go to the greater utility.
+
+    Where the node is proven, the action that proves it. Else a proven action is preferred to the
+    most visited open one only when it is better than that one's mean: a proven loss never is.
+    """
+    tried, proofs = range(len(node.children)), node.proofs or {}
+    open_ = [index for index in tried if index not in proofs]
+    best = max(proofs, key=lambda i: (node.value(i), node.edge_visits[i]), default=None)
+    if best is not None and (node.proven is not None or not open_):
+        return best
+    robust = max(open_, key=lambda i: (node.edge_visits[i], node.value(i)))
+    if best is not None and node.value(best) > node.value(robust):
+        return best
+    return robust
+
+
+def best_value(node: Node) -> int:
+    """Return the action of greatest utility, proven or mean ("max child"); ties by visits.
+
+    Where the node is proven, the action that proves it.
+    """
+    among = node.proofs if node.proven is not None and node.proofs else range(len(node.children))
+    return max(among, key=lambda i: (node.value(i), node.edge_visits[i]))
+
+
+def add_dirichlet_noise(
+    priors: list[float], rng: random.Random, *, alpha: float, fraction: float
+) -> list[float]:
+    """Return priors mixed with a share of Dirichlet noise, as AlphaZero does at its root.
+
+    Args:
+      alpha: concentration; the smaller, the more the noise favours few actions.
+      fraction: the share of the noise, 0 to 1.
+    """
+    noise = [rng.gammavariate(alpha, 1.0) for _ in priors]
+    total = sum(noise)
+    if total <= 0.0:  # a tiny alpha can underflow to no noise at all
+        return priors
+    return [
+        (1.0 - fraction) * prior + fraction * sample / total
+        for prior, sample in zip(priors, noise, strict=True)
+    ]
+
+
+class MctsParameters(Parameters):
+    """Parameters of `Mcts`."""
+
+    simulations: int = parameter(
+        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+    )
+    selection: Literal["uct", "puct"] = parameter(
+        "uct", help="uct tries every action; puct is guided by the evaluator's priors"
+    )
+    exploration: float = parameter(
+        1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"
+    )
+    fpu: float | None = parameter(
+        None,
+        unit="utility",
+        help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
+    )
+    evaluator: str = parameter(
+        "random-rollout", component="evaluator", help="Values of leaves: a component by name"
+    )
+    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
+    final: Literal["visits", "value"] = parameter(
+        "visits", help="Plays the action most visited, or of the best value; a proven win before"
+    )
+    solver: bool = parameter(True, help="Prove wins, losses and draws, and stop when done")
+    batch: int = parameter(
+        1, ge=1, le=65_536, unit="states", help="Leaves evaluated together, under virtual loss"
+    )
+    max_nodes: int = parameter(
+        500_000, ge=1, unit="nodes", help="Most nodes kept; a full tree grows no more"
+    )
+    reuse: bool = parameter(True, help="Keep the tree from move to move")
+    resign_below: float | None = parameter(
+        None, unit="utility", help="Resign when the best action is worth less"
+    )
+    dirichlet_alpha: float | None = parameter(
+        None, gt=0, help="Concentration of noise on the root's priors; none: no noise"
+    )
+    dirichlet_fraction: float = parameter(0.25, ge=0, le=1, help="Share of the noise")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.simulations == 0 and self.seconds is None:
+            raise ValueError("simulations = 0 needs a budget in seconds")
+        if self.dirichlet_alpha is not None and self.selection != "puct":
+            raise ValueError("dirichlet_alpha needs selection = 'puct', which has priors")
+        return self
+
+    def select(self, game: Game, *, proven: Proven) -> Select:
+        """Return how to select inside the tree, or at the root."""
+        scale = 0.5 * (game.info.max_utility - game.info.min_utility)
+        make = uct if self.selection == "uct" else puct
+        return make(exploration=self.exploration * scale, fpu=self.fpu, proven=proven)
+
+    def choose(self) -> Choose:
+        """Return which action of the root to play."""
+        return most_visits if self.final == "visits" else best_value
 
 
 class Mcts:

@@ -30,11 +30,10 @@ In pytest the fixtures `miai_check_game`, `miai_check_agent` and `miai_seed` are
 miai is installed; see `miai.pytest_plugin`.
 """
 
+from miai.errors import ConformanceError, Violation
 from miai.testing.agents import check_agent
-from miai.testing.findings import ConformanceError, Report, Violation
-from miai.testing.games import check_game
-from miai.testing.reach import path_to_state
-from miai.testing.rules import AGENT_RULES, GAME_RULES
+from miai.testing.findings import AGENT_RULES, GAME_RULES, Report
+from miai.testing.games import check_game, path_to_state
 
 __all__ = [
     "AGENT_RULES",

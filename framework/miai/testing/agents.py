@@ -7,13 +7,11 @@ import random
 from collections.abc import Callable, Collection
 from typing import TypeAlias
 
-from miai.agent import Agent
+from miai.agent import Agent, checked_decision
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentProtocolError
 from miai.game import Game, Observation, Player, State
-from miai.seat import checked_decision
-from miai.testing.findings import Findings, Report, refuse_unknown_rules, shown
-from miai.testing.rules import AGENT_RULES
+from miai.testing.findings import AGENT_RULES, Findings, Report, refuse_unknown_rules, shown
 from miai.testing.snapshot import text_of
 
 AgentFactory: TypeAlias = Callable[[Game], Agent]

@@ -1,4 +1,7 @@
-"""What can go wrong with networks and their data, beside what the framework knows."""
+"""What can go wrong with networks and their data, beside what the framework knows.
+
+What can be wrong with a problem of life and death.
+"""
 
 from __future__ import annotations
 
@@ -38,3 +41,7 @@ def require_torch(what: str) -> None:
             raise MissingExtraError(
                 f"{what} needs {module}, which is not installed: pip install 'miai-go[nn]'"
             )
+
+
+class ProblemError(MiaiError):
+    """A problem that cannot be read or asked; the message says why."""

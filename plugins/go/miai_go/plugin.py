@@ -18,8 +18,8 @@ def miai_register(registry: Registry) -> None:
     registry.add(
         "game",
         "go",
-        "miai_go.game:GoGame",
-        parameters="miai_go.parameters:GoParameters",
+        "miai_go.rules.game:GoGame",
+        parameters="miai_go.rules.parameters:GoParameters",
         summary="Go on boards of 1 to 25, under Tromp-Taylor, Chinese, Japanese or AGA rules",
     )
     _add_players(registry)
@@ -42,7 +42,7 @@ def _add_players(registry: Registry) -> None:
     registry.add(
         "agent",
         "fast-random",
-        "miai_go.agents:FastRandomAgent",
+        "miai_go.rules.agents:FastRandomAgent",
         summary="Plays at random, but fills no eye of its own",
         game="go",
     )
@@ -57,27 +57,27 @@ def _add_players(registry: Registry) -> None:
     registry.add(
         "search",
         "mcts",
-        "miai_go.search:GoMcts",
-        parameters="miai_go.component_parameters:GoMctsParameters",
+        "miai_go.search.mcts:GoMcts",
+        parameters="miai_go.search.parameters:GoMctsParameters",
         summary="Compiled Monte Carlo tree search: UCT with optional RAVE, light playouts",
         game="go",
     )
     registry.add(
         "evaluator",
         "random-rollout",
-        "miai_go.evaluator:GoRollouts",
-        parameters="miai_go.component_parameters:GoRolloutParameters",
+        "miai_go.rules.agents:GoRollouts",
+        parameters="miai_go.rules.parameters:GoRolloutParameters",
         summary="Mean result of compiled light playouts",
         game="go",
     )
 
 
 def _add_network_players(registry: Registry) -> None:
-    parameters = "miai_go.neural_search.parameters"
+    parameters = "miai_go.search.parameters"
     registry.add(
         "search",
         "policy",
-        "miai_go.neural_search.policy:PolicyPlayer",
+        "miai_go.search.policy:PolicyPlayer",
         parameters=f"{parameters}:PolicyParameters",
         summary="What a policy network plays without a search",
         game="go",
@@ -85,7 +85,7 @@ def _add_network_players(registry: Registry) -> None:
     registry.add(
         "search",
         "alphago",
-        "miai_go.neural_search.players:AlphaGo",
+        "miai_go.search.neural:AlphaGo",
         parameters=f"{parameters}:AlphaGoParameters",
         summary="Tree search with a policy network, a value network and rollouts",
         game="go",
@@ -93,7 +93,7 @@ def _add_network_players(registry: Registry) -> None:
     registry.add(
         "search",
         "alphazero",
-        "miai_go.neural_search.players:AlphaZero",
+        "miai_go.search.neural:AlphaZero",
         parameters=f"{parameters}:AlphaZeroParameters",
         summary="Tree search with one network for moves and values: PUCT or Gumbel",
         game="go",
@@ -104,25 +104,25 @@ def _add_judges(registry: Registry) -> None:
     registry.declare_kind(
         "go.dead-stones",
         summary="Finds the dead stones at the end of play; factory(game, parameters) -> "
-        "miai_go.dead_stones.DeadStoneJudge",
+        "miai_go.rules.dead_stones.DeadStoneJudge",
     )
     registry.add(
         "go.dead-stones",
         "none",
-        "miai_go.dead_stones:NoDeadStones",
+        "miai_go.rules.dead_stones:NoDeadStones",
         summary="Every stone is alive",
     )
     registry.add(
         "go.dead-stones",
         "playouts",
-        "miai_go.dead_stones:PlayoutJudge",
-        parameters="miai_go.component_parameters:PlayoutJudgeParameters",
+        "miai_go.rules.dead_stones:PlayoutJudge",
+        parameters="miai_go.rules.parameters:PlayoutJudgeParameters",
         summary="A chain is dead when most random games lose it",
     )
     registry.add(
         "go.dead-stones",
         "gtp",
-        "miai_go.gtp.status:GtpJudge",
+        "miai_go.gtp.agent:GtpJudge",
         parameters="miai_go.gtp.parameters:EngineParameters",
         summary="What an engine lists as dead (final_status_list), such as GNU Go",
     )
@@ -132,23 +132,23 @@ def _add_adjudicators(registry: Registry) -> None:
     registry.add(
         "adjudicator",
         "score-lead",
-        "miai_go.adjudicators:ScoreLead",
-        parameters="miai_go.component_parameters:ScoreLeadParameters",
+        "miai_go.rules.adjudicators:ScoreLead",
+        parameters="miai_go.rules.parameters:ScoreLeadParameters",
         summary="Won is who leads in light playouts by points, for some plies; an estimate",
         game="go",
     )
     registry.add(
         "adjudicator",
         "unconditional-life",
-        "miai_go.adjudicators:UnconditionalLife",
+        "miai_go.rules.adjudicators:UnconditionalLife",
         summary="Won is who wins even by passing, by Benson's unconditional life; a proof",
         game="go",
     )
     registry.add(
         "adjudicator",
         "draw-agreement",
-        "miai_go.adjudicators:draw_agreement",
-        parameters="miai.adjudication.agreement:DrawAgreementParameters",
+        "miai_go.rules.adjudicators:draw_agreement",
+        parameters="miai.playing.agreement:DrawAgreementParameters",
         summary="Drawn is what both players hold for even, for some moves; with a whole komi",
         game="go",
     )
@@ -158,34 +158,32 @@ def _add_files(registry: Registry) -> None:
     registry.add(
         "record-format",
         "sgf",
-        "miai_go.sgf_write:SgfRecords",
+        "miai_go.sgf.writing:SgfRecords",
         summary="Smart Game Format: moves, rules, result, clock, statistics as comments",
         game="go",
     )
     registry.add(
         "opening-reader",
         "sgf",
-        "miai_go.openings:SgfOpenings",
-        parameters="miai_go.component_parameters:SgfOpeningParameters",
+        "miai_go.sgf.reading:SgfOpenings",
+        parameters="miai_go.rules.parameters:SgfOpeningParameters",
         summary="Openings from SGF: main lines, or every variation",
         game="go",
     )
     registry.add(
         "renderer",
         "go",
-        "miai_go.render:GoRenderer",
+        "miai_go.rules.render:GoRenderer",
         summary="Board with coordinates, star points and the last move marked",
         game="go",
     )
 
 
 def _add_learning(registry: Registry) -> None:
-    from miai_go.data import components as data
-    from miai_go.encoders import components as encoders
-    from miai_go.networks import components as networks
-    from miai_go.tsumego.networks import components as tsumego
+    from miai_go.learning import collections as data
+    from miai_go.nets import registration
 
     data.register(registry)
-    encoders.register(registry)
-    networks.register(registry)
-    tsumego.register(registry)
+    registration.register_encoders(registry)
+    registration.register(registry)
+    registration.register_life_networks(registry)

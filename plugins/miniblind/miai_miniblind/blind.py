@@ -1,12 +1,18 @@
-"""What the games of this plugin share: player 0 searches, player 1 hides and sees everything."""
+"""What the games of this plugin share: player 0 searches, player 1 hides and sees everything.
+
+How the games are shown to a player: from what it was told, and from nothing else.
+
+Squares of a board by number, row by row from the lower left, and by name: ``a1`` is 0.
+"""
 
 from __future__ import annotations
 
+import string
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from miai import Json, Observation, Player, State
+from miai import EnumeratedBelief, Game, Json, Observation, Parameters, Player, PlayerView, State
 
 
 class BlindState(State):
@@ -117,3 +123,67 @@ def actor_of(phase: str) -> int:
     """Return who acts in a phase: ``start``, ``answer`` and ``over`` are not player 0's."""
     others = {"start": Player.CHANCE, "answer": 1, "over": Player.TERMINAL}
     return others.get(phase, 0)
+
+
+def square_name(square: int, columns: int) -> str:
+    """Return the name of a square: its column's letter and its row's number from 1."""
+    row, column = divmod(square, columns)
+    return f"{string.ascii_lowercase[column]}{row + 1}"
+
+
+def parse_square(text: str, *, rows: int, columns: int) -> int:
+    """Return the square of a name.
+
+    Raises:
+      ValueError: the board has no such square.
+    """
+    for square in range(rows * columns):
+        if square_name(square, columns) == text:
+            return square
+    last = square_name(rows * columns - 1, columns)
+    raise ValueError(f"{text[:20]!r} is no square; those of the board are a1 to {last}")
+
+
+def bits(squares: Iterable[int]) -> int:
+    """Return a set of squares as an integer with a bit for each."""
+    mask = 0
+    for square in squares:
+        mask |= 1 << square
+    return mask
+
+
+def squares_of(mask: int) -> Iterator[int]:
+    """Iterate over the squares of a set, the lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def board_text(letters: str, columns: int) -> str:
+    """Return a board for people, the top row first, from one letter a square."""
+    rows = [letters[start : start + columns] for start in range(0, len(letters), columns)]
+    return "\n".join(reversed(rows))
+
+
+COLUMNS = {"mini_rbc": "size", "phantom_lines": "columns", "sub_hunt": "size"}
+"""The parameter that says how wide a game's board is."""
+
+
+class BlindRenderer:
+    """Shows what is certain, and ``?`` where the player's worlds differ."""
+
+    def __init__(self, game: Game, parameters: Parameters) -> None:
+        self._columns: int = getattr(game.parameters, COLUMNS[game.info.name])
+
+    def render(self, view: PlayerView) -> str:
+        """Return the board, the top row first, and the number of worlds."""
+        belief = EnumeratedBelief(view.game, view.player)
+        for observation in view.observations:
+            belief.observe(observation)
+        boards = [world.letters() for world in belief if isinstance(world, BlindState)]
+        if not boards:
+            return "nothing was told yet"
+        letters = (stack[0] if len(set(stack)) == 1 else "?" for stack in zip(*boards, strict=True))
+        worlds = "1 world" if len(boards) == 1 else f"{len(boards)} worlds"
+        return f"{board_text(''.join(letters), self._columns)}\n{worlds}"

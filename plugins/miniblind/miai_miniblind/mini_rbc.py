@@ -18,7 +18,7 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from miai.belief_search.problem import Reply, goes_on, over
+from miai.beliefs.problem import Reply, goes_on, over
 from miai_miniblind.roots import DrawsRoots, nearest
 
 LEAST_SIZE, GREATEST_SIZE = 4, 8

@@ -16,9 +16,9 @@ from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
-from miai.belief_search.problem import Reply, goes_on, over
+from miai.beliefs.problem import Reply, goes_on, over
+from miai_miniblind.blind import bits, squares_of
 from miai_miniblind.roots import DrawsRoots
-from miai_miniblind.squares import bits, squares_of
 
 ROWS = 3
 Phase = Literal["sense", "place", "await"]

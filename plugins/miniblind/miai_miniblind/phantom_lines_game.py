@@ -12,11 +12,19 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from miai import Game, GameInfo, Parameters, parameter
-from miai.belief_search.problem import Root
-from miai_miniblind.blind import BlindState, Starts, actor_of
+from miai.beliefs.problem import Root
+from miai_miniblind.blind import (
+    BlindState,
+    Starts,
+    actor_of,
+    bits,
+    board_text,
+    parse_square,
+    square_name,
+    squares_of,
+)
 from miai_miniblind.phantom_lines import AWAIT, PLACE, ROWS, SENSE, PhantomLinesProblem
 from miai_miniblind.phantom_lines import PhantomPublic as Public
-from miai_miniblind.squares import bits, board_text, parse_square, square_name, squares_of
 
 Phase = Literal["start", "sense", "place", "answer", "over"]
 

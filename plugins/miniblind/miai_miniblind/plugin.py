@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _GAMES = {
     "mini_rbc": (
         "mini_rbc_game:MiniRbc",
-        "mini_rbc_parameters:MiniRbcParameters",
+        "mini_rbc_game:MiniRbcParameters",
         "King and rook against a hidden king, one window sensed a turn",
     ),
     "phantom_lines": (
@@ -49,7 +49,7 @@ def miai_register(registry: Registry) -> None:
         registry.add(
             "renderer",
             name,
-            "miai_miniblind.render:BlindRenderer",
+            "miai_miniblind.blind:BlindRenderer",
             summary="What is certain, and ? where it is not",
             game=name,
         )

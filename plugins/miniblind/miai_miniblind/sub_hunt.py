@@ -16,7 +16,7 @@ import random
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from miai.belief_search.problem import Reply, goes_on, over
+from miai.beliefs.problem import Reply, goes_on, over
 from miai_miniblind.roots import DrawsRoots, nearest
 
 LEAST_SIZE, GREATEST_SIZE = 3, 16

@@ -12,9 +12,8 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from miai import Game, GameInfo, Parameters, parameter
-from miai.belief_search.problem import Root
-from miai_miniblind.blind import BlindState, Starts, actor_of
-from miai_miniblind.squares import board_text, parse_square, square_name
+from miai.beliefs.problem import Root
+from miai_miniblind.blind import BlindState, Starts, actor_of, board_text, parse_square, square_name
 from miai_miniblind.sub_hunt import HEADINGS, HuntPublic, SubHuntProblem
 
 Phase = Literal["start", "search", "answer", "over"]

@@ -18,15 +18,15 @@ def miai_register(registry: Registry) -> None:
     registry.add(
         "game",
         "rbc",
-        "miai_rbc.game:RbcGame",
+        "miai_rbc.rules.game:RbcGame",
         parameters="miai_rbc.parameters:RbcParameters",
         summary="Reconnaissance Blind Chess: sense a 3x3 window, then move",
     )
     registry.add(
         "belief",
         "enumerated",
-        "miai_rbc.belief:make_belief",
-        parameters="miai_rbc.agent_parameters:BeliefParameters",
+        "miai_rbc.belief.belief:make_belief",
+        parameters="miai_rbc.parameters:BeliefParameters",
         summary="Every board that a player holds possible, in arrays; past a limit a sample",
         game="rbc",
     )
@@ -39,31 +39,31 @@ def _add_players(registry: Registry) -> None:
     registry.add(
         "agent",
         "attacker",
-        "miai_rbc.attacker:AttackerAgent",
+        "miai_rbc.agents.attacker:AttackerAgent",
         summary="Rushes at the king along a route chosen at the start",
         game="rbc",
     )
     registry.add(
         "agent",
         "rbc-seed",
-        "miai_rbc.agents:SeedAgent",
-        parameters="miai_rbc.agent_parameters:SeedParameters",
+        "miai_rbc.agents.strong:SeedAgent",
+        parameters="miai_rbc.parameters:SeedParameters",
         summary="Partition scan, and the best worst score of the engine's moves on sampled boards",
         game="rbc",
     )
     registry.add(
         "agent",
         "rbc-strong",
-        "miai_rbc.agents:StrongAgent",
-        parameters="miai_rbc.agent_parameters:StrongParameters",
+        "miai_rbc.agents.strong:StrongAgent",
+        parameters="miai_rbc.parameters:StrongParameters",
         summary="Senses for the move that follows, on boards weighed by the opponent's interest",
         game="rbc",
     )
     registry.add(
         "agent",
         "rbc-minimax",
-        "miai_rbc.belief_minimax.agent:RbcMinimax",
-        parameters="miai_rbc.belief_minimax.parameters:MinimaxAgentParameters",
+        "miai_rbc.search.agent:RbcMinimax",
+        parameters="miai_rbc.parameters:MinimaxAgentParameters",
         summary="Guarantees the most over all boards of its belief, one or two moves deep",
         game="rbc",
     )
@@ -78,21 +78,21 @@ def _add_players(registry: Registry) -> None:
         "agent",
         "reconchess",
         "miai_rbc.reconchess.player:ReconchessAgent",
-        parameters="miai_rbc.reconchess.parameters:ReconchessParameters",
+        parameters="miai_rbc.parameters:ReconchessParameters",
         summary="Any bot written for reconchess",
         game="rbc",
     )
     registry.add(
         "record-format",
         "reconchess",
-        "miai_rbc.reconchess.history:ReconchessRecords",
+        "miai_rbc.reconchess.reading:ReconchessRecords",
         summary="Game histories of reconchess, which rc-replay and rc-playback read",
         game="rbc",
     )
     registry.add(
         "renderer",
         "rbc",
-        "miai_rbc.renderer:RbcRenderer",
+        "miai_rbc.pictures.renderer:RbcRenderer",
         summary="Own pieces, what was sensed last, captures, and where the opponent was seen",
         game="rbc",
     )
@@ -102,15 +102,15 @@ def _add_searches(registry: Registry) -> None:
     registry.add(
         "belief-problem",
         "rbc",
-        "miai_rbc.belief_minimax.problem:RbcProblem",
-        parameters="miai_rbc.belief_minimax.parameters:MinimaxProblemParameters",
+        "miai_rbc.search.problem:RbcProblem",
+        parameters="miai_rbc.parameters:MinimaxProblemParameters",
         summary="Beliefs of games of Reconnaissance Blind Chess, valued one or two moves deep",
     )
     registry.add(
         "belief-search",
         "rbc-minimax",
-        "miai_rbc.belief_minimax.search:minimax_search",
-        parameters="miai_rbc.belief_minimax.parameters:MinimaxSearchParameters",
+        "miai_rbc.search.minimax:minimax_search",
+        parameters="miai_rbc.parameters:MinimaxSearchParameters",
         summary="The search over beliefs in arrays, for the problem rbc alone",
     )
 
@@ -119,16 +119,16 @@ def _add_openings(registry: Registry) -> None:
     registry.add(
         "opening-reader",
         "pgn",
-        "miai_rbc.openings.pgn:PgnOpenings",
-        parameters="miai_rbc.openings.parameters:PgnParameters",
+        "miai_rbc.openings:PgnOpenings",
+        parameters="miai_rbc.parameters:PgnParameters",
         summary="Openings from games of chess: main lines, or every variation",
         game="rbc",
     )
     registry.add(
         "evaluator",
         "engine",
-        "miai_rbc.engine_evaluator:EngineEvaluator",
-        parameters="miai_rbc.parameters:EngineParameters",
+        "miai_rbc.engines.evaluator:EngineEvaluator",
+        parameters="miai_rbc.parameters:EvaluatorParameters",
         summary="What the embedded engine thinks of the true board; to balance openings",
         game="rbc",
     )
@@ -136,7 +136,7 @@ def _add_openings(registry: Registry) -> None:
         registry.add(
             "opening-reader",
             name,
-            "miai_rbc.openings.positions:EpdOpenings",
+            "miai_rbc.openings:EpdOpenings",
             summary=f"Positions to start from, a line each, as {lines}",
             game="rbc",
         )

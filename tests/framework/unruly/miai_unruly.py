@@ -350,7 +350,7 @@ class Probe(Agent):
             "stdin": sys.stdin.closed,
             "numpy": np.float64(0.5),
             "tuple": (1, 2),
-            "modules": "miai.referee" in sys.modules or "miai.match" in sys.modules,
+            "modules": "miai.playing.match" in sys.modules or "miai.playing.match" in sys.modules,
         }
         return Decision(self.view.legal_actions[0], statistics=facts)
 

@@ -8,7 +8,7 @@ from typing import Any
 from miai.errors import ConfigError
 from miai.game import Game
 from miai.plugins.loader import registry
-from miai.search.advantage import Appraiser, Kind, refuse_seconds, require_suitable_game
+from miai.search.evaluators import Appraiser, Kind, refuse_seconds, require_suitable_game
 from miai.seeds import derive_seed
 from miai_tournaments.config.entrants import check_named
 from miai_tournaments.config.schema import BalanceSection
@@ -19,7 +19,7 @@ _PATH = "openings.balance"
 class Balance:
     """What values openings, and how far from equal they may be.
 
-    Values are the first player's advantage, in the game's utilities: `miai.search.advantage`.
+    Values are the first player's advantage, in the game's utilities: `miai.search.evaluators`.
 
     Attributes:
       kind, name: the component.

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miai.errors import ConfigError, ParameterError, UnknownComponentError
+from miai.parameters import Parameters, named_components
 from miai.plugins.loader import registry
-from miai.plugins.parameters import Parameters, named_components
 from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import MAX_NAME, MAX_PLAYERS, TournamentConfig
 from miai_tournaments.store.rows import PlayerRow

@@ -2,30 +2,505 @@
 
 Nothing is started here. Whatever is wrong is told at once, a line each, with the file and the path
 in it.
+
+Checks what a config names: the game, the agents, the openings, the record formats.
+
+Checks the table ``[format]``: the format, its parameters, and what these make of the players.
+
+Checks the table ``[adjudication]``: rules that may end games before their end.
+
+``--set path=value``: changes to a config before it is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from miai.config_files import read_toml
+from miai.errors import ConfigError, ParameterError, near_matches
 from miai.game import Game
-from miai.plugins.parameters import explain, mistakes
-from miai_tournaments.config.adjudication import check_rules, check_rules_for_settings
-from miai_tournaments.config.components import check_game, check_players, check_sections
-from miai_tournaments.config.formats import check_format
-from miai_tournaments.config.openings import Openings
-from miai_tournaments.config.overrides import apply_overrides
+from miai.parameters import Parameters, explain, mistakes, read_toml
+from miai.plain import parse_assignment
+from miai.playing.adjudication import KIND, make_panel
+from miai.playing.openings import OpeningReader
+from miai.plugins.loader import registry
+from miai.plugins.registry import Component
+from miai_tournaments.config.balance import check_balance
+from miai_tournaments.config.entrants import (
+    check_names,
+    names_of,
+    parameters_of,
+    player,
+    players_of,
+)
+from miai_tournaments.config.openings import (
+    Openings,
+    check_settings,
+    file_openings,
+    in_order,
+    opening_file,
+    opening_reader,
+    random_openings,
+    with_settings,
+)
 from miai_tournaments.config.problems import Problems
-from miai_tournaments.config.schema import TournamentConfig
-from miai_tournaments.formats.format import Format
-from miai_tournaments.store.sharing import has_store
-from miai_tournaments.store.store import PlayerRow
+from miai_tournaments.config.schema import (
+    MAX_GAMES,
+    OpeningsSection,
+    RunSection,
+    Section,
+    TimeSection,
+    TournamentConfig,
+    TournamentSection,
+)
+from miai_tournaments.formats.format import Format, Variants, build_format, format_component
+from miai_tournaments.store.export import format_for
+from miai_tournaments.store.folder import has_store
+from miai_tournaments.store.rows import PlayerRow
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, Game | None]:
+    """Return the game's name, None when there is no such game, and the game, None if in vain."""
+    table = raw.get("game")
+    if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
+        return None, None  # the models have told why
+    component, game = None, None
+    with problems.at("game.name"):
+        component = registry().get("game", name)
+    if component is None:
+        return None, None
+    with problems.at("game"):
+        filled = component.fill(parameters_of(table, frozenset({"name"})), where="game")
+        game = component.load_factory()(filled)
+    if game is not None and game.num_players() != 2:
+        problems.add(
+            "game.name",
+            f"{name} is played by {game.num_players()}; a tournament of pairs needs a game for 2",
+        )
+    return name, game
+
+
+def check_players(raw: Mapping[str, Any], game: str | None, problems: Problems) -> list[PlayerRow]:
+    """Return the players whose agents and parameters are right for the game of that name.
+
+    Without a game, only that there are such agents is checked.
+    """
+    tables = raw.get("players")
+    rows = []
+    for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+        if isinstance(table, dict) and isinstance(table.get("agent"), str):
+            with problems.at(f"players[{number}].agent"):
+                if game is None:
+                    _refuse_unknown("agent", table["agent"])
+                else:
+                    rows += players_of(table, game, where=f"players[{number}]")
+    return rows
+
+
+def check_sections(
+    raw: Mapping[str, Any],
+    game_name: str | None,
+    game: Game | None,
+    folder: Path,
+    problems: Problems,
+) -> Openings | None:
+    """Check what the models cannot know of the tables that they found right; return the openings.
+
+    Args:
+      game_name: None when there is no such game.
+      game: None also when its parameters are wrong; what needs none is checked all the same.
+      folder: what relative paths start from.
+    """
+    time = _section(raw, "time", TimeSection)
+    if time is not None:
+        with problems.at("time"):
+            _check_time(time)
+    _check_records(raw, game_name, problems)
+    openings = _section(raw, "openings", OpeningsSection)
+    if openings is None:
+        return None
+    head = _section(raw, "tournament", TournamentSection)
+    found: Openings | None = None
+    if openings.file is not None:
+        found = _file_openings(openings, openings.file, game, head, folder, problems)
+    elif game is not None:
+        with problems.at("openings.random_plies"):
+            limit = None if head is None else head.move_limit
+            found = random_openings(openings.random_plies, game, limit)
+    return _balanced(found, openings, game, problems)
+
+
+def _balanced(
+    found: Openings | None, section: OpeningsSection, game: Game | None, problems: Problems
+) -> Openings | None:
+    """Return openings with what they are valued by; None when something is wrong."""
+    if section.balance is None or game is None:
+        return found
+    with problems.at("openings.balance"):
+        balance = check_balance(section.balance, game)
+        return None if found is None else replace(found, balance=balance)
+    return None
+
+
+def _check_time(section: TimeSection) -> None:
+    try:
+        section.control()
+    except ConfigError as error:
+        raise ConfigError(str(error).removeprefix("time control: ")) from None
+
+
+def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems) -> None:
+    run = raw.get("run")
+    records = run.get("records") if isinstance(run, Mapping) else None
+    for number, name in enumerate(records if isinstance(records, (list, tuple)) else ()):
+        if isinstance(name, str):
+            with problems.at(f"run.records[{number}]"):
+                if game is None:
+                    _refuse_unknown("record-format", name)
+                else:
+                    format_for(name, game)
+
+
+def _refuse_unknown(kind: str, name: str) -> None:
+    """Raise `UnknownComponentError` when no game has a component of that kind and name."""
+    known = registry().agents() if kind == "agent" else registry().components(kind)
+    if name not in {component.name for component in known}:
+        registry().get(kind, name)
+
+
+def _file_openings(
+    section: OpeningsSection,
+    file: str,
+    game: Game | None,
+    head: TournamentSection | None,
+    folder: Path,
+    problems: Problems,
+) -> Openings | None:
+    found: Openings | None = None
+    path: Path | None = None
+    reader: OpeningReader | None = None
+    with problems.at("openings.file"):
+        path = opening_file(file, folder)
+    if game is None:
+        return None
+    with problems.at("openings.reader" if section.reader else "openings.file"):
+        reader = opening_reader(section, game)
+    if path is not None and reader is not None:
+        with problems.at("openings.file"):
+            found = file_openings(path, reader, game, None if head is None else head.move_limit)
+    if found is not None and head is not None:
+        with problems.at("openings.start"):
+            return in_order(found, section, head.seed)
+    return None
+
+
+def _section(raw: Mapping[str, Any], name: str, model: type[SectionT]) -> SectionT | None:
+    """Return one table, None when it is wrong: the models have told why."""
+    try:
+        return model.model_validate(raw.get(name, {}))
+    except ValidationError:
+        return None
+
+
+Field = Sequence[tuple[int, PlayerRow]]
+"""The players, each with the number of the table that it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A format that suits its players.
+
+    Attributes:
+      format: the format.
+      players: all of them, variants included.
+      entries: the number of the table that each comes from.
+    """
+
+    format: Format
+    players: tuple[PlayerRow, ...]
+    entries: tuple[int, ...]
+
+
+def check_format(
+    raw: Mapping[str, Any],
+    config: TournamentConfig,
+    rows: Sequence[PlayerRow],
+    openings: Openings | None,
+    problems: Problems,
+) -> Checked | None:
+    """Return the format and its players; None when something is wrong, which is then noted.
+
+    Args:
+      rows: the players that are right, in the order of the config.
+    """
+    names = names_of(config)
+    check_names(names, problems)
+    component: Component | None = None
+    parameters: Parameters | None = None
+    with problems.at("format.name"):
+        component = format_component(config.format.name)
+    if component is None:
+        return None
+    with problems.at("format"):
+        parameters = component.fill(config.format.parameters, where="format")
+        _check_rounds(raw, component, problems)
+    if parameters is None or [row.name for row in rows] != [name for _, name in names]:
+        return None  # of the players, too, all is told
+    field = [(number, row) for (number, _), row in zip(names, rows, strict=True)]
+    with problems.at("format"):
+        return _checked(config, component, parameters, field, openings, problems)
+    return None
+
+
+def _check_rounds(raw: Mapping[str, Any], component: Component, problems: Problems) -> None:
+    """Refuse ``tournament.rounds`` where it means nothing, or is said twice."""
+    if "rounds" not in raw.get("tournament", {}):
+        return
+    table = raw.get("format", {})
+    if not getattr(component.load_factory(), "takes_rounds", False):
+        own = [
+            name for name in ("rounds", "pairs") if name in component.load_parameters().model_fields
+        ]
+        problems.add(
+            "tournament.rounds",
+            f"means nothing to the format {component.name}; leave it out"
+            + (f" and give format.{own[0]}" if own else ""),
+        )
+    elif "rounds" in table or "rounds" in table.get("parameters", {}):
+        problems.add("tournament.rounds", "is told by format.rounds too; leave one of them out")
+
+
+def _checked(
+    config: TournamentConfig,
+    component: Component,
+    parameters: Parameters,
+    field: Field,
+    openings: Openings | None,
+    problems: Problems,
+) -> Checked | None:
+    seed = config.tournament.seed
+    variants = getattr(component.load_factory(), "variants", lambda *_, **__: None)
+    found = variants(parameters, seed=seed)
+    if found is not None:
+        field = _varied(field, found, config.game.name)
+        check_names([(number, row.name) for number, row in field], problems)
+    if len(field) < 2:
+        problems.add("players", f"has too few entries: {len(field)}; at least 2")
+        return None
+    players = tuple(row for _, row in field)
+    built = build_format(
+        component.name,
+        config.format.parameters,
+        players,
+        rounds=config.tournament.rounds,
+        seed=seed,
+    )
+    most = built.most_games()
+    if most > MAX_GAMES:
+        path = "tournament.rounds" if built.takes_rounds else "format"
+        problems.add(path, f"make {most} games; at most {MAX_GAMES} are played")
+    if openings is not None:
+        for path, settings in built.settings().items():
+            with problems.at(path):
+                check_settings(openings, settings, where=path)
+    return Checked(built, players, tuple(number for number, _ in field))
+
+
+def _varied(field: Field, variants: Variants, game: str) -> Field:
+    """Return the field with the variants of a player in its place; they are a team of its name."""
+    base = next((row for _, row in field if row.name == variants.player), None)
+    if base is None:
+        known = ", ".join(row.name for _, row in field)
+        raise ParameterError(f"format.player: no player is called '{variants.player}'; {known} are")
+    for _, row in field:
+        if row is not base and row.team == base.name:
+            raise ParameterError(
+                f"format.player: '{row.name}' has the team '{base.name}', which is that of the "
+                "variants; give it another team"
+            )
+    width = len(str(len(variants.values)))
+    made = [
+        player(
+            f"{base.name}.{number:0{width}}",
+            base.agent,
+            {**base.given, **values},
+            game,
+            team=base.name,
+            where="format.vary",
+        )
+        for number, values in enumerate(variants.values, start=1)
+    ]
+    return [(number, new) for number, row in field for new in (made if row is base else [row])]
+
+
+Rules = Mapping[str, Mapping[str, Any]]
+"""Adjudicators by name, in the order in which they are asked, with their parameters as given."""
+
+
+def check_rules(
+    raw: Mapping[str, Any], game_name: str | None, game: Game | None, problems: Problems
+) -> None:
+    """Check that there are such adjudicators for the game, and that they can judge it.
+
+    Args:
+      game_name: None when there is no such game.
+      game: None also when its parameters are wrong.
+    """
+    section = raw.get("adjudication")
+    tables = section.get("rules") if isinstance(section, Mapping) else None
+    for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+        if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
+            continue  # the models have told why
+        path, name = f"adjudication.rules[{number}]", table["name"]
+        component = None
+        with problems.at(f"{path}.name"):
+            component = registry().get(KIND, name, game=game_name)
+        if component is None or game is None:
+            continue
+        with problems.at(path):
+            component.build(game, values=parameters_of(table, frozenset({"name"})), where=path)
+
+
+def check_rules_for_settings(
+    config: TournamentConfig, built: Format, openings: Openings, problems: Problems
+) -> None:
+    """Check that the rules can judge the games of pairings with settings of their own."""
+    rules = rules_of(config)
+    for path, settings in built.settings().items() if rules else ():
+        with problems.at(path):
+            make_panel(with_settings(openings, settings, where=path).game, rules)
+
+
+def rules_of(config: TournamentConfig) -> Rules:
+    """Return the rules of a config."""
+    return {rule.name: rule.parameters for rule in config.adjudication.rules}
+
+
+def resolved_rules(config: TournamentConfig) -> dict[str, Any]:
+    """Return all of the table that results depend on, as plain data; defaults filled in."""
+    filled = {
+        name: registry().get(KIND, name, game=config.game.name).fill(given).model_dump(mode="json")
+        for name, given in rules_of(config).items()
+    }
+    return {
+        "hold_out": config.adjudication.hold_out,
+        "order": list(filled),
+        "rules": filled,
+    }
+
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
+
+
+def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> list[str]:
+    """Set what ``path=value`` says in the parsed config; return the paths, spelt out.
+
+    ``rounds=20`` means ``tournament.rounds``, and ``workers=1`` means ``run.workers``. Players
+    are found by number or by name: ``players[0].simulations``, ``players[mcts-100].simulations``.
+
+    Raises:
+      ConfigError: some are no assignments, or their paths lead nowhere; all of those are told.
+    """
+    changed, problems = [], []
+    for assignment in assignments:
+        try:
+            changed.append(_apply(raw, assignment))
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return changed
+
+
+def _apply(raw: dict[str, Any], assignment: str) -> str:
+    """Set what one assignment says; return its path, spelt out."""
+    try:
+        path, value = parse_assignment(assignment)
+    except ConfigError as error:
+        raise ConfigError(f"--set {assignment}: {error}") from None
+    where = f"--set {path}"
+    *steps, last = _steps(path, where)
+    if steps and steps[0] not in TournamentConfig.model_fields:
+        known = near_matches(steps[0], TournamentConfig.model_fields)
+        raise ConfigError(f"{where}: there is no table '{steps[0]}'. {known}")
+    target: Any = raw
+    full = ""
+    for step in steps:
+        below = _descend(target, step, where)
+        if isinstance(target, list):
+            full += f"[{next(n for n, item in enumerate(target) if item is below)}]"
+        else:
+            full += f".{step}" if full else step
+        target = below
+    return full + _assign(target, last, value, full, where)
+
+
+def _assign(target: Any, last: str, value: Any, full: str, where: str) -> str:
+    """Set an entry of a table or list; return the end of its path."""
+    if isinstance(target, list):
+        if not last.isdecimal() or int(last) >= len(target):
+            raise ConfigError(
+                f"{where}: a list of {len(target)} has no key '{last}'; write {full}[0].{last}"
+            )
+        target[int(last)] = value
+        return f"[{int(last)}]"
+    if not isinstance(target, dict):
+        raise ConfigError(f"{where}: '{last}' is below a value, which has no keys")
+    _refuse_number(target, last, where)
+    target[last] = value
+    return f".{last}" if full else last
+
+
+def _refuse_number(table: dict[str, Any], step: str, where: str) -> None:
+    """Refuse the number of an entry where the config has no list."""
+    if step.isdecimal() and step not in table:
+        raise ConfigError(
+            f"{where}: the config has no list here to take [{step}] of; write the list into the "
+            "file, or set the whole of it"
+        )
+
+
+def _steps(path: str, where: str) -> list[str]:
+    steps = [name or index for name, index in _STEP.findall(path)]
+    if not steps or not _STEP.sub("", path) == "":
+        raise ConfigError(f"{where}: no path; write table.key or players[0].key")
+    if len(steps) > 1:
+        return steps
+    for section, model in (("tournament", TournamentSection), ("run", RunSection)):
+        if path in model.model_fields:
+            return [section, path]
+    if path in TournamentConfig.model_fields:
+        raise ConfigError(f"{where}: is a table; name one of its keys: {path}.key=value")
+    known = (*TournamentSection.model_fields, *RunSection.model_fields)
+    raise ConfigError(
+        f"{where}: unknown key. {near_matches(path, known)} Keys of other tables are written "
+        "table.key, those of players players[0].key."
+    )
+
+
+def _descend(target: Any, step: str, where: str) -> Any:
+    if isinstance(target, dict):
+        _refuse_number(target, step, where)
+        return target.setdefault(step, {})
+    if isinstance(target, list):
+        if step.isdecimal() and int(step) < len(target):
+            return target[int(step)]
+        for item in target:
+            if isinstance(item, dict) and item.get("name") == step:
+                return item
+        names = [str(item.get("name")) for item in target if isinstance(item, dict)]
+        raise ConfigError(
+            f"{where}: no entry '{step}' among {len(target)}. {near_matches(step, names)}".rstrip()
+        )
+    raise ConfigError(f"{where}: '{step}' is below a value, which has no keys")
+
 
 _EXAMPLE = "configs/quickstart.toml"
 

@@ -1,4 +1,7 @@
-"""Openings: what the referee plays before the agents are asked, one for each pair of games."""
+"""Openings: what the referee plays before the agents are asked, one for each pair of games.
+
+Settings of a pairing or an opening: parameters of the game other than the tournament's.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,51 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from miai.errors import ConfigError, UnknownComponentError
+from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.game import Game
-from miai.openings import Opening, OpeningReader, check_file, player_plies, random_opening
+from miai.playing.openings import Opening, OpeningReader, check_file, player_plies, random_opening
 from miai.plugins.loader import registry
 from miai.seeds import derive_seed
 from miai_tournaments.config.balance import Balance, none_found
 from miai_tournaments.config.schema import OpeningsSection
-from miai_tournaments.config.settings import game_with_settings
 from miai_tournaments.store.reading import is_int, is_list
+
+
+def game_with_settings(game: Game, settings: Mapping[str, Any], *, where: str = "") -> Game:
+    """Return the game with other parameters.
+
+    Args:
+      where: path of the settings in the config, for messages.
+
+    Raises:
+      MiaiError: the game has no such parameters, or they contradict each other.
+    """
+    if not settings:
+        return game
+    given = game.parameters.model_dump(mode="json", exclude_unset=True)
+    component = registry().get("game", game.info.name)
+    made: Game = component.build(values={**given, **settings}, where=where)
+    return made
+
+
+def with_settings(openings: Openings, settings: Mapping[str, Any], *, where: str = "") -> Openings:
+    """Return openings for the game with settings. Raises as `game_with_settings`."""
+    return replace(openings, game=game_with_settings(openings.game, settings, where=where))
+
+
+def check_settings(openings: Openings, settings: Mapping[str, Any], *, where: str) -> None:
+    """Check that there is a game with settings and that the openings are legal in it.
+
+    Raises:
+      MiaiError: they are not, or there is none.
+    """
+    other = with_settings(openings, settings, where=where)
+    for line in other.lines:
+        for name in settings.keys() & line.settings.keys():
+            raise ParameterError(f"{where}.{name}: is told by the openings, too; leave it out")
+        player_plies(game_with_settings(other.game, line.settings, where=where), line.actions)
+    if other.random_plies:
+        replace(other, balance=None).opening(1, 0)
 
 
 @dataclass(frozen=True, slots=True)

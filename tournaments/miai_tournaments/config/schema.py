@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from miai.clock import ControlKind, TimeControl
-from miai.plugins.parameters import StrictModel
-from miai.plugins.wording import NAME_PATTERN
+from miai.parameters import NAME_PATTERN, StrictModel
 from miai.process.limits import ProcessLimits
 
 NAME = NAME_PATTERN

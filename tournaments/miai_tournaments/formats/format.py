@@ -8,6 +8,10 @@ was faster and however often the run was interrupted; to resume is to ask again.
 
 A plugin adds a format as a component of kind ``tournament-format``: a class derived from `Format`,
 called with the `Entrants` and the filled parameters.
+
+The number of rounds of the formats that take ``tournament.rounds`` when they are told none.
+
+From the table ``[format]`` to the format.
 """
 
 from __future__ import annotations
@@ -17,7 +21,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from miai.errors import ParameterError, near_matches
+from miai.errors import ParameterError, PluginLoadError, near_matches
+from miai.parameters import Parameters, parameter
+from miai.plugins.loader import registry
+from miai.plugins.registry import Component
+from miai_tournaments.store.rows import PlayerRow
 
 Colours = Literal["swap", "fixed", "random"]
 """Who moves first: ``swap``: two games with the same seed and opening, each player first once;
@@ -204,3 +212,76 @@ def refuse_few(entrants: Entrants, what: str) -> None:
     """Raise `ParameterError` when there are not two players."""
     if len(entrants.players) < 2:
         raise ParameterError(f"format: a {what} needs two players or more; add some")
+
+
+MOST = 1_000_000
+"""Most rounds, pairs and the like: the bound on all games is checked besides."""
+
+
+class RoundsParameters(Parameters):
+    """Parameters of a format in rounds."""
+
+    rounds: int | None = parameter(
+        None, ge=1, le=MOST, help="How often; none: tournament.rounds", unit="rounds"
+    )
+
+    def count(self, entrants: Entrants) -> int:
+        """Return the number of rounds."""
+        return entrants.rounds if self.rounds is None else self.rounds
+
+
+def told_rounds(count: int) -> str:
+    """Return a number of rounds in words."""
+    return f"{count} round{'s' * (count != 1)}"
+
+
+KIND = "tournament-format"
+
+
+def format_component(name: str) -> Component:
+    """Return the component of a format. Raises `UnknownComponentError`."""
+    return registry().get(KIND, name)
+
+
+def build_format(
+    name: str,
+    parameters: Mapping[str, Any],
+    players: Sequence[PlayerRow],
+    *,
+    rounds: int,
+    seed: int,
+) -> Format:
+    """Return the format of a tournament.
+
+    Args:
+      name: of the component.
+      parameters: as given.
+      players: in the order of the config.
+      rounds: ``tournament.rounds``.
+      seed: of the run.
+
+    Raises:
+      MiaiError: there is no such format, its parameters are wrong or do not suit the players, or
+        its plugin is broken.
+    """
+    component = format_component(name)
+    entrants = Entrants(
+        players=tuple(player.name for player in players),
+        rounds=rounds,
+        seed=seed,
+        teams={player.name: player.team for player in players if player.team},
+    )
+    built = component.build(entrants, values=parameters, where="format")
+    if not isinstance(built, Format):
+        raise PluginLoadError(
+            f"{KIND} '{name}' of plugin '{component.plugin}': its factory made a "
+            f"{type(built).__name__}, not a Format; a defect of the plugin"
+        )
+    return built
+
+
+def how_many(built: Format) -> str:
+    """Return the number of games in words."""
+    most = built.most_games()
+    games = f"{most} game{'s' * (most != 1)}"
+    return games if built.exact else f"at most {games}"

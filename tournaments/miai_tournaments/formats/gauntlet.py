@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from itertools import product
 
 from miai.errors import ParameterError
-from miai.plugins.parameters import parameter
-from miai_tournaments.formats.format import GAMES, Colours, Entrants, Pairing, StaticFormat
-from miai_tournaments.formats.rounds import RoundsParameters, told_rounds
+from miai.parameters import parameter
+from miai_tournaments.formats.format import (
+    GAMES,
+    Colours,
+    Entrants,
+    Pairing,
+    RoundsParameters,
+    StaticFormat,
+    told_rounds,
+)
 
 
 class GauntletParameters(RoundsParameters):

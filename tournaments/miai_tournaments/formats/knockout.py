@@ -6,9 +6,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miai.plugins.parameters import Parameters, parameter
-from miai_tournaments.formats.format import Entrants, Format, Meeting, Pairing, Step, refuse_few
-from miai_tournaments.formats.rounds import MOST
+from miai.parameters import Parameters, parameter
+from miai_tournaments.formats.format import (
+    MOST,
+    Entrants,
+    Format,
+    Meeting,
+    Pairing,
+    Step,
+    refuse_few,
+)
 
 Games = Mapping[frozenset[str], Sequence[Meeting]]
 """The meetings of a round, by who met."""

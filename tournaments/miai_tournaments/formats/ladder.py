@@ -11,9 +11,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miai.plugins.parameters import Parameters, parameter
-from miai_tournaments.formats.format import Entrants, Format, Meeting, Pairing, Step, refuse_few
-from miai_tournaments.formats.rounds import MOST, told_rounds
+from miai.parameters import Parameters, parameter
+from miai_tournaments.formats.format import (
+    MOST,
+    Entrants,
+    Format,
+    Meeting,
+    Pairing,
+    Step,
+    refuse_few,
+    told_rounds,
+)
 
 
 class LadderParameters(Parameters):

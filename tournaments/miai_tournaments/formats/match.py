@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import model_validator
 
 from miai.errors import ConfigError, ParameterError
-from miai.plugins.parameters import Parameters, StrictModel, parameter
-from miai_tournaments.formats.format import GAMES, Colours, Entrants, Format, Meeting, Pairing, Step
-from miai_tournaments.formats.rounds import MOST
+from miai.parameters import Parameters, StrictModel, parameter
+from miai_tournaments.formats.format import (
+    GAMES,
+    MOST,
+    Colours,
+    Entrants,
+    Format,
+    Meeting,
+    Pairing,
+    Step,
+)
 
 if TYPE_CHECKING:
     from miai_tournaments.ratings.sprt import Sprt, SprtState

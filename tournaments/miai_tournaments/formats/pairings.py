@@ -8,9 +8,17 @@ from typing import Any
 from pydantic import Field
 
 from miai.errors import ParameterError
-from miai.plugins.parameters import StrictModel, parameter
-from miai_tournaments.formats.format import GAMES, Colours, Entrants, Pairing, StaticFormat
-from miai_tournaments.formats.rounds import MOST, RoundsParameters, told_rounds
+from miai.parameters import StrictModel, parameter
+from miai_tournaments.formats.format import (
+    GAMES,
+    MOST,
+    Colours,
+    Entrants,
+    Pairing,
+    RoundsParameters,
+    StaticFormat,
+    told_rounds,
+)
 
 
 class ListedPairing(StrictModel):

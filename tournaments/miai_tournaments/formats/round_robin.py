@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Literal
 
-from miai.plugins.parameters import parameter
-from miai_tournaments.formats.format import GAMES, Entrants, Pairing, StaticFormat, refuse_few
-from miai_tournaments.formats.rounds import RoundsParameters, told_rounds
+from miai.parameters import parameter
+from miai_tournaments.formats.format import (
+    GAMES,
+    Entrants,
+    Pairing,
+    RoundsParameters,
+    StaticFormat,
+    refuse_few,
+    told_rounds,
+)
 
 
 class RoundRobinParameters(RoundsParameters):

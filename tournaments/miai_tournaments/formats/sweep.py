@@ -18,10 +18,18 @@ from typing import Any, Literal, cast
 from pydantic import ValidationError, field_validator, model_validator
 
 from miai.errors import ParameterError
-from miai.plugins.parameters import Parameters, StrictModel, explain, parameter
+from miai.parameters import Parameters, StrictModel, explain, parameter
 from miai.seeds import derive_seed
-from miai_tournaments.formats.format import Entrants, Format, Meeting, Pairing, Step, Variants
-from miai_tournaments.formats.rounds import MOST, told_rounds
+from miai_tournaments.formats.format import (
+    MOST,
+    Entrants,
+    Format,
+    Meeting,
+    Pairing,
+    Step,
+    Variants,
+    told_rounds,
+)
 
 MAX_VARIANTS = 900
 """Most variants of a sweep."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings import newton
+from miai_tournaments.ratings import model as newton
 from miai_tournaments.ratings.model import Counts, Floats, Integers, Posterior
 from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES, check_options, gauge
 

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from miai.errors import ConfigError, near_matches
-from miai_tournaments.ratings import newton
+from miai_tournaments.ratings import model as newton
 from miai_tournaments.ratings.model import Floats, Posterior, outcomes
 from miai_tournaments.ratings.pair_results import Game, PairResults
 

@@ -6,18 +6,65 @@ restricted maximum likelihood (REML), which only looks at differences, so that n
 nor the errors that all ratings share have a part in it. The test is Cochran's Q, as DerSimonian
 and Laird (Controlled Clinical Trials 7, 1986) have it; the interval is its profile (Viechtbauer,
 Statistics in Medicine 26, 2007). All of it here for errors that are correlated.
+
+Tails and quantiles of the chi-square distribution, for whole degrees of freedom.
+
+Teams: the rating of several players together, and how far its members lie apart.
+
+A team may be one agent with several seeds, the networks of several trainings, or the variants of
+one idea. Its members are players of one fit, so their errors are correlated; all figures here use
+the covariance.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from miai_tournaments.ratings.chi_square import chi_square_quantile, chi_square_tail
+from miai.errors import ConfigError, near_matches
 from miai_tournaments.ratings.model import Floats
+from miai_tournaments.ratings.ratings import Estimate, Ratings
+
+_BISECTIONS = 200
+
+
+def chi_square_tail(value: float, degrees: int) -> float:
+    """Return the chance that chi-square with `degrees` degrees of freedom exceeds `value`.
+
+    The sum over the Poisson distribution that it is for an even number of degrees, and its
+    counterpart for an odd one (Abramowitz and Stegun, 26.4.4 and 26.4.5), with terms in
+    logarithms so that none overflows. Raises `ValueError` without a degree of freedom.
+    """
+    if degrees < 1:
+        raise ValueError(f"chi-square of {degrees} degrees of freedom; there is at least one")
+    if value <= 0:
+        return 1.0
+    half = value / 2
+    powers = np.arange(degrees // 2) + (degrees % 2) / 2
+    logs = [power * math.log(half) - half - math.lgamma(power + 1) for power in powers.tolist()]
+    odd = math.erfc(math.sqrt(half)) if degrees % 2 else 0.0
+    return min(1.0, odd + math.fsum(math.exp(term) for term in logs))
+
+
+def chi_square_quantile(tail: float, degrees: int) -> float:
+    """Return the value that chi-square exceeds with chance `tail`, between 0 and 1."""
+    low, high = 0.0, 1.0
+    while chi_square_tail(high, degrees) > tail:
+        high *= 2
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if chi_square_tail(middle, degrees) > tail:
+            low = middle
+        else:
+            high = middle
+    return high
+
 
 _GRID: Final = 400
 _REFINEMENTS: Final = 6
@@ -131,3 +178,54 @@ def _profile(contrasts: Contrasts, target: float) -> float:
         else:
             high = middle
     return high
+
+
+def team_rating(ratings: Ratings, members: Sequence[str]) -> Estimate:
+    """Return the mean rating of a team's members, Elo, relative to the anchor or the mean.
+
+    It is of these members: its error does not tell how other members of the kind would do; add
+    `team_spread` for that.
+
+    Raises:
+      ConfigError: the team has no member, has one twice, or has one that is no player.
+    """
+    return _combined(ratings, _weights(ratings, members))
+
+
+def team_difference(ratings: Ratings, members: Sequence[str], others: Sequence[str]) -> Estimate:
+    """Return the mean rating of one team less that of another. Raises as `team_rating`."""
+    return _combined(ratings, _weights(ratings, members) - _weights(ratings, others))
+
+
+def team_spread(ratings: Ratings, members: Sequence[str]) -> Spread:
+    """Return the standard deviation of the members' true ratings, Elo, beyond noise.
+
+    Raises:
+      ConfigError: as `team_rating`, or the team has one member only.
+    """
+    picked = _indices(ratings, members)
+    if len(picked) < 2:
+        raise ConfigError(f"team: has one member, '{members[0]}'; a spread is of two at least")
+    return fit_spread(ratings.elo[picked], ratings.covariance[np.ix_(picked, picked)])
+
+
+def _weights(ratings: Ratings, members: Sequence[str]) -> Floats:
+    picked, weights = _indices(ratings, members), np.zeros(len(ratings.players))
+    weights[picked] = 1 / len(picked)
+    return weights
+
+
+def _combined(ratings: Ratings, weights: Floats) -> Estimate:
+    variance = float(weights @ ratings.covariance @ weights)
+    return Estimate.normal(float(weights @ ratings.elo), math.sqrt(max(variance, 0.0)))
+
+
+def _indices(ratings: Ratings, members: Sequence[str]) -> list[int]:
+    if not members:
+        raise ConfigError("team: has no members; name its players")
+    for name in members:
+        if name not in ratings.players:
+            raise ConfigError(f"team: no player '{name}'. {near_matches(name, ratings.players)}")
+    if len(set(members)) < len(members):
+        raise ConfigError("team: has a member twice; name each player once")
+    return [ratings.players.index(name) for name in members]

@@ -2,13 +2,15 @@
 
 The same as `standings.count_games` of its rows, which is asked where a column holds something odd:
 it looks at each row, and names the one that is wrong.
+
+What a tournament's games add up to, player by player; the ratings come on top of it.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
@@ -17,16 +19,243 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from miai_tournaments.report.standings import (
-    FORFEITS,
-    Mean,
-    PlayerStanding,
-    Standings,
-    Tally,
-    count_games,
-    met_versions,
-)
+from miai.errors import StoreError
+from miai.record import Termination
+from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
+
+T = TypeVar("T")
+
+FORFEITS = frozenset(Termination) - {
+    Termination.TERMINAL,
+    Termination.MOVE_LIMIT,
+    Termination.ADJUDICATION,
+    Termination.RESIGNATION,
+}
+"""Terminations by an agent's fault."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Wins, draws and losses, of one side's view."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """A point for a win, half a point for a draw."""
+        return self.wins + self.draws / 2
+
+    @property
+    def score(self) -> float | None:
+        """Points a game, from 0 to 1; None without a game."""
+        return self.points / self.games if self.games else None
+
+    def add(self, result: int, games: int = 1) -> None:
+        """Count games of one result: 1 for a win, 0 for a draw, -1 for a loss."""
+        self.wins += games * (result > 0)
+        self.draws += games * (result == 0)
+        self.losses += games * (result < 0)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+    def reversed(self) -> Tally:
+        """Return the other side's view."""
+        return Tally(self.losses, self.draws, self.wins)
+
+
+@dataclass(slots=True)
+class Mean:
+    """A sum and what it is divided by; its value is None where nothing was counted."""
+
+    total: float = 0.0
+    count: int = 0
+
+    def add(self, total: float, count: int = 1) -> None:
+        """Add to both."""
+        self.total += total
+        self.count += count
+
+    @property
+    def value(self) -> float | None:
+        """The mean."""
+        return self.total / self.count if self.count else None
+
+
+@dataclass(slots=True)
+class PlayerStanding:
+    """One player's games.
+
+    Attributes:
+      as_first, as_second: results when moving first and second.
+      endings: results by termination.
+      seconds, cpu_seconds: means a move; CPU over the games in which it was measured.
+      returns: mean utility a game.
+    """
+
+    as_first: Tally = field(default_factory=Tally)
+    as_second: Tally = field(default_factory=Tally)
+    endings: dict[str, Tally] = field(default_factory=dict)
+    seconds: Mean = field(default_factory=Mean)
+    cpu_seconds: Mean = field(default_factory=Mean)
+    returns: Mean = field(default_factory=Mean)
+
+    @property
+    def total(self) -> Tally:
+        """All results."""
+        return self.as_first + self.as_second
+
+    def count(self, result: int, termination: str, seat: int, games: int = 1) -> None:
+        """Count games of one result, as of `Tally.add`, that ended alike."""
+        (self.as_second if seat else self.as_first).add(result, games)
+        self.endings.setdefault(termination, Tally()).add(result, games)
+
+    def add(self, row: GameRow, seat: int) -> None:
+        """Count a finished game that the player played in `seat`."""
+        self.count(outcome(row) if seat == 0 else -outcome(row), row.termination, seat)
+        self.returns.add(row.returns[seat])
+        moves = _at(row.player_moves, seat)
+        seconds, cpu = _at(row.seconds, seat), _at(row.cpu_seconds, seat)
+        if moves and seconds is not None:
+            self.seconds.add(seconds, moves)
+        if moves and cpu is not None:
+            self.cpu_seconds.add(cpu, moves)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standings:
+    """The games of a tournament, counted.
+
+    Attributes:
+      players: by name, in the order in which they were entered.
+      pairings: results by ``(first, second)``, of the first player's view.
+      statuses: number of games by status.
+      void_attempts: attempts at games that were void, in all.
+      voids: games of which an attempt was void.
+      forfeits: games that were lost by an agent's fault.
+      stakes: whether wins were of different worth, so that mean returns tell more than scores.
+      lengths: mean number of moves of a game.
+      versions: of the software involved, each with every version that was met.
+      started: when the first and the last game were begun; empty before any was.
+    """
+
+    players: dict[str, PlayerStanding]
+    pairings: dict[tuple[str, str], Tally]
+    statuses: Mapping[str, int]
+    void_attempts: int
+    voids: tuple[GameRow, ...]
+    forfeits: tuple[GameRow, ...]
+    stakes: bool
+    lengths: Mean
+    versions: Mapping[str, tuple[str, ...]]
+    started: tuple[str, ...]
+
+    def note(self, row: GameRow) -> None:
+        """Count one more finished game in the players' standings, pairings and lengths.
+
+        Raises:
+          StoreError: the game is not of two players, or has no result.
+        """
+        first, second = _check(row)
+        self.pairings.setdefault((first, second), Tally()).add(outcome(row))
+        for seat, name in enumerate((first, second)):
+            self.players.setdefault(name, PlayerStanding()).add(row, seat)
+        self.lengths.add(row.moves)
+
+    @property
+    def first_player(self) -> Tally:
+        """Results of whoever moved first."""
+        return sum(self.pairings.values(), Tally())
+
+    def against(self, player: str, opponent: str) -> Tally:
+        """Return the results of a player against an opponent, in either seat."""
+        first = self.pairings.get((player, opponent), Tally())
+        return first + self.pairings.get((opponent, player), Tally()).reversed()
+
+    def results(self) -> Iterator[tuple[str, str, float, float]]:
+        """Yield ``(first, second, score, count)``, as `ratings.fit_ratings` takes them."""
+        for (first, second), tally in self.pairings.items():
+            for score, count in ((1.0, tally.wins), (0.5, tally.draws), (0.0, tally.losses)):
+                if count:
+                    yield first, second, score, count
+
+
+def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Standings:
+    """Return the standings of games of any status.
+
+    Args:
+      players: names that come first, whether they are in a game or not.
+
+    Raises:
+      StoreError: a game is not of two players, or a finished one has no result.
+    """
+    standing = {name: PlayerStanding() for name in players}
+    pairings: dict[tuple[str, str], Tally] = {}
+    done: list[GameRow] = []
+    statuses: Counter[str] = Counter()
+    voids: list[GameRow] = []
+    for row in rows:
+        first, second = _check(row)
+        statuses[row.status] += 1
+        if row.void_count:
+            voids.append(row)
+        for name in (first, second):
+            standing.setdefault(name, PlayerStanding())
+        if row.status == "done":
+            done.append(row)
+            pairings.setdefault((first, second), Tally()).add(outcome(row))
+            standing[first].add(row, 0)
+            standing[second].add(row, 1)
+    started = sorted(row.started for row in done if row.started)
+    return Standings(
+        players=standing,
+        pairings=pairings,
+        statuses=statuses,
+        void_attempts=sum(row.void_count for row in voids),
+        voids=tuple(voids),
+        forfeits=tuple(row for row in done if row.termination in FORFEITS),
+        stakes=len({max(row.returns) for row in done if outcome(row)}) > 1,
+        lengths=Mean(sum(row.moves for row in done), len(done)),
+        versions=met_versions(row.versions for row in done),
+        started=(started[0], started[-1]) if started else (),
+    )
+
+
+def outcome(row: GameRow) -> int:
+    """Return 1 where the first player won, 0 for a draw, -1 where the second won."""
+    first, second = row.returns
+    return (first > second) - (first < second)
+
+
+def _check(row: GameRow) -> tuple[str, str]:
+    if len(row.players) != 2 or (row.status == "done" and len(row.returns) != 2):
+        raise StoreError(
+            f"game '{row.game_id}' has {len(row.players)} players and {len(row.returns)} returns; "
+            "a report is of games of two players, of which the finished ones have two returns"
+        )
+    return row.players[0], row.players[1]
+
+
+def _at(values: Sequence[T], seat: int) -> T | None:
+    return values[seat] if seat < len(values) else None
+
+
+def met_versions(told: Iterable[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return for each package the versions that were met, both in order."""
+    met: dict[str, dict[str, None]] = {}
+    for versions in told:
+        for name, version in versions.items():
+            met.setdefault(name, {})[version] = None
+    return {name: tuple(sorted(versions)) for name, versions in sorted(met.items())}
+
 
 CHUNK: Final = 100_000
 """Rows that are counted at once."""

@@ -2,18 +2,37 @@
 
 Ratings over games, time use, openings, settings, teams, cycles and alpha-rank, what the format
 said. A terminal has no room for it; pages, Markdown and JSON have.
+
+How often rules of adjudication have ended games, and how often they would have been wrong.
+
+Ratings over games: the fit repeated on growing prefixes of the schedule.
+
+The prefixes follow the order of the schedule, not that in which games ended, so that the curves do
+not depend on which worker was faster.
+
+What players' moves took: the spread over games of the mean time of a move.
+
+What openings are called in a report: by their name, their moves, or where they start.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
-from miai.errors import MiaiError
+import numpy as np
+
+from miai.errors import MiaiError, RecordError
 from miai.game import Game
+from miai.playing.adjudication import held_out
+from miai.playing.openings import Opening
+from miai.record import Termination, read_verdicts
+from miai.render import action_text
+from miai_tournaments.config.openings import game_with_settings, told_lines
 from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.performance import (
@@ -23,21 +42,262 @@ from miai_tournaments.ratings.performance import (
     compare_openings,
     measure_performance,
 )
-from miai_tournaments.ratings.ratings import Estimate
-from miai_tournaments.ratings.teams import team_rating
-from miai_tournaments.ratings.transitivity import (
-    Transitivity,
-    measure_transitivity,
-    payoff_table,
-)
-from miai_tournaments.report.history import Curve, rating_curves
-from miai_tournaments.report.opening_names import OpeningNames
-from miai_tournaments.report.standings import Tally, outcome
-from miai_tournaments.report.timing import TimeUse, time_uses
+from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
+from miai_tournaments.ratings.spread import team_rating
+from miai_tournaments.ratings.transitivity import Transitivity, measure_transitivity, payoff_table
+from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
+from miai_tournaments.report.terminal import Column, Table, printable
+from miai_tournaments.store.database import damaged
+from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import Report
+    from miai_tournaments.store.store import Store
+
+POINTS: Final = 50
+"""Prefixes that are fitted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One player's rating over the games of the tournament.
+
+    Attributes:
+      player: its name.
+      games: length of each prefix, in games of all players; those in which it had not played are
+        left out.
+      elo, standard_errors: of the fit of each prefix.
+    """
+
+    player: str
+    games: tuple[int, ...]
+    elo: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "player": self.player,
+            "games": list(self.games),
+            "elo": list(self.elo),
+            "standard_errors": list(self.standard_errors),
+        }
+
+
+def rating_curves(
+    rows: Iterable[GameRow],
+    players: Sequence[str],
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+    points: int = POINTS,
+) -> list[Curve]:
+    """Return a curve for each player, in the order given.
+
+    Args:
+      rows: games of any status, in the order of the schedule; those that are done count.
+      players: every player of the games.
+      anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
+      points: most prefixes.
+    """
+    index = {name: i for i, name in enumerate(players)}
+    size = len(players)
+    codes = [
+        (index[row.players[0]] * size + index[row.players[1]]) * 3 + 1 - outcome(row)
+        for row in rows
+        if row.status == "done"
+    ]
+    ends = np.unique(np.linspace(0, len(codes), points + 1).round().astype(int))[1:].tolist()
+    counts = np.zeros((size * size, 3))
+    fits: list[tuple[int, Ratings]] = []
+    begin = 0
+    for end in ends:
+        counts += np.bincount(codes[begin:end], minlength=counts.size).reshape(counts.shape)
+        begin = end
+        results = _results(counts, players)
+        fits.append(
+            (
+                end,
+                fit_ratings(results, anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games),
+            )
+        )
+    return [_curve(i, name, fits) for i, name in enumerate(players)]
+
+
+def _results(counts: np.typing.NDArray[np.float64], players: Sequence[str]) -> PairResults:
+    met = np.flatnonzero(counts.sum(axis=1))
+    return PairResults.from_counts(
+        met // len(players), met % len(players), *counts[met].T, players=players
+    )
+
+
+def _curve(index: int, name: str, fits: Sequence[tuple[int, Ratings]]) -> Curve:
+    played = [(end, fit) for end, fit in fits if fit.games[index]]
+    return Curve(
+        player=name,
+        games=tuple(end for end, _ in played),
+        elo=tuple(float(fit.elo[index]) for _, fit in played),
+        standard_errors=tuple(float(fit.standard_errors[index]) for _, fit in played),
+    )
+
+
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeUse:
+    """One player's use of time, in seconds.
+
+    Attributes:
+      player: its name.
+      games: games in which its time was measured.
+      per_move, cpu_per_move: means over all its moves, wall and CPU time; None where unknown.
+      quantiles: of the games' mean times of a move, at `QUANTILES`; empty without games.
+      longest_game: the most it took for one game.
+      total: what it took for all.
+      lost_on_time: games that it forfeited by its clock or by a hang.
+    """
+
+    player: str
+    games: int
+    per_move: float | None
+    cpu_per_move: float | None
+    quantiles: tuple[float, ...]
+    longest_game: float
+    total: float
+    lost_on_time: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "quantiles": list(self.quantiles)}
+
+
+class _Sums:
+    def __init__(self) -> None:
+        self.seconds, self.cpu = Mean(), Mean()
+        self.games: list[float] = []
+        self.longest, self.lost = 0.0, 0
+
+    def add(self, row: GameRow, seat: int) -> None:
+        if row.loser == seat and row.termination == Termination.TIME:
+            self.lost += 1
+        if seat >= len(row.seconds) or seat >= len(row.player_moves):
+            return
+        seconds, moves = row.seconds[seat], row.player_moves[seat]
+        self.longest = max(self.longest, seconds)
+        if not moves:
+            return
+        self.seconds.add(seconds, moves)
+        self.games.append(seconds / moves)
+        cpu = row.cpu_seconds[seat] if seat < len(row.cpu_seconds) else None
+        if cpu is not None:
+            self.cpu.add(cpu, moves)
+
+
+def time_uses(rows: Iterable[GameRow], players: Sequence[str]) -> list[TimeUse]:
+    """Return the players' use of time in games that are done, in the order given."""
+    sums = {name: _Sums() for name in players}
+    for row in rows:
+        if row.status == "done":
+            for seat, name in enumerate(row.players):
+                sums[name].add(row, seat)
+    return [_use(name, sums[name]) for name in players]
+
+
+def _use(name: str, sums: _Sums) -> TimeUse:
+    found = np.quantile(sums.games, QUANTILES).tolist() if sums.games else []
+    return TimeUse(
+        player=name,
+        games=len(sums.games),
+        per_move=sums.seconds.value,
+        cpu_per_move=sums.cpu.value,
+        quantiles=tuple(found),
+        longest_game=sums.longest,
+        total=sums.seconds.total,
+        lost_on_time=sums.lost,
+    )
+
+
+_MOST_PLIES = 40
+
+_Key = tuple[tuple[int, ...], str]
+
+
+class OpeningNames:
+    """Names the openings of a run's games.
+
+    Args:
+      info: of the run, which knows the lines of a file and their names.
+      game: for the notation of openings; numbers stand for actions without it.
+    """
+
+    def __init__(self, info: RunInfo | None, game: Game | None) -> None:
+        self._game = game
+        self._lines = {_key(line.actions, line.settings): line for line in _lines(info)}
+        self._counts = Counter(line.name for line in self._lines.values())
+        self._keys = {frozenset(line.settings) for line in self._lines.values()}
+        self._texts: dict[_Key, str] = {}
+
+    def name(self, row: GameRow) -> str:
+        """Return what a game's opening is called; empty for none."""
+        opening = self._opening(row)
+        key = _key(opening.actions, opening.settings)
+        if key not in self._texts:
+            self._texts[key] = self._text(opening)
+        return self._texts[key]
+
+    def settings(self, row: GameRow) -> dict[str, Any]:
+        """Return a game's settings without those of its opening."""
+        own = self._opening(row).settings
+        return {name: value for name, value in row.settings.items() if name not in own}
+
+    def _opening(self, row: GameRow) -> Opening:
+        for names in self._keys:
+            settings = {name: row.settings[name] for name in names & row.settings.keys()}
+            line = self._lines.get(_key(row.opening, settings))
+            if line is not None:
+                return line
+        return Opening(row.opening)
+
+    def _text(self, opening: Opening) -> str:
+        start = json.dumps(dict(opening.settings), sort_keys=True) if opening.settings else ""
+        game = self._game
+        try:
+            game = None if game is None else game_with_settings(game, opening.settings)
+        except MiaiError:  # of another version of the game
+            game = None
+        text = " ".join(filter(None, (start, opening_text(opening.actions, game))))
+        if not opening.name:
+            return text
+        return opening.name if self._counts[opening.name] == 1 else f"{opening.name}: {text}"
+
+
+def opening_text(actions: Sequence[int], game: Game | None) -> str:
+    """Return an opening in the game's notation, cut where it is long."""
+    shown = actions[:_MOST_PLIES]
+    told: list[str] = []
+    state = None if game is None else game.new_initial_state()
+    for action in shown:
+        told.append(str(action) if state is None else action_text(state, action))
+        try:
+            if state is not None:
+                state.apply_action(action)
+        except ValueError:  # of another version of the game: what follows stays numbers
+            state = None
+    return " ".join(told) + (" ..." if len(actions) > len(shown) else "")
+
+
+def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
+    return tuple(actions), json.dumps(dict(settings), sort_keys=True)
+
+
+def _lines(info: RunInfo | None) -> Sequence[Opening]:
+    results: Any = None if info is None else info.resolved.get("results")
+    told = results.get("openings") if isinstance(results, Mapping) else None
+    return (told_lines(told) if isinstance(told, Mapping) else None) or ()
+
 
 MOST_OPENINGS: Final = 20
 """Openings that are listed, those of most games first."""
@@ -259,3 +519,109 @@ def _team(team: Team) -> dict[str, Any]:
         "losses": tally.losses,
         "score": tally.score,
     }
+
+
+_NAME_WIDTH = 40
+
+
+@dataclass(slots=True)
+class RuleCount:
+    """What became of the games that one rule has spoken on.
+
+    Attributes:
+      rule: its name.
+      ended: games that it ended.
+      held_out: games that were played on, to an end without a forfeit.
+      wrong: of these, games that ended with another winner, or with one where it saw a draw.
+    """
+
+    rule: str
+    ended: int = 0
+    held_out: int = 0
+    wrong: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudications:
+    """The rules of a tournament.
+
+    Attributes:
+      hold_out: share of the games that are played to their end.
+      rules: in the order of the config.
+    """
+
+    hold_out: float
+    rules: Sequence[RuleCount]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        keys = RuleCount.__slots__
+        rules = [{key: getattr(rule, key) for key in keys} for rule in self.rules]
+        return {"hold_out": self.hold_out, "rules": rules}
+
+    def table(self) -> Table:
+        """Return it for the text of a report."""
+        title = "Adjudication: games that rules ended, that were held out, and wrong verdicts"
+        columns = [Column("rule", align="left"), *map(Column, ("ended", "held out", "wrong"))]
+        rows = [
+            (printable(r.rule, _NAME_WIDTH), str(r.ended), str(r.held_out), str(r.wrong))
+            for r in self.rules
+        ]
+        return Table(title, tuple(columns), tuple(rows))
+
+
+def count_adjudications(store: Store, info: RunInfo) -> Adjudications | None:
+    """Return what rules have done in a run; None where it has none.
+
+    Of games that are held out the records are looked at, of all others one row.
+
+    Raises:
+      StoreError: the store cannot be read, or a record is not as it should be.
+    """
+    hold_out, names = _told(info)
+    if not names:
+        return None
+    counts = {name: RuleCount(name) for name in names}
+    ended: Counter[str] = Counter()
+    left: list[str] = []
+    for game_id, seed, termination, detail in store.cells(
+        ("game_id", "seed", "termination", "detail")
+    ):
+        if termination == Termination.ADJUDICATION:
+            ended[str(detail).partition(":")[0]] += 1  # as the referee writes it
+        elif hold_out and termination not in FORFEITS:
+            if not is_int(seed):
+                raise damaged(store.path, f"table games, row '{game_id}': seed is no number")
+            if held_out(seed, hold_out):
+                left.append(game_id)
+    for name, count in counts.items():
+        count.ended = ended[name]
+    for game_id in left:
+        _add_held_out(counts, store, game_id)
+    return Adjudications(hold_out, list(counts.values()))
+
+
+def _add_held_out(counts: Mapping[str, RuleCount], store: Store, game_id: str) -> None:
+    try:
+        returns, verdicts = read_verdicts(store.record(game_id))
+    except RecordError as error:
+        raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
+    for verdict in verdicts:
+        count = counts.get(verdict.rule)
+        if count is not None:
+            count.held_out += 1
+            count.wrong += _winner(verdict.returns) != _winner(returns)
+
+
+def _winner(returns: Sequence[float]) -> int:
+    """Return 1 where the first player won, 0 for a draw, -1 where the second won."""
+    return (returns[0] > returns[1]) - (returns[0] < returns[1])
+
+
+def _told(info: RunInfo) -> tuple[float, list[str]]:
+    """Return the share that is held out and the names of the rules, as the store tells them."""
+    told = info.adjudication()
+    share, names = told.get("hold_out"), told.get("order")
+    if not isinstance(share, (int, float)) or not isinstance(names, list):
+        return 0.0, []
+    return float(share), [str(name) for name in names]

@@ -40,7 +40,7 @@ def _json(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
 
 
 def _html(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
-    from miai_tournaments.pages.report_page import report_page
+    from miai_tournaments.report.page import report_page
 
     write_whole(path, report_page(report, replays=replays))
 

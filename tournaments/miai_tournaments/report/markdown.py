@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from miai_tournaments.report import cells, tables
-from miai_tournaments.report.crosstables import crosstable, superiority_table
-from miai_tournaments.report.layout import Paragraph, Table, printable
+from miai_tournaments.report import tables
+from miai_tournaments.report import tables as cells
+from miai_tournaments.report.tables import crosstable, superiority_table
+from miai_tournaments.report.terminal import Paragraph, Table, printable
 
 if TYPE_CHECKING:
     from miai_tournaments.ratings.performance import Line

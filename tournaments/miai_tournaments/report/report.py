@@ -13,18 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from miai.game import Json
+from miai.plain import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
-from miai_tournaments.report.adjudication import Adjudications, count_adjudications
-from miai_tournaments.report.counting import count_store
-from miai_tournaments.report.standings import (
-    Standings,
-    Tally,
-    count_games,
-    outcome,
-)
-from miai_tournaments.store.store import GameRow, PlayerRow, RunInfo, Store
+from miai_tournaments.report.counting import Standings, Tally, count_games, count_store, outcome
+from miai_tournaments.report.details import Adjudications, count_adjudications
+from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
+from miai_tournaments.store.store import Store
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -100,15 +95,15 @@ class Report:
 
     def to_text(self, width: int = 80) -> str:
         """Return the report as plain text in lines of at most `width` cells."""
-        from miai_tournaments.report.layout import to_text
         from miai_tournaments.report.tables import file_blocks
+        from miai_tournaments.report.terminal import to_text
 
         return to_text(file_blocks(self, width), width)
 
     def render(self, width: int = 80) -> RenderableType:
         """Return the report for rich to print on a console of `width` cells, the ratings last."""
-        from miai_tournaments.report.layout import to_rich
         from miai_tournaments.report.tables import screen_blocks
+        from miai_tournaments.report.terminal import to_rich
 
         return to_rich(screen_blocks(self, width), width)
 

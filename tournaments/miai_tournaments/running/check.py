@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable
 
 from miai.errors import AgentUnavailableError, ConfigError, MiaiError
-from miai.match import play_game
+from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.record import Termination
-from miai_tournaments.config.adjudication import resolved_rules
-from miai_tournaments.config.load import Tournament
-from miai_tournaments.formats.build import how_many
-from miai_tournaments.store.store import PlayerRow
+from miai_tournaments.config.load import Tournament, resolved_rules
+from miai_tournaments.formats.format import how_many
+from miai_tournaments.store.rows import PlayerRow
 
 PLIES = 4
 """Plies of the game that a player plays against itself: two moves on each side."""

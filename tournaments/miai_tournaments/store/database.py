@@ -1,19 +1,34 @@
-"""The SQLite file of a store: made whole, recognised before it is touched, its errors explained."""
+"""The SQLite file of a store: made whole, recognised before it is touched, its errors explained.
+
+What a store is kept with: a connection to the SQLite file of the folder, or to PostgreSQL.
+
+The store's statements are written once, in the SQL that both understand, with ``?`` for values.
+
+Reading a large file ahead.
+
+The rows of a store that grew game by game are scattered over its file. Who asks for all of them
+reads it page by page in another order than they lie in, and waits for the disk at each; the whole
+file in its own order comes in a fraction of the time.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from miai.errors import StoreError
-from miai.paths import absence
-from miai_tournaments.store.kinds import TOURNAMENT, RunKind
+from miai.files import absence
+from miai_tournaments.store.address import TOURNAMENT, RunKind
+from miai_tournaments.store.tables import BEFORE
 
 READ: Final = "read"
 WRITE: Final = "write"
@@ -229,3 +244,126 @@ _REMEDIES = {
     "BUSY": "another program holds the file; close it and try again",
     "LOCKED": "another program holds the file; close it and try again",
 }
+
+LARGE: Final = 1 << 26
+"""Bytes from which on a file is read ahead."""
+
+_PIECE: Final = 1 << 17
+"""Bytes that are asked for at once; Linux reads no more than a disk's read-ahead in one go."""
+
+_KEPT: Final[dict[tuple[int, int], int]] = {}
+"""Descriptors by device and inode. They stay open: to close any descriptor of a file gives up all
+locks that the process has on it, SQLite's too, and whoever reads the store next then takes the log
+of the newest games away from who still writes to it."""
+
+
+def read_ahead(path: Path) -> threading.Thread | None:
+    """Have the system read a large file into its memory, in its own time and the file's order.
+
+    Returns:
+      the thread that asks for it, which ends by itself; None for a file that is small, or does
+      not fit in half of the memory, and where the system cannot be asked. Nothing but time
+      depends on it, so an error ends it silently.
+    """
+    if sys.platform != "linux":
+        return None
+    try:
+        size = path.stat().st_size
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if not LARGE <= size <= memory // 2:
+            return None
+        file = _descriptor(path)
+    except OSError:
+        return None
+
+    def ask() -> None:
+        with contextlib.suppress(OSError):
+            for start in range(0, size, _PIECE):
+                os.posix_fadvise(file, start, _PIECE, os.POSIX_FADV_WILLNEED)
+
+    thread = threading.Thread(target=ask, name="read-ahead", daemon=True)
+    thread.start()
+    return thread
+
+
+def _descriptor(path: Path) -> int:
+    """Return the descriptor that is kept for a file."""
+    found = path.stat()
+    file = (found.st_dev, found.st_ino)
+    if file not in _KEPT:
+        _KEPT[file] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return _KEPT[file]
+
+
+class Writer(Protocol):
+    """Takes statements within a transaction."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
+        """Carry out a statement."""
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
+        """Carry out a statement for each row of values."""
+
+
+class Connection(Protocol):
+    """A connection to a store.
+
+    Attributes:
+      path: the file in the folder that messages name.
+      absent: what stands for columns that an older schema does not have.
+      entered: the column that orders rows as they were entered.
+    """
+
+    path: Path
+    absent: Mapping[str, str]
+    entered: str
+
+    def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
+        """Return rows."""
+
+    def transaction(self) -> AbstractContextManager[Writer]:
+        """Commit what the block writes as one transaction, or nothing of it."""
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn what the database raises in the block into a `StoreError`."""
+
+    def expect_all(self) -> None:
+        """Prepare for being asked for every row, where that saves time."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+class SqliteConnection:
+    """A connection to the SQLite file of a tournament's folder; see `Connection`."""
+
+    entered = "rowid"
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.absent: Mapping[str, str] = BEFORE if schema_of(connection) == 1 else {}
+        self._connection = connection
+
+    def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
+        """Return rows."""
+        return self._connection.execute(statement, values)
+
+    def transaction(self) -> AbstractContextManager[Writer]:
+        """Commit what the block writes as one transaction, or nothing of it."""
+        return transaction(self._connection)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what SQLite raises in the block into a `StoreError`."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+
+    def expect_all(self) -> None:
+        """Have the system read a large file ahead."""
+        read_ahead(self.path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import ConfigError, StoreError
-from miai_tournaments.store.address import ADDRESS_FILE, Address
-from miai_tournaments.store.connection import Writer
-from miai_tournaments.store.kinds import TOURNAMENT
+from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address
+from miai_tournaments.store.database import Writer
 from miai_tournaments.store.tables import SCHEMA
 
 if TYPE_CHECKING:

@@ -6,21 +6,24 @@ rows that are not done. Only the runner writes; any process may read at the same
 
 Commits are not flushed to the disk one by one (``synchronous=NORMAL``): the death of a process
 loses nothing, a power failure at worst the last games, which are then played again.
+
+Rows of a tournament's store on their way in, within a transaction that the store has begun.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from miai.errors import StoreError
 from miai.record import Termination
-from miai_tournaments.store import database, reading, sharing
-from miai_tournaments.store.address import ADDRESS_FILE, Address
-from miai_tournaments.store.connection import Connection, SqliteConnection, Writer
-from miai_tournaments.store.kinds import TOURNAMENT
+from miai_tournaments.store import database, reading
+from miai_tournaments.store import folder as sharing
+from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address
+from miai_tournaments.store.database import Connection, SqliteConnection, Writer
 from miai_tournaments.store.rows import (
     GameResult,
     GameRow,
@@ -30,7 +33,49 @@ from miai_tournaments.store.rows import (
     Status,
 )
 from miai_tournaments.store.tables import SCHEMA, UPGRADES
-from miai_tournaments.store.writing import REPLACE, as_json, cell, extend_run, insert_games
+
+REPLACE: Final = (
+    "INSERT INTO run (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
+    "excluded.value"
+)
+"""The statement that replaces what is told of the run under one key."""
+
+_SCHEDULED: Final = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
+
+
+def extend_run(
+    writer: Writer, info: RunInfo, players: Iterable[PlayerRow], games: Iterable[ScheduledGame]
+) -> None:
+    """Add players and games, and replace what is told of the run. Present rows stay as is."""
+    told = [(key, as_json(getattr(info, key))) for key in RunInfo.__dataclass_fields__]
+    writer.executemany(REPLACE, told)
+    writer.executemany(
+        "INSERT INTO players (name, agent, given, parameters, team) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        [(p.name, p.agent, as_json(p.given), as_json(p.parameters), p.team) for p in players],
+    )
+    insert_games(writer, games)
+
+
+def insert_games(writer: Writer, games: Iterable[ScheduledGame]) -> None:
+    """Add games that are not played yet. Present rows stay as is."""
+    marks = ", ".join("?" * len(_SCHEDULED))
+    writer.executemany(
+        f"INSERT INTO games ({', '.join(_SCHEDULED)}, status) "  # noqa: S608 - own names
+        f"VALUES ({marks}, 'pending') ON CONFLICT DO NOTHING",
+        ([cell(getattr(game, name)) for name in _SCHEDULED] for game in games),
+    )
+
+
+def as_json(value: Any) -> str:
+    """Return plain data as a cell of text."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def cell(value: Any) -> Any:
+    """Return a value as a cell: collections as JSON, others as they are."""
+    return as_json(value) if isinstance(value, (tuple, Mapping)) else value
+
 
 __all__ = [
     "FILE_NAME",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.data.filters import GameFilters
-    from miai_go.data.importing import ImportReport
-    from miai_go.data.public import PublicDataset
+    from miai_go.learning.collections import PublicDataset
+    from miai_go.learning.filters import GameFilters
+    from miai_go.learning.importing import ImportReport
 
 _TOLD: Final = 20
 """How many bad files are told on the screen; with --json there are more."""
@@ -63,8 +63,8 @@ def download(
     ] = False,
 ) -> None:
     """Fetch an archive of a public collection over https, with its checksum."""
-    from miai_go.data.download import fetch
     from miai_go.errors import DataError
+    from miai_go.learning.collections import fetch
 
     dataset = _public(name)
     address = url or dataset.url
@@ -132,8 +132,8 @@ def import_sources(
     Bad SGF is counted, told by file and skipped. Games that the set has already are not taken
     again, so an import that was interrupted goes on when it is called again.
     """
-    from miai.plugins.parameters import build_parameters
-    from miai_go.data.filters import GameFilters
+    from miai.parameters import build_parameters
+    from miai_go.learning.filters import GameFilters
 
     given = {
         "size": size,
@@ -172,9 +172,8 @@ def show_statistics(
     as_json: _Json = False,
 ) -> None:
     """Tell how many games there are, their lengths, komi, results and openings."""
-    from miai_go.data.dataset import GoDataset
-    from miai_go.data.filters import GameFilters
-    from miai_go.data.stats import statistics
+    from miai_go.learning.dataset import GoDataset, statistics
+    from miai_go.learning.filters import GameFilters
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
@@ -197,9 +196,9 @@ def show_statistics(
 def _import(
     sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
 ) -> tuple[ImportReport, int]:
-    from miai_go.data.importing import ImportReport, import_games
-    from miai_go.data.shards import Shard, shard_folders
-    from miai_go.data.writing import ShardWriter
+    from miai_go.learning.importing import ImportReport, import_games
+    from miai_go.learning.shards import Shard, shard_folders
+    from miai_go.learning.writing import ShardWriter
 
     report = ImportReport()
     line = _Line()

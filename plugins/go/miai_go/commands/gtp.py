@@ -34,8 +34,8 @@ def gtp(
 
     The agent's parameters are options, too: `miai gtp --agent mcts --simulations 5000`.
     """
-    from miai.cli.values import parse_assignment
-    from miai_go.gtp.server.engine import serve
+    from miai.plain import parse_assignment
+    from miai_go.gtp.session import serve
 
     known = [option for parameter in context.command.params for option in parameter.opts]
     values = _agent_values(context.args, agent, known)
@@ -50,8 +50,8 @@ def _agent_values(words: Sequence[str], agent: str, known: Sequence[str]) -> dic
     Raises:
       ConfigError: a word is no option, or an option is unknown or has no value.
     """
-    from miai.cli.values import parse_value
     from miai.errors import ConfigError, near_matches
+    from miai.plain import parse_value
     from miai.plugins.loader import registry
 
     fields = registry().get("agent", agent, game="go").load_parameters().model_fields

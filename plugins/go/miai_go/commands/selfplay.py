@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.selfplay.agent_games import GamesPlan
-    from miai_go.selfplay.making import Tally
+    from miai_go.learning.agent_games import GamesPlan
+    from miai_go.learning.selfplay import Tally
 
 _LINE_SECONDS: Final = 0.2
 _QUIET_LINE_SECONDS: Final = 30.0
@@ -64,7 +64,7 @@ def selfplay(
     The same command goes on where it was interrupted or killed. Without suicide, which games to
     learn from do not hold.
     """
-    from miai.cli.values import parse_assignment
+    from miai.plain import parse_assignment
     from miai_go.errors import DataError
 
     given = {"board_size": size, "rules": rules, "komi": komi, "suicide": False}
@@ -99,10 +99,10 @@ def _plan(
     Raises:
       MiaiError: a parameter, an agent or an option is unknown or wrong.
     """
-    from miai.cli.players import parse_players
+    from miai.cli.play import parse_players
     from miai.errors import ConfigError
     from miai.plugins.loader import registry
-    from miai_go.selfplay.agent_games import GamesPlan, PlayerPlan, load_go
+    from miai_go.learning.agent_games import GamesPlan, PlayerPlan, load_go
 
     served = False
     players = {}
@@ -135,10 +135,8 @@ def _sit(
       KeyboardInterrupt: it was to stop; what is finished is written.
       MiaiError: the players cannot be had, or the games not written.
     """
-    from miai_go.selfplay.crew import Crew
-    from miai_go.selfplay.game_folder import GameFolder
-    from miai_go.selfplay.making import Sitting
-    from miai_go.selfplay.served import ServerWatch
+    from miai_go.learning.game_folder import GameFolder
+    from miai_go.learning.selfplay import Crew, ServerWatch, Sitting
 
     watch = ServerWatch() if served else None
     rows: list[dict[str, Any]] = []

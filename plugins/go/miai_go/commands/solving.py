@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.tsumego.describing import Summary
-    from miai_go.tsumego.errors import ProblemError
-    from miai_go.tsumego.guiding import OrderingNet
-    from miai_go.tsumego.problems import Problem
-    from miai_go.tsumego.prover import Master
-    from miai_go.tsumego.solver import Solver
-    from miai_go.tsumego.status import Report
+    from miai_go.errors import ProblemError
+    from miai_go.life.describing import Summary
+    from miai_go.life.guiding import OrderingNet
+    from miai_go.life.problems import Problem
+    from miai_go.life.prover import Master
+    from miai_go.life.solver import Solver
+    from miai_go.life.status import Report
 
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
 _UNITS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -88,8 +88,8 @@ def solve(
     A problem is an SGF position with a mark (MA) on the block that is asked about. Several get a
     line each and a summary; those that cannot be read are told, and the others go on.
     """
-    from miai_go.tsumego.errors import ProblemError
-    from miai_go.tsumego.guiding import find_ordering
+    from miai_go.errors import ProblemError
+    from miai_go.life.guiding import find_ordering
 
     advice = find_ordering(network)
     task = _Task(first, ko, seconds_of(limit), nodes, memory << 20, advice)
@@ -135,7 +135,7 @@ def solve(
 
 def seconds_of(text: str) -> float:
     """Return the seconds of a duration such as 10s, 500ms or 2m. Raises `ProblemError`."""
-    from miai_go.tsumego.errors import ProblemError
+    from miai_go.errors import ProblemError
 
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
@@ -166,7 +166,7 @@ class _Task:
         self._network = network
 
     def solve(self, problem: Problem) -> tuple[Solver, Report]:
-        from miai_go.tsumego.solver import Solver
+        from miai_go.life.solver import Solver
 
         solver = Solver(
             problem,
@@ -177,7 +177,7 @@ class _Task:
         return solver, solver.solve(first=self._first, seconds=self._seconds, nodes=self._nodes)
 
     def _masters(self) -> list[Master]:
-        from miai_go.tsumego.solver import KO_MASTERS
+        from miai_go.life.solver import KO_MASTERS
 
         return sorted(KO_MASTERS, key=lambda master: master.name.lower() != self._ko.value)
 
@@ -186,7 +186,7 @@ class _Screen:
     """Prints problems as they are solved, and the summary; with --json all of it at the end."""
 
     def __init__(self, *, alone: bool, as_json: bool) -> None:
-        from miai_go.tsumego.describing import Summary
+        from miai_go.life.describing import Summary
 
         self.summary: Summary = Summary()
         self._alone = alone
@@ -204,7 +204,7 @@ class _Screen:
 
     def take(self, problem: Problem, report: Report) -> None:
         """Print a problem that was solved, or was not within the limits."""
-        from miai_go.tsumego import describing
+        from miai_go.life import describing
 
         self.summary.add(problem, report)
         if self._json:
@@ -236,7 +236,7 @@ class _Screen:
 
 
 def _read(paths: list[Path]) -> Iterator[Problem | ProblemError]:
-    from miai_go.tsumego.problem_sgf import problems_of
+    from miai_go.life.problem_sgf import problems_of
 
     for path in paths:
         yield from problems_of(path)
@@ -257,9 +257,8 @@ def write_tree(
       ProblemError: it is not solved within the time.
       WeightsError: the file cannot be written.
     """
-    from miai_go.networks.tensors import write_atomically
-    from miai_go.tsumego.proof_sgf import write_proofs
-    from miai_go.tsumego.proof_tree import proof_tree
+    from miai_go.life.proof_tree import proof_tree, write_proofs
+    from miai_go.tensors import write_atomically
 
     prover = solver.prover()
     proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in _sides(first)]

@@ -12,8 +12,8 @@ import typer
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from miai_go.training.measuring import Measures
-    from miai_go.training.run_folder import Plan
+    from miai_go.learning.measuring import Measures
+    from miai_go.learning.run_folder import Plan
 
 _Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
 _Out = Annotated[
@@ -43,7 +43,7 @@ def add_commands(group: typer.Typer) -> None:
 def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Supervised: learn the moves, and the results, of recorded games."""
     _needs_torch()
-    from miai_go.training.supervised import SupervisedConfig, train_supervised
+    from miai_go.learning.supervised import SupervisedConfig, train_supervised
 
     learnt = train_supervised(_plan(config, SupervisedConfig, "sl", out, settings))
     print(f"{learnt.measures.line()}  (waited for data {learnt.loading_share:.1%} of the time)")
@@ -52,8 +52,8 @@ def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
 
 def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Patterns: learn the fast policy of rollouts from recorded games."""
-    from miai_go.training.rollout import RolloutConfig
-    from miai_go.training.rollout import train_rollout as train
+    from miai_go.learning.rollout_policy import RolloutConfig
+    from miai_go.learning.rollout_policy import train_rollout as train
 
     learnt = train(_plan(config, RolloutConfig, "rollout", out, settings))
     print(f"top-1 {learnt.test.top_1:.1%} of {learnt.test.positions} positions")
@@ -63,7 +63,7 @@ def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None)
 def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Policy gradient: learn from games against earlier selves."""
     _needs_torch()
-    from miai_go.training.reinforce import ReinforceConfig, train_by_gradient
+    from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 
     ended = train_by_gradient(_plan(config, ReinforceConfig, "rl", out, settings))
     print(f"{ended.rounds} rounds, {ended.steps} steps\nweights: {ended.weights}")
@@ -72,8 +72,8 @@ def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
 def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Value network: learn who wins from one position of each game of self-play."""
     _needs_torch()
-    from miai_go.training.value import ValueConfig
-    from miai_go.training.value import train_value as train
+    from miai_go.learning.value import ValueConfig
+    from miai_go.learning.value import train_value as train
 
     learnt = train(_plan(config, ValueConfig, "value", out, settings))
     print(f"{learnt.measures.line()}\nweights: {learnt.weights}")
@@ -82,8 +82,8 @@ def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -
 def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """AlphaGo Zero's loop: self-play by tree search, learning from it, round after round."""
     _needs_torch()
-    from miai_go.training.zero import train_zero as train
-    from miai_go.training.zero_config import ZeroConfig
+    from miai_go.learning.zero import train_zero as train
+    from miai_go.learning.zero_config import ZeroConfig
 
     ended = train(_plan(config, ZeroConfig, "zero", out, settings))
     print(f"{ended.rounds} rounds, {ended.steps} steps\nweights: {ended.weights}")
@@ -103,7 +103,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure weights on recorded games: moves foretold, values and their calibration."""
-    from miai_go.training.evaluating import evaluate_weights
+    from miai_go.learning.measuring import evaluate_weights
 
     measures = evaluate_weights(
         weights,
@@ -130,7 +130,7 @@ def _needs_torch() -> None:
 def _plan(
     config: Path, model: type[BaseModel], kind: str, out: Path | None, settings: list[str] | None
 ) -> Plan[Any]:
-    from miai_go.training.run_folder import load_plan
+    from miai_go.learning.run_folder import load_plan
 
     plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
     print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.tsumego.assessing import Baselines
-    from miai_go.tsumego.data.dataset import Positions
-    from miai_go.tsumego.data.making import Made
-    from miai_go.tsumego.evaluating import Measures, Row
-    from miai_go.tsumego.predicting import Fate
-    from miai_go.tsumego.problems import Problem
+    from miai_go.learning.life_dataset import Positions
+    from miai_go.learning.life_making import Made
+    from miai_go.learning.life_measuring import Baselines, Measures, Row
+    from miai_go.life.problems import Problem
+    from miai_go.nets.life_predicting import Fate
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Set = Annotated[Path, typer.Argument(metavar="SET", help="What `data make` made.")]
@@ -72,8 +71,7 @@ def make(
     critical or dead, level by level; each board is asked for both first movers. What is made does
     not depend on the number of workers.
     """
-    from miai_go.tsumego.data.jobs import MakingSettings
-    from miai_go.tsumego.data.making import make_set
+    from miai_go.learning.life_making import MakingSettings, make_set
 
     given = _problems(problems)
     settings = MakingSettings(
@@ -113,9 +111,8 @@ def show(
     """Show what a set has, and how near held-out positions are to the rest, for both splits."""
     import numpy as np
 
-    from miai_go.tsumego.data.dataset import Positions
-    from miai_go.tsumego.data.leaks import find_neighbours
-    from miai_go.tsumego.data.splits import SPLITS, folds_of
+    from miai_go.learning.life_dataset import SPLITS, Positions, folds_of
+    from miai_go.learning.life_leaks import find_neighbours
 
     positions = Positions.open(folder)
     side, safe = positions.columns["side"], positions.safe()
@@ -154,7 +151,7 @@ def train(
 ) -> None:
     """Train a network. Stop with Ctrl-C; the same command goes on where it was."""
     _needs_torch("training")
-    from miai_go.tsumego.learning import load_tsumego_plan, train_net
+    from miai_go.learning.life_training import load_tsumego_plan, train_net
 
     plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
     print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)
@@ -181,9 +178,9 @@ def evaluate(
     Weights of all folds of a split together are measured on the whole set.
     """
     _needs_torch("eval")
-    from miai_go.tsumego.assessing import find_baselines, measure_file, pooled
-    from miai_go.tsumego.data.dataset import Positions
-    from miai_go.tsumego.networks.files import read_net_header
+    from miai_go.learning.life_dataset import Positions
+    from miai_go.learning.life_measuring import find_baselines, measure_file, pooled
+    from miai_go.nets.life_weights import read_net_header
 
     opened = Positions.open(data)
     for each in weights:
@@ -227,10 +224,10 @@ def quantise(
     """Write a network with few bits a weight, and measure what they cost."""
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
-    from miai_go.tsumego.assessing import quantised_table
-    from miai_go.tsumego.data.dataset import Positions
-    from miai_go.tsumego.networks.files import load_net, quantised_net
-    from miai_go.tsumego.quantising import BITS
+    from miai_go.learning.life_dataset import Positions
+    from miai_go.learning.life_measuring import quantised_table
+    from miai_go.nets.life_weights import load_net, quantised_net
+    from miai_go.nets.quantization import BITS
 
     if out is None and data is None:
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
@@ -268,11 +265,10 @@ def predict(
 
     Only blocks within a safe wall are asked about; of the others the reason is told.
     """
-    from miai_go.networks.tensors import write_atomically
+    from miai_go.life.zones import board_of
+    from miai_go.nets.life_predicting import Predictor, rows_of, svg_of, text_of
     from miai_go.shipped import TSUMEGO
-    from miai_go.tsumego.drawing import rows_of, svg_of, text_of
-    from miai_go.tsumego.positions import board_of
-    from miai_go.tsumego.predicting import Predictor
+    from miai_go.tensors import write_atomically
 
     stones = board_of(file, moves=moves)
     fates = Predictor(weights or TSUMEGO).fates(stones)
@@ -322,10 +318,9 @@ class _Line:
 
 def _problems(named: str) -> tuple[Problem, ...]:
     """Return the problems that a set begins with; none where they are drawn."""
-    from miai_go.errors import DataError
-    from miai_go.tsumego.errors import ProblemError
-    from miai_go.tsumego.generating.collection import shipped_problems
-    from miai_go.tsumego.problem_sgf import problems_of
+    from miai_go.errors import DataError, ProblemError
+    from miai_go.life.collection import shipped_problems
+    from miai_go.life.problem_sgf import problems_of
 
     if named == "random":
         return ()
@@ -354,7 +349,7 @@ def _named(named: str, given: tuple[Problem, ...]) -> str:
 
 def _tell_of_another_set(weights: Path, positions: Positions, data: Path) -> None:
     """Warn where a network was trained on another set than it is measured on."""
-    from miai_go.tsumego.networks.files import read_net_header
+    from miai_go.nets.life_weights import read_net_header
 
     header = read_net_header(weights)
     if header.held_out is not None and header.data != positions.digest:
@@ -382,7 +377,7 @@ def _evaluation(
 
 
 def _fate(fate: Fate, size: int) -> dict[str, Any]:
-    from miai_go.coordinates import vertex
+    from miai_go.rules.coordinates import vertex
 
     moves = [None if move is None else vertex(move, size) for move in fate.moves]
     return {

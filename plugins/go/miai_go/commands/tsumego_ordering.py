@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from miai_go.tsumego.ordering.learning import Fit
+    from miai_go.learning.life_ordering import Fit
 
 _SHOW_SECONDS = 10.0
 
@@ -48,9 +48,8 @@ def ordering(
     require_torch("learning")
     import torch
 
-    from miai_go.tsumego.guiding import OrderingNet
-    from miai_go.tsumego.ordering.learning import learn
-    from miai_go.tsumego.ordering.samples import Samples, joined, sample
+    from miai_go.learning.life_ordering import Samples, joined, learn, sample
+    from miai_go.life.guiding import OrderingNet
 
     torch.set_num_threads(1)
     network: OrderingNet | None = None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.tsumego.generating.making import WalledPlan
-    from miai_go.tsumego.problems import Problem
+    from miai_go.life.generating import WalledPlan
+    from miai_go.life.problems import Problem
 
 _SHOW_SECONDS: Final = 0.2
 _QUIET_SECONDS: Final = 30.0
@@ -54,7 +54,7 @@ def generate(
     under translation, symmetry and exchange of colours. The same command goes on where it was
     stopped.
     """
-    from miai_go.tsumego.generating.collection import write_collection
+    from miai_go.life.collection import write_collection
 
     plan, command = _plan(count, seed, empty, nodes, families=families)
     _check_out(out)
@@ -76,7 +76,7 @@ def list_problems(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the rule-derived families and the shipped problems, by size and status."""
-    from miai_go.tsumego.generating.collection import shipped_problems
+    from miai_go.life.collection import shipped_problems
 
     rows = _family_rows()
     problems = shipped_problems()
@@ -105,9 +105,9 @@ def _plan(
     count: int, seed: int, empty: str, nodes: int | None, *, families: bool
 ) -> tuple[WalledPlan, str]:
     """Return what is to be made, and the command that makes the same."""
-    from miai.plugins.parameters import build_parameters
-    from miai_go.tsumego.generating.families import members
-    from miai_go.tsumego.generating.making import WalledPlan, shares
+    from miai.parameters import build_parameters
+    from miai_go.life.families import members
+    from miai_go.life.generating import WalledPlan, shares
 
     least, most = _range(empty)
     given: dict[str, Any] = {"seed": seed, "least_empty": least, "most_empty": most}
@@ -126,9 +126,8 @@ def _plan(
 def _make(
     plan: WalledPlan, out: Path, workers: int, *, families: bool
 ) -> tuple[list[Problem], Any]:
-    from miai_go.tsumego.generating.collection import family_keys, family_problems
-    from miai_go.tsumego.generating.journal import Journal
-    from miai_go.tsumego.generating.making import draws_of, make_walled
+    from miai_go.life.collection import family_keys, family_problems
+    from miai_go.life.generating import Journal, draws_of, make_walled
 
     line = _Progress()
     with Journal(out, draws_of(plan)) as journal:
@@ -147,7 +146,7 @@ def _make(
 
 def _check_out(out: Path) -> None:
     """Refuse a file name that would become a folder, and a folder where there is a file."""
-    from miai_go.tsumego.errors import ProblemError
+    from miai_go.errors import ProblemError
 
     if out.name.endswith((".sgf", ".sgf.gz")):
         if out.is_dir():
@@ -157,7 +156,7 @@ def _check_out(out: Path) -> None:
 
 
 def _range(text: str) -> tuple[int, int]:
-    from miai_go.tsumego.errors import ProblemError
+    from miai_go.errors import ProblemError
 
     least, _, most = text.partition("-")
     if not least.isdecimal() or not (most or least).isdecimal():
@@ -166,8 +165,8 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def _family_rows() -> list[dict[str, Any]]:
-    from miai_go.tsumego.generating.families import members
-    from miai_go.tsumego.zones import find_zone
+    from miai_go.life.families import members
+    from miai_go.life.zones import find_zone
 
     rows: dict[str, dict[str, Any]] = {}
     for member in members():

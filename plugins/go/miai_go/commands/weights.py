@@ -9,6 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
+from miai_go.errors import WeightsError
+
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ONNX: Final = ".onnx"
 
@@ -32,7 +34,7 @@ def add_commands(group: typer.Typer) -> None:
 
 def list_weights(as_json: _Json = False) -> None:
     """List the weights that come with the distribution."""
-    from miai_go.commands.cards import read_card
+    from miai_go.commands.exporting import read_card
     from miai_go.shipped import find_weights, shipped_names
 
     files = {name: find_weights(name, default=name) for name in shipped_names()}
@@ -55,7 +57,7 @@ def show(
     as_json: _Json = False,
 ) -> None:
     """Show what weights are, what they take and answer, and what made them."""
-    from miai_go.commands.cards import read_card
+    from miai_go.commands.exporting import read_card
 
     path = _file(file)
     card, size = read_card(path), path.stat().st_size
@@ -86,8 +88,8 @@ def checksum(
 
     The SHA-256 that is printed is of the whole file, as `sha256sum` prints it.
     """
-    from miai_go.commands.cards import read_card
-    from miai_go.data.shards import digest_of
+    from miai_go.commands.exporting import read_card
+    from miai_go.learning.shards import digest_of
     from miai_go.shipped import shipped_names
 
     rows = []
@@ -120,7 +122,7 @@ def export(
     and 0.25 for int8, a score by as many points as the board has times that.
     """
     from miai_go.commands.exporting import export_checked
-    from miai_go.errors import MissingExtraError, WeightsError
+    from miai_go.errors import MissingExtraError
 
     path = _file(file)
     if onnx.suffix != _ONNX:

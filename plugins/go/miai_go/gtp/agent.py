@@ -1,13 +1,39 @@
-"""The agent ``gtp``: an external engine as a player of Go."""
+"""The agent ``gtp``: an external engine as a player of Go.
+
+Dead stones by an engine's word: between players, and as the judge ``gtp``.
+
+Clocks in GTP: which commands tell an engine its time.
+
+GTP knows main time with Canadian overtime, in whole seconds; extensions know more. What a control
+becomes, `m` its main time, `p` its period and `i` its increment:
+
+=========  ====================  ==============================  =============================
+control    kata-time_settings    kgs-time_settings               time_settings
+=========  ====================  ==============================  =============================
+none       none                  none                            0 1 0
+per-move   canadian 0 m 1        canadian 0 m 1                  0 m 1
+absolute   absolute m            absolute m                      m 0 0
+fischer    fischer m i                                           m - i, i for one stone
+byo-yomi   byoyomi m p periods   byoyomi m p periods             m, p for one stone
+=========  ====================  ==============================  =============================
+
+What an engine is told is never more than it has, but where a whole second is the least that GTP
+can say: times are rounded down, a period to at least 1 second. Under ``time_settings`` the
+increment of a Fischer clock is one more Canadian period that every move earns anew, and periods of
+Japanese byo-yomi beside the last one are a reserve that the engine does not hear of.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Set
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
 
 from miai.agent import Agent, Decision
-from miai.clock import ClockReading
+from miai.clock import ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
     AgentError,
@@ -16,26 +42,182 @@ from miai.errors import (
     InvalidActionError,
 )
 from miai.game import Game, Observation
-from miai_go.agents import settle
-from miai_go.coordinates import parse_vertex
-from miai_go.game import GoGame
-from miai_go.gtp import timing
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
-from miai_go.gtp.locate import find_engine
+from miai_go.gtp.engine import find_engine
 from miai_go.gtp.parameters import PLACEHOLDERS, EngineParameters, GtpParameters
-from miai_go.gtp.setup import (
-    COLORS,
-    begin_game,
-    engine_komi,
-    launch,
-    play_move,
-)
-from miai_go.gtp.status import dead_stones, whole_chains
-from miai_go.state import GoState, Phase
+from miai_go.gtp.setup import COLORS, begin_game, clear_board, engine_komi, launch, play_move
+from miai_go.rules.agents import settle
+from miai_go.rules.board import BLACK_STONE, WHITE_STONE
+from miai_go.rules.coordinates import parse_vertex, vertex
+from miai_go.rules.dead_stones import RefereeError
+from miai_go.rules.game import GoGame
+from miai_go.rules.phases import Phase
+from miai_go.rules.state import GoState
 
-if TYPE_CHECKING:
-    from miai_go.gtp.timing import Dialect
+
+def dead_stones(client: GtpClient, size: int, seconds: float) -> frozenset[int]:
+    """Return the points that an engine lists as dead.
+
+    Raises:
+      AgentProtocolError: it does not know ``final_status_list``, or lists what is no point.
+      AgentError: it died or hung.
+    """
+    listed = client.ask("final_status_list dead", seconds=seconds).split()
+    try:
+        points = frozenset(parse_vertex(word, size) for word in listed)
+    except InvalidActionError as error:
+        raise AgentProtocolError(f"{client.who}, asked for dead stones: {error}") from error
+    return points - {size * size}
+
+
+def whole_chains(state: GoState, points: Set[int]) -> tuple[int, ...]:
+    """Return the points of all chains that have a stone on one of `points`, ascending."""
+    stones = state.board.stones().reshape(-1)
+    found: set[int] = set()
+    for point in points:
+        if stones[point] and point not in found:
+            found.update(state.board.group_at(point).tolist())
+    return tuple(sorted(found))
+
+
+class GtpJudge:
+    """The judge ``gtp``: asks any GTP engine for ``final_status_list dead``.
+
+    One process an answer. The answer is a function of the position as far as the engine's is:
+    give it a fixed seed in its command.
+
+    Raises:
+      AgentUnavailableError: the engine is not installed.
+    """
+
+    def __init__(self, game: GoGame, parameters: EngineParameters) -> None:
+        find_engine(parameters.command[0])
+        self._game = game
+        self._parameters = parameters
+
+    def dead_points(self, state: GoState) -> tuple[int, ...]:
+        """Return the points of the stones that the engine lists as dead, whole chains, ascending.
+
+        Raises:
+          RefereeError: it died, hung or gave no answer that can be read.
+        """
+        game = self._game
+        try:
+            client = launch(
+                self._parameters,
+                Conversation(),
+                seed=0,
+                board_size=game.size,
+                komi=game.white_bonus,
+            )
+            try:
+                return whole_chains(state, self._ask(client, state))
+            finally:
+                client.close()
+        except AgentError as error:
+            raise RefereeError(f"the referee for dead stones failed: {error}") from error
+
+    def _ask(self, client: GtpClient, state: GoState) -> frozenset[int]:
+        size, seconds = self._game.size, self._parameters.command_timeout
+        clear_board(client, size, seconds)
+        client.ask(f"komi {self._game.white_bonus:g}", seconds=seconds)
+        stones = state.board.stones().reshape(-1)
+        for color, stone in zip(COLORS, (BLACK_STONE, WHITE_STONE), strict=True):
+            for point in np.flatnonzero(stones == stone).tolist():
+                client.ask(f"play {color} {vertex(point, size)}", seconds=seconds)
+        return dead_stones(client, size, seconds)
+
+
+Dialect: TypeAlias = Literal["kata", "kgs", "gtp"]
+
+_DIALECTS: Final[tuple[tuple[Dialect, str], ...]] = (
+    ("kata", "kata-time_settings"),
+    ("kgs", "kgs-time_settings"),
+    ("gtp", "time_settings"),
+)
+
+
+def dialect_for(control: TimeControl, known: Collection[str]) -> Dialect | None:
+    """Return how a control is best told to an engine; None when it knows no way.
+
+    Args:
+      known: the engine's commands.
+    """
+    for dialect, command in _DIALECTS:
+        if command in known and not (dialect == "kgs" and control.kind == "fischer"):
+            return dialect
+    return None
+
+
+def time_settings(control: TimeControl, dialect: Dialect) -> str:
+    """Return the command that tells an engine its time control."""
+    if dialect == "gtp":
+        return f"time_settings {_plain_settings(control)}"
+    number = _whole if dialect == "kgs" else _decimal
+    main = number(control.seconds)
+    settings = {
+        "none": "none",
+        "per-move": f"canadian 0 {_period(control.seconds, dialect)} 1",
+        "absolute": f"absolute {main}",
+        "fischer": f"fischer {main} {number(control.increment)}",
+        "byo-yomi": f"byoyomi {main} {_period(control.period_seconds, dialect)} {control.periods}",
+    }
+    return f"{dialect}-time_settings {settings[control.kind]}"
+
+
+def time_left(reading: ClockReading, color: str, dialect: Dialect) -> str:
+    """Return the command that tells an engine what is left on its clock; empty without a clock.
+
+    Args:
+      color: ``b`` or ``w``, whose clock it is.
+    """
+    if reading.main is None:
+        return ""
+    seconds, stones = _left(reading, reading.main, dialect)
+    shown = _decimal(seconds) if dialect == "kata" else _whole(seconds)
+    return f"time_left {color} {shown} {stones}"
+
+
+def _plain_settings(control: TimeControl) -> str:
+    main, period = control.seconds, 0.0
+    if control.kind == "none":
+        return "0 1 0"
+    if control.kind == "per-move":
+        main, period = 0.0, control.seconds
+    elif control.kind == "fischer":
+        main, period = max(0.0, main - control.increment), control.increment
+    elif control.kind == "byo-yomi":
+        period = control.period_seconds
+    if period == 0 or (control.kind == "fischer" and period < 1):
+        return f"{_whole(control.seconds)} 0 0"
+    return f"{_whole(main)} {_period(period, 'gtp')} 1"
+
+
+def _left(reading: ClockReading, main: float, dialect: Dialect) -> tuple[float, int]:
+    """Return seconds and stones (or periods, as kgs and kata have it) of `time_left`."""
+    control = reading.control
+    if control.kind == "per-move":
+        return main, 1
+    if control.kind == "byo-yomi" and (main == 0 or (main < 1 and dialect != "kata")):
+        return control.period_seconds, 1 if dialect == "gtp" else reading.periods
+    if control.kind == "fischer" and dialect == "gtp" and control.increment >= 1:
+        reserve = main - control.increment
+        return (reserve, 0) if reserve >= 1 else (main, 1)
+    return main, 0
+
+
+def _period(seconds: float, dialect: Dialect) -> str:
+    return _decimal(seconds) if dialect == "kata" else str(max(1, int(seconds)))
+
+
+def _whole(seconds: float) -> str:
+    return str(int(seconds))
+
+
+def _decimal(seconds: float) -> str:
+    return f"{int(seconds * 1000) / 1000:.3f}".rstrip("0").rstrip(".")
+
 
 __all__ = ["EngineParameters", "GtpAgent", "GtpParameters"]
 
@@ -225,12 +407,12 @@ class GtpAgent(Agent):
         if self._dialect is None:
             if control.kind == "none" and not self._timed:
                 return  # its command and its start-up commands say how long it thinks
-            self._dialect = timing.dialect_for(control, client.commands)
+            self._dialect = dialect_for(control, client.commands)
             if self._dialect is None:
                 return
-            client.ask(timing.time_settings(control, self._dialect), seconds=self._seconds(until))
+            client.ask(time_settings(control, self._dialect), seconds=self._seconds(until))
             self._timed = True
-        left = timing.time_left(clock, COLORS[self.view.player], self._dialect)
+        left = time_left(clock, COLORS[self.view.player], self._dialect)
         if left and client.knows("time_left"):
             client.ask(left, seconds=self._seconds(until))
 

@@ -1,16 +1,318 @@
-"""A controller of one engine: commands sent, responses awaited."""
+"""A controller of one engine: commands sent, responses awaited.
+
+Responses of GTP version 2, read from bytes as they come.
+
+The pipes of an engine: written and read together, bounded, with its death in view.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import selectors
 import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from miai.errors import AgentCrashedError, AgentError, AgentProtocolError, AgentTimeoutError
+from miai.errors import (
+    AgentCrashedError,
+    AgentError,
+    AgentFloodError,
+    AgentProtocolError,
+    AgentTimeoutError,
+)
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
-from miai_go.gtp.response import Response, ResponseReader
-from miai_go.gtp.streams import OutputLimits, Streams
+
+MAX_LINE_BYTES: Final = 1 << 16
+MAX_RESPONSE_BYTES: Final = 1 << 20
+
+_HEAD: Final = re.compile(r"([=?])(?:(\d{1,10})(?= |$))? *(.*)", re.DOTALL)
+_CONTROLS: Final = {code: None for code in (*range(32), 127) if chr(code) != "\t"} | {9: " "}
+_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An engine's response to one command.
+
+    Attributes:
+      ok: whether the command succeeded: ``=`` rather than ``?``.
+      id: the identity number that it repeats; None where it repeats none.
+      text: the result or the error, lines divided by newlines, the empty last one left out.
+    """
+
+    ok: bool
+    id: int | None
+    text: str
+
+
+class ResponseReader:
+    """Divides an engine's output into responses.
+
+    As the specification has it, a response begins with ``=`` or ``?`` and ends with an empty line;
+    control characters, carriage returns among them, are left out, and a tab is a space. Before a
+    response, empty lines and comments are skipped; any other line is an error. Bytes that are no
+    UTF-8 become U+FFFD.
+
+    Args:
+      on_line: called with every line that is not empty, cleaned.
+    """
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self._on_line = on_line
+        self._buffer = bytearray()
+        self._scanned = 0  # bytes of the buffer known to hold no end of line
+        self._head: re.Match[str] | None = None
+        self._lines: list[str] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take in more output."""
+        self._buffer += data
+
+    def next(self) -> Response | None:
+        """Return the next whole response, or None.
+
+        Raises:
+          AgentProtocolError: a line that belongs to no response.
+          AgentFloodError: a line or a response longer than the limits.
+        """
+        while (line := self._next_line()) is not None:
+            response = self._take(line)
+            if response is not None:
+                return response
+        return None
+
+    def is_idle(self) -> bool:
+        """Return whether nothing is begun: no response, no line."""
+        return self._head is None and not bytes(self._buffer).strip()
+
+    def _next_line(self) -> str | None:
+        end = self._buffer.find(b"\n", self._scanned)
+        if end < 0:
+            self._scanned = len(self._buffer)
+        if (self._scanned if end < 0 else end) > MAX_LINE_BYTES:
+            raise AgentFloodError(f"a line of more than {MAX_LINE_BYTES} bytes")
+        if end < 0:
+            return None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._scanned = 0
+        return clean(line)
+
+    def _take(self, line: str) -> Response | None:
+        if line.strip():
+            self._on_line(line)
+        if self._head is not None:
+            return self._continue(line)
+        if line.strip() and not line.startswith("#"):
+            self._head = _HEAD.fullmatch(line)
+            if self._head is None:
+                raise AgentProtocolError(
+                    f"a response begins with '=' or '?', not {line[:_SHOWN]!r}"
+                )
+            self._lines, self._size = [self._head[3]], len(line)
+        return None
+
+    def _continue(self, line: str) -> Response | None:
+        assert self._head is not None
+        if line:
+            self._lines.append(line)
+            self._size += len(line)
+            if self._size > MAX_RESPONSE_BYTES:
+                raise AgentFloodError(f"a response of more than {MAX_RESPONSE_BYTES} bytes")
+            return None
+        sign, number, _ = self._head.groups()
+        self._head = None
+        text = "\n".join(self._lines).strip(" ")
+        return Response(sign == "=", int(number) if number else None, text)
+
+
+def clean(line: bytes) -> str:
+    """Return a line as text, without control characters; a tab becomes a space."""
+    return line.decode("utf-8", "replace").translate(_CONTROLS)
+
+
+_CHUNK: Final = 1 << 16
+_POLL: Final = 0.05  # seconds between looks at a process whose output may be held by another
+_GRACE: Final = 1.0  # seconds that an engine which has closed its output is given to die of it
+_LAST_LINES: Final = 5
+_LAST_CHARACTERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputLimits:
+    """How much an engine may write in one game.
+
+    Attributes:
+      output_bytes: to standard output, all its responses.
+      error_bytes: to standard error.
+    """
+
+    output_bytes: int = 16 << 20
+    error_bytes: int = 16 << 20
+
+
+class Streams:
+    """Writes to an engine and reads all that it writes, whichever is possible.
+
+    An engine that fills its standard error while it is spoken to, or stops reading, blocks
+    nobody: every wait is on its input, both its outputs and its death at once.
+
+    Args:
+      engine: the process.
+      limits: how much it may write.
+      on_output: called with bytes of its standard output.
+      on_complaint: called with lines of its standard error.
+    """
+
+    def __init__(
+        self,
+        engine: EngineProcess,
+        limits: OutputLimits,
+        *,
+        on_output: Callable[[bytes], None],
+        on_complaint: Callable[[str], None],
+    ) -> None:
+        self._engine, self._limits = engine, limits
+        self._on_output, self._on_complaint = on_output, on_complaint
+        self._waiting = memoryview(b"")
+        self._tail: deque[str] = deque(maxlen=_LAST_LINES)
+        self._partial = b""
+        self._output_bytes = self._error_bytes = 0
+        self._ended = False  # whether its standard output has ended
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(engine.answers, selectors.EVENT_READ)
+        self._selector.register(engine.complaints, selectors.EVENT_READ)
+
+    def new_game(self) -> None:
+        """Count from zero."""
+        self._output_bytes = self._error_bytes = 0
+
+    def send(self, data: bytes) -> None:
+        """Write data, as far as the engine takes it now; `wait` writes the rest."""
+        self._waiting = memoryview(data)
+        self._write()
+
+    def wait(self, until: float) -> None:
+        """Wait for something to come, and take it in.
+
+        Args:
+          until: monotonic time.
+
+        Raises:
+          AgentTimeoutError: the time is over; without a message.
+          AgentCrashedError: the engine died.
+          AgentProtocolError: it closed its output.
+          AgentFloodError: it wrote more than the limits allow.
+        """
+        left = until - time.monotonic()
+        if left <= 0:
+            raise AgentTimeoutError
+        with self._writing():
+            came = self._take_in(0.0 if self._ended else min(left, _POLL))
+        # A child of a dead engine may still hold the pipe, so that it does not end.
+        if not came and (self._ended or self._engine.is_dead()) and not self.drain():
+            self._gone()
+
+    def drain(self) -> bool:
+        """Take in what is there already; return whether anything was. Raises as `wait`."""
+        came = False
+        while self._take_in(0.0):
+            came = True
+        return came
+
+    def close(self) -> None:
+        """Watch no more. The pipes are the engine's to close."""
+        self._selector.close()
+
+    # -- writing ------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Watch the engine's input too, while something waits to be written."""
+        if not self._waiting:
+            yield
+            return
+        self._selector.register(self._engine.requests, selectors.EVENT_WRITE)
+        try:
+            yield
+        finally:
+            self._selector.unregister(self._engine.requests)
+
+    def _write(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            try:
+                self._waiting = self._waiting[os.write(self._engine.requests, self._waiting) :]
+            except BrokenPipeError:  # it reads no more; what it still says, or its death, follows
+                self._waiting = memoryview(b"")
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def _take_in(self, seconds: float) -> bool:
+        """Read and write what is possible within `seconds`; return whether anything came."""
+        came = False
+        for key, _ in self._selector.select(seconds):
+            if key.fd == self._engine.requests:
+                self._write()
+            elif key.fd == self._engine.complaints:
+                came |= self._take_complaints()
+            else:
+                came |= self._take_output()
+        return came
+
+    def _take_output(self) -> bool:
+        data = os.read(self._engine.answers, _CHUNK)
+        if not data:  # what was read before may hold the answer, so this is no error yet
+            self._ended = True
+            self._selector.unregister(self._engine.answers)
+            return False
+        self._output_bytes += len(data)
+        if self._output_bytes > self._limits.output_bytes:
+            raise AgentFloodError(
+                f"wrote more than {self._limits.output_bytes} bytes of output in one game"
+            )
+        self._on_output(data)
+        return True
+
+    def _take_complaints(self) -> bool:
+        data = os.read(self._engine.complaints, _CHUNK)
+        if not data:
+            self._selector.unregister(self._engine.complaints)
+        self._error_bytes += len(data)
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        if self._partial and (not data or len(self._partial) > MAX_LINE_BYTES):
+            lines.append(self._partial)
+            self._partial = b""
+        for line in map(clean, lines):
+            if line.strip():
+                self._tail.append(line.strip())
+                self._on_complaint(line)
+        if self._error_bytes > self._limits.error_bytes:
+            raise AgentFloodError(
+                f"wrote more than {self._limits.error_bytes} bytes to standard error in one game"
+            )
+        return bool(data)
+
+    # -- its death ----------------------------------------------------------------------------
+
+    def _gone(self) -> NoReturn:
+        """Raise what the end of its output, or its death, means."""
+        if not self._engine.await_death(_GRACE):
+            raise AgentProtocolError("closed its output and went on running")
+        with contextlib.suppress(AgentFloodError):
+            self.drain()
+        raise AgentCrashedError(f"{self._engine.exit_status()}{self._last_words()}")
+
+    def _last_words(self) -> str:
+        """Return the last lines of standard error as part of a message; empty without any."""
+        words = " / ".join(self._tail)[-_LAST_CHARACTERS:]
+        return f"; its last words on standard error: {words}" if words else ""
+
 
 _QUIT_SECONDS: Final = 0.7  # to answer `quit`
 _PATIENCE: Final = 0.5  # from there to SIGTERM

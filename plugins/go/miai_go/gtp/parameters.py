@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from miai.plugins.parameters import Parameters, parameter
+from miai.parameters import Parameters, parameter
 
 SEED: Final = "{seed}"
 PLACEHOLDERS: Final = (SEED, "{board_size}", "{komi}")

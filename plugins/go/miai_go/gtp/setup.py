@@ -7,23 +7,17 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from miai.errors import (
-    AgentError,
-    AgentFloodError,
-    AgentProtocolError,
-    AgentUnavailableError,
-)
-from miai_go.coordinates import vertex
+from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUnavailableError
 from miai_go.gtp.client import GtpClient, one_line
 from miai_go.gtp.conversation import Conversation
-from miai_go.gtp.engine import EngineProcess
-from miai_go.gtp.locate import advice_for
+from miai_go.gtp.engine import EngineProcess, advice_for
 from miai_go.gtp.parameters import EngineParameters, GtpParameters
+from miai_go.rules.coordinates import vertex
 
 if TYPE_CHECKING:
-    from miai_go.game import GoGame
-    from miai_go.rules import Rules
-    from miai_go.state import Start
+    from miai_go.rules.game import GoGame
+    from miai_go.rules.phases import Start
+    from miai_go.rules.rule_sets import Rules
 
 COLORS: Final = ("b", "w")
 """How GTP calls players 0 and 1."""

@@ -1,4 +1,4 @@
-"""Planes of many positions in one call: what the encoders of `miai_go.encoders` run.
+"""Planes of many positions in one call: what the encoders of `miai_go.nets` run.
 
 Rows of `words` and `trails` are positions (`miai_go.kernels.trail`), rows of `out` their planes,
 flat. Nothing is written to the positions. How liberties are kept is told in

@@ -53,7 +53,8 @@ from miai_go.kernels.rules import (
     play,
     put,
 )
-from miai_go.kernels.search import (
+from miai_go.kernels.trail import COLOR, Trail, follow
+from miai_go.kernels.uct import (
     COUNT,
     FIELDS,
     FIRST,
@@ -67,7 +68,6 @@ from miai_go.kernels.search import (
     prove,
     repeats,
 )
-from miai_go.kernels.trail import COLOR, Trail, follow
 
 __all__ = ["COUNT", "FIELDS", "FIRST", "FORBIDDEN", "LOST", "OPEN", "POINT", "STATUS", "VISITS"]
 

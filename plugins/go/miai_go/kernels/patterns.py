@@ -88,7 +88,7 @@ _SALT = 0x9E3779B1
 
 
 class Room(NamedTuple):
-    """Work space and constants, made by `miai_go.patterns.room`.
+    """Work space and constants, made by `miai_go.nets.patterns`.
 
     Attributes:
       masks, counts, roots, grid: see `miai_go.kernels.liberties`.

@@ -65,7 +65,7 @@ def first_refused(
       stones: of the set-up, (points,): 0, 1 black or 2 white; of length 0 for none.
       first: who moves first, 1 black or 2 white.
       moves: actions, int16 of shape (moves,).
-      table: the identity of `miai_go.symmetry.point_tables`.
+      table: the identity of `miai_go.rules.symmetry.point_tables`.
     """
     size = np.int64(empty[SIZE])
     if not lay_out(b, empty, stones, table, size):
@@ -154,8 +154,8 @@ def reach(
       half_komi: of each game.
       stones: set-ups, (games, points), or of shape (0, 0) where no game has one.
       firsts: who moves first, 1 black or 2 white, (games,), or of length 0 for Black in all.
-      tables: see `miai_go.symmetry.point_tables`.
-      words, trails: see `miai_go.encoders.positions.Positions`.
+      tables: see `miai_go.rules.symmetry.point_tables`.
+      words, trails: see `miai_go.nets.positions.Positions`.
     """
     size = np.int64(empty[SIZE])
     for i in range(len(games)):

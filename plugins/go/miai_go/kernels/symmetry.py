@@ -1,6 +1,6 @@
 """Turning and mirroring planes and policies, each row by a symmetry of its own.
 
-Tables say where each action goes; see `miai_go.symmetry`.
+Tables say where each action goes; see `miai_go.rules.symmetry`.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def turn_planes(
     Args:
       planes: any dtype, of shape (rows, planes, points); a view of (rows, planes, size, size).
       symmetries: of each row, from 0 to 7.
-      tables: of shape (8, points + 1), see `miai_go.symmetry.point_tables`.
+      tables: of shape (8, points + 1), see `miai_go.rules.symmetry.point_tables`.
       out: of the shape of `planes`, and no part of it.
     """
     points = planes.shape[2]

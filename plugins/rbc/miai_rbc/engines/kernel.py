@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from miai import Parameters, parameter
-from miai_rbc.engines.protocol import NO_MOVE, Evaluation
+from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.analysis import value_boards
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bits import NO_MOVE, Words
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.ordering import LIST, MEMORY, NODES
 from miai_rbc.kernels.search import FRAME_WORDS

@@ -1,4 +1,7 @@
-"""`ChessEvaluator`: batches of boards in, centipawns and best moves out."""
+"""`ChessEvaluator`: batches of boards in, centipawns and best moves out.
+
+Making the engine that an agent's parameters name.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels.bits import Words
-
-WIN = 100_000
-"""Centipawns of a captured king. A forced capture in n plies is worth ``WIN - n``; everything that
-is not decided lies between ``-WIN + 1000`` and ``WIN - 1000``."""
-
-NO_MOVE = -1
-"""Fills up the list of best moves of a board that has fewer."""
+from miai_rbc.parameters import DEEPEST, EngineParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +57,30 @@ class ChessEvaluator(Protocol):
 
     def close(self) -> None:
         """End what the engine runs."""
+
+
+def make_engine(given: EngineParameters) -> ChessEvaluator:
+    """Return the engine.
+
+    Raises:
+      AgentUnavailableError: its program is missing.
+    """
+    if given.engine == "stockfish":
+        from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
+
+        return StockfishEngine(
+            StockfishParameters(
+                command=given.command,
+                depth=given.search_depth,
+                nodes=given.nodes,
+                seconds=given.movetime,
+                processes=given.processes,
+                hash_mb=given.hash_mb,
+                threads=given.engine_threads,
+                longest=given.longest,
+            )
+        )
+    from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+
+    depth = DEEPEST if given.search_depth is None else given.search_depth
+    return KernelEngine(KernelParameters(depth=depth, nodes=given.nodes, table_mb=given.hash_mb))

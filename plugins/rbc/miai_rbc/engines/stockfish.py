@@ -1,4 +1,12 @@
-"""`StockfishEngine`: a pool of processes of Stockfish, or of any other UCI engine."""
+"""`StockfishEngine`: a pool of processes of Stockfish, or of any other UCI engine.
+
+Positions that Reconnaissance Blind Chess allows and chess does not: settled without an engine.
+
+A chess engine may crash on, or misunderstand, a position in which a king can be captured, and has
+no word for one without legal moves, in which a player of this game simply passes.
+
+Finding the program of a chess engine.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +14,68 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TypeVar
+from pathlib import Path
+from typing import Final, TypeVar
 
 import chess
 import numpy as np
 from pydantic import model_validator
 
 from miai import Parameters, parameter
-from miai_rbc.engines.locate import find_engine
-from miai_rbc.engines.protocol import NO_MOVE, WIN, Evaluation
-from miai_rbc.engines.settle import settle
+from miai.process.programs import find_program
+from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.engines.uci import EngineError, Line, UciProcess
-from miai_rbc.kernels.bits import Words
-from miai_rbc.observations import move_of_name
-from miai_rbc.rows import board_of_row
+from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
+from miai_rbc.rules.observations import move_of_name
+from miai_rbc.rules.rows import board_of_row
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The value of a position that no engine is asked for.
+
+    Attributes:
+      score: centipawns from the point of view of the side to move.
+      move: the move that captures the king; None when there is none.
+    """
+
+    score: int
+    move: chess.Move | None = None
+
+
+def settle(board: chess.Board) -> Settled | None:
+    """Return the value of a position without a meaning in chess; None when it has one."""
+    mine, theirs = board.king(board.turn), board.king(not board.turn)
+    if mine is None:
+        return Settled(-WIN)
+    if theirs is None:
+        return Settled(WIN)
+    takers = board.attackers_mask(board.turn, theirs)
+    if takers:
+        start = min(chess.SquareSet(takers), key=lambda s: (board.piece_type_at(s) or 0, s))
+        promotes = board.piece_type_at(start) == chess.PAWN and theirs in chess.SquareSet(
+            chess.BB_BACKRANKS
+        )
+        return Settled(WIN - 1, chess.Move(start, theirs, chess.QUEEN if promotes else None))
+    if not any(board.legal_moves):
+        return Settled(2 - WIN if board.is_check() else 0)
+    return None
+
+
+ADVICE: Final[Mapping[str, str]] = {
+    "stockfish": "Stockfish: `apt install stockfish` on Debian and Ubuntu, `brew install "
+    "stockfish` on macOS",
+}
+"""How to install engines that people ask for, by the name of the program."""
+
+
+def find_engine(program: str) -> Path:
+    """Return the path of an engine's program; raises as `miai.process.programs.find_program`."""
+    return find_program(program, advice=ADVICE)
+
 
 ResultT = TypeVar("ResultT")
 

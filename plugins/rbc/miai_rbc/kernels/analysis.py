@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels import spelt_out
-from miai_rbc.engines.protocol import WIN
 from miai_rbc.kernels import kernel
-from miai_rbc.kernels.bits import NUMBER_0, U64, Int, Words, bit
+from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words, bit
 from miai_rbc.kernels.board import KINGS, WHITE, occupied, turn_of
 from miai_rbc.kernels.evaluation import static_value
 from miai_rbc.kernels.ordering import (
@@ -26,9 +25,7 @@ from miai_rbc.kernels.ordering import (
     heaviest,
     list_moves,
 )
-from miai_rbc.kernels.ordering import (
-    MOVE as MOVE_BITS,
-)
+from miai_rbc.kernels.ordering import MOVE as MOVE_BITS
 from miai_rbc.kernels.search import AGAIN, BETA, DEPTH, INFINITE, LOW, MOVE, Frames, search
 from miai_rbc.kernels.tree import SQUARES, TAKEN, king_attackers, plant
 

@@ -113,3 +113,12 @@ def bishop_attacks(square: Int, occupied: np.uint64) -> np.uint64:
         | _down(_SOUTH_WEST, square, occupied)
         | _down(_SOUTH_EAST, square, occupied)
     )
+
+
+WIN = 100_000
+"""Centipawns of a captured king. A forced capture in n plies is worth ``WIN - n``; everything that
+is not decided lies between ``-WIN + 1000`` and ``WIN - 1000``."""
+
+
+NO_MOVE = -1
+"""Fills up the list of best moves of a board that has fewer."""

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from miai.kernels import spelt_out
 from miai.kernels.bits import prefetch
-from miai_rbc.engines.protocol import WIN
 from miai_rbc.kernels import inlined, part
-from miai_rbc.kernels.bits import NUMBER_0, U64, Int, Words
+from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words
 from miai_rbc.kernels.board import turn_of
 from miai_rbc.kernels.evaluation import static_value
 from miai_rbc.kernels.ordering import (

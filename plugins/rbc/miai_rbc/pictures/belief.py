@@ -9,8 +9,7 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.belief import RbcBelief
-from miai_rbc.board_set import BoardSet
+from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.pictures.svg import (
     BOTTOM,
     GREEN,
@@ -30,7 +29,8 @@ from miai_rbc.pictures.svg import (
     shapes,
     words,
 )
-from miai_rbc.state import window as window_round
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.state import window as window_round
 
 LEAST: Final = 0.01
 """Pieces less probable than this are left out; they could not be seen."""

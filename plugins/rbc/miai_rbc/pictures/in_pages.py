@@ -12,7 +12,6 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.board_set import BoardSet
 from miai_rbc.pictures.knowledge import UNKNOWN, Knowledge
 from miai_rbc.pictures.svg import (
     LEFT,
@@ -27,6 +26,7 @@ from miai_rbc.pictures.svg import (
     number,
     shapes,
 )
+from miai_rbc.rules.board_set import BoardSet
 
 _FOG: Final = "#8a94a0"
 _OLD: Final = 0.45  # the opacity of a piece that was seen some time ago

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed, event_of
 from miai_rbc.reconchess.own_board import OwnBoard
-from miai_rbc.rows import piece_at
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of
+from miai_rbc.rules.rows import piece_at
 
 if TYPE_CHECKING:
     from miai import Observation

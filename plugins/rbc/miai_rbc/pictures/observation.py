@@ -8,9 +8,7 @@ from typing import Final
 
 import chess
 
-from miai_rbc.actions import move_name, square_name
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed
 from miai_rbc.pictures.svg import (
     BLUE,
     BOTTOM,
@@ -27,7 +25,9 @@ from miai_rbc.pictures.svg import (
     shapes,
     words,
 )
-from miai_rbc.rows import piece_at as piece_on
+from miai_rbc.rules.actions import move_name, square_name
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
+from miai_rbc.rules.rows import piece_at as piece_on
 
 _FOG: Final = "#8a94a0"
 _HEIGHT = 494

@@ -11,15 +11,15 @@ import chess
 
 from miai import Observation
 from miai.errors import ConfigError
-from miai_rbc.belief import RbcBelief
+from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.observations import Event, Moved, OpponentMoved, Sensed
 from miai_rbc.pictures.belief import draw_belief
 from miai_rbc.pictures.knowledge import Knowledge
 from miai_rbc.pictures.observation import draw_observation
 from miai_rbc.pictures.svg import SIDES
 from miai_rbc.reconchess.reading import History
-from miai_rbc.state import RbcState
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
+from miai_rbc.rules.state import RbcState
 
 PhaseName = Literal["before-sense", "after-sense", "after-move"]
 Subject = Literal["belief", "observation"]

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from miai.errors import AgentUnavailableError
-from miai_rbc.engines.locate import find_engine
+from miai_rbc.engines.stockfish import find_engine
 
 STOCKFISH = "STOCKFISH_EXECUTABLE"
 """The environment variable by which bots find Stockfish."""

@@ -1,27 +1,103 @@
-"""The agent ``reconchess``: a bot written for reconchess plays in our games."""
+"""The agent ``reconchess``: a bot written for reconchess plays in our games.
+
+What can be said of a bot of reconchess. Imports nothing heavy.
+
+The processes that a bot starts, such as its engine.
+
+Random numbers of code that draws them from the interpreter's own generators.
+"""
 
 from __future__ import annotations
 
 import operator
+import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import chess
+import numpy as np
+import psutil
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.errors import AgentProtocolError, AgentUnavailableError
 from miai.game import Game, Observation
-from miai_rbc.actions import SENSE_NOTHING, action_of
-from miai_rbc.game import RbcGame
 from miai_rbc.kernels.board import NOTHING
+from miai_rbc.parameters import ReconchessParameters
 from miai_rbc.reconchess.loading import import_reconchess, load_bot, make_bot, reload_bot
-from miai_rbc.reconchess.offspring import Offspring
 from miai_rbc.reconchess.own_board import OwnBoard
-from miai_rbc.reconchess.parameters import ReconchessParameters
-from miai_rbc.reconchess.randomness import BorrowedRandomness
+from miai_rbc.rules.actions import SENSE_NOTHING, action_of
+from miai_rbc.rules.game import RbcGame
+
+
+class Offspring:
+    """Processes that were started while `noting`.
+
+    They are looked for only there, since looking takes milliseconds: bots start their engines when
+    they are made and when a game begins.
+    """
+
+    def __init__(self) -> None:
+        self._processes: set[psutil.Process] = set()
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Take note of what is started within."""
+        before = _descendants()
+        try:
+            yield
+        finally:
+            self._processes |= _descendants() - before
+
+    def cpu_seconds(self) -> float:
+        """Return CPU seconds used so far by those that are still there."""
+        total = 0.0
+        for process in self._processes:
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                total += times.user + times.system
+        return total
+
+    def kill(self) -> None:
+        """End those that are still there."""
+        for process in self._processes:
+            with suppress(psutil.Error):  # a process that took over a pid is not the same one
+                process.kill()
+        self._processes.clear()
+
+
+def _descendants() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+class BorrowedRandomness:
+    """The states of the generators of `random` and `numpy.random`, as one bot has them.
+
+    Bots draw from those. Within `lent` they go on where this bot left them, so that a game is
+    repeated by its seed, whoever else drew numbers between.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._python = random.Random(seed).getstate()
+        # The legacy generator is the one that bots use, and takes 32 bits.
+        self._numpy = np.random.RandomState(seed & 0xFFFFFFFF).get_state()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Put the bot's states in place, and what was there back again afterwards."""
+        before = random.getstate(), np.random.get_state()
+        random.setstate(self._python)
+        np.random.set_state(self._numpy)
+        try:
+            yield
+        finally:
+            self._python, self._numpy = random.getstate(), np.random.get_state()
+            random.setstate(before[0])
+            np.random.set_state(before[1])
+
 
 __all__ = ["Bot", "ReconchessAgent", "ReconchessParameters"]
 

@@ -5,4 +5,212 @@
     rc-bot-match miai_rbc.reconchess_bots.rbc_random reconchess.bots.random_bot
 
 A module holds one line, `player_class("agent")`, whose class is named after the agent.
+
+The seven methods of `reconchess.Player`, answered by an agent of miai.
+
+Making a class of reconchess from an agent of miai.
 """
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from typing import Any
+
+import chess
+
+from miai.agent import Agent
+from miai.api import load_game, make_agent
+from miai.clock import ClockReading, TimeControl
+from miai.game import Observation
+from miai.plain import Json
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.parameters import START_FEN
+from miai_rbc.reconchess.loading import import_reconchess
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
+from miai_rbc.rules.state import SENSES, window
+
+_CENTRES = {frozenset(window(square)): square for square in range(64)}
+_INCREMENT = 2.5  # seconds a decision: reconchess adds 5 for a turn, which are two decisions
+
+
+class _Phase(Enum):
+    AWAY = auto()  # it is not our turn
+    SENSE = auto()
+    MOVE = auto()
+
+
+class AgentPlayer:
+    """Plays as an agent; the subclasses that `player_class` makes are players of reconchess.
+
+    Its games are repeated by the seed of the module `random`, from which it draws the agent's.
+    A question out of turn, as rc-playback asks for the other colour, is answered by None.
+
+    Attributes:
+      agent_name, agent_parameters: the agent, set by the subclass.
+    """
+
+    agent_name: str
+    agent_parameters: Mapping[str, Any]
+
+    def __init__(self) -> None:
+        self._agent: Agent | None = self._make(START_FEN)  # compiled before its clock runs
+        self._fen = START_FEN
+        self._player = 0
+        self._phase = _Phase.AWAY
+        self._begins = False
+        self._actions: tuple[int, ...] = ()
+
+    # -- as reconchess calls --------------------------------------------------------------------
+
+    def handle_game_start(self, color: bool, board: chess.Board, opponent_name: str) -> None:
+        """Begin a game."""
+        fen = board.fen(en_passant="fen")
+        if self._agent is None or fen != self._fen:
+            self._agent, self._fen = self._make(fen), fen
+        self._player = 0 if color == chess.WHITE else 1
+        self._agent.new_game(random.getrandbits(63), player=self._player)
+        self._begins = board.turn == color
+        self._phase = _Phase.AWAY
+        self._observe(None, None, {"captured": None}, SENSES if self._begins else ())
+
+    def handle_opponent_move_result(
+        self, captured_my_piece: bool, capture_square: int | None
+    ) -> None:
+        """Be told of the opponent's move; before a game's first move nothing is new."""
+        self._phase = _Phase.SENSE
+        if self._begins:
+            self._begins = False
+            return
+        told = {"captured": _name(capture_square)}
+        self._observe(1 - self._player, None, told, SENSES)
+
+    def choose_sense(
+        self, sense_actions: Sequence[int], move_actions: Sequence[chess.Move], seconds_left: float
+    ) -> int | None:
+        """Return the square to sense, or None."""
+        if self._phase != _Phase.SENSE:
+            return None
+        self._actions = (PASS, *sorted(set(map(_action_of, move_actions))))
+        action = self._act(seconds_left)
+        return None if action is None or action == SENSE_NOTHING else action
+
+    def handle_sense_result(self, sense_result: Sequence[tuple[int, chess.Piece | None]]) -> None:
+        """Be told what a window shows, be it the one that was chosen or another."""
+        seen = dict(sense_result)
+        action = _CENTRES[frozenset(seen)] if seen else SENSE_NOTHING
+        told: list[Json] = []
+        for square in window(action) if seen else ():
+            piece = seen[square]
+            told.append([chess.square_name(square), piece.symbol() if piece else None])
+        self._phase = _Phase.MOVE
+        self._observe(self._player, action, {"sensed": told}, self._actions)
+
+    def choose_move(
+        self, move_actions: Sequence[chess.Move], seconds_left: float
+    ) -> chess.Move | None:
+        """Return one of the move actions, or None to pass."""
+        if self._phase != _Phase.MOVE:
+            return None
+        action = self._act(seconds_left)
+        if action is None or action == PASS:
+            return None
+        same = [move for move in move_actions if _action_of(move) == action]
+        return max(same, key=lambda move: move.promotion or 0)
+
+    def handle_move_result(
+        self,
+        requested_move: chess.Move | None,
+        taken_move: chess.Move | None,
+        captured_opponent_piece: bool,
+        capture_square: int | None,
+    ) -> None:
+        """Be told how the move turned out, be it the one that was chosen or another."""
+        action = _action_of(requested_move)
+        data: dict[str, Json] = {
+            "requested": None if requested_move is None else action_name(action),
+            "taken": None if taken_move is None else taken_move.uci(),
+            "captured": _name(capture_square),
+        }
+        self._phase = _Phase.AWAY
+        self._observe(self._player, action, data, ())
+
+    def handle_game_end(
+        self, winner_color: bool | None, win_reason: Any, game_history: Any
+    ) -> None:
+        """Tell the agent the end, and let go of it."""
+        agent, self._agent = self._agent, None
+        self._phase = _Phase.AWAY
+        if agent is not None:
+            white = 0.0 if winner_color is None else 1.0 if winner_color else -1.0
+            agent.end((white, -white))
+            agent.close()
+
+    # -- the agent ------------------------------------------------------------------------------
+
+    def _make(self, fen: str) -> Agent:
+        game = load_game("rbc", **({} if fen == START_FEN else {"fen": fen}))
+        return make_agent(self.agent_name, game, **self.agent_parameters)
+
+    def _observe(
+        self, actor: int | None, action: int | None, data: Json, legal: tuple[int, ...]
+    ) -> None:
+        assert self._agent is not None, "handle_game_start comes first"
+        self._agent.observe(Observation(self._player, actor, action, data, legal))
+
+    def _act(self, seconds: float) -> int | None:
+        """Return the agent's action; None when it resigns, for which reconchess has no word."""
+        assert self._agent is not None, "handle_game_start comes first"
+        decision = self._agent.act(_reading(seconds))
+        return None if decision.resign else decision.action
+
+
+def _reading(seconds: float) -> ClockReading:
+    if math.isinf(seconds):
+        return ClockReading(control=TimeControl())
+    left = max(0.0, seconds)
+    control = TimeControl(kind="fischer", seconds=left, increment=_INCREMENT)
+    return ClockReading(control=control, main=left, limit=left)
+
+
+def _name(square: int | None) -> str | None:
+    return None if square is None else chess.square_name(square)
+
+
+def _action_of(move: chess.Move | None) -> int:
+    """Return the action that asks for a move; without a piece a promotion is that to a queen."""
+    if move is None:
+        return action_of(NOTHING)
+    becomes = move.promotion - 1 << 12 if move.promotion else 0
+    return action_of(move.from_square | move.to_square << 6 | becomes)
+
+
+def player_class(agent: str, /, **parameters: Any) -> type[Any]:
+    """Return a subclass of `reconchess.Player` that plays as an agent of miai.
+
+    It is made without arguments, and named after the agent: ``RbcRandom`` for ``rbc-random``. The
+    module that calls this holds it under that name, so that other processes find it there.
+
+    Args:
+      agent: the name of an agent that plays rbc.
+      parameters: of the agent.
+
+    Raises:
+      AgentUnavailableError: reconchess is not installed.
+    """
+    player = import_reconchess().Player
+    name = "".join(part.capitalize() for part in agent.replace("_", "-").split("-"))
+    module = sys._getframe(1).f_globals.get("__name__", __name__)  # as namedtuple does
+    return type(
+        name,
+        (AgentPlayer, player),
+        {
+            "__doc__": f"The agent {agent!r} of miai as a player of reconchess.",
+            "__module__": module,
+            "agent_name": agent,
+            "agent_parameters": parameters,
+        },
+    )

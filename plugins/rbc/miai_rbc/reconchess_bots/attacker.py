@@ -1,5 +1,5 @@
 """The agent ``attacker`` as a bot of reconchess."""
 
-from miai_rbc.reconchess_bots.factory import player_class
+from miai_rbc.reconchess_bots import player_class
 
 Attacker = player_class("attacker")

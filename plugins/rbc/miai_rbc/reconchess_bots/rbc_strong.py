@@ -1,5 +1,5 @@
 """The agent ``rbc-strong`` as a bot of reconchess."""
 
-from miai_rbc.reconchess_bots.factory import player_class
+from miai_rbc.reconchess_bots import player_class
 
 RbcStrong = player_class("rbc-strong")

@@ -1,0 +1,33 @@
+"""Search over beliefs: what a player can guarantee who knows only what it was told.
+
+>>> from miai.beliefs import Root, named_bounds, search_belief
+
+A game is a `BeliefProblem`; `search_belief` values a `Root`; bounds on the values of beliefs that
+were searched before (`miai.beliefs.bounds`) make it faster. See docs/belief-search.md.
+"""
+
+from miai.beliefs.bounds import MakeBounds, named_bounds
+from miai.beliefs.problem import BeliefProblem, GameProblem, Reply, Root, goes_on, over
+from miai.beliefs.search import (
+    BeliefResult,
+    BeliefSearch,
+    BeliefSearcher,
+    RootedProblem,
+    search_belief,
+)
+
+__all__ = [
+    "BeliefProblem",
+    "BeliefResult",
+    "BeliefSearch",
+    "BeliefSearcher",
+    "GameProblem",
+    "MakeBounds",
+    "Reply",
+    "Root",
+    "RootedProblem",
+    "goes_on",
+    "named_bounds",
+    "over",
+    "search_belief",
+]

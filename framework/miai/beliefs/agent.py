@@ -1,0 +1,112 @@
+"""The agent `belief-minimax`: it guarantees the most, against an opponent that sees everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from miai.agent import Agent, Decision
+from miai.beliefs.bounds import named_bounds
+from miai.beliefs.problem import BeliefProblem, GameProblem, Root
+from miai.beliefs.search import BeliefSearch
+from miai.clock import ClockReading
+from miai.game import Game, Observation, State
+from miai.information import BeliefState
+from miai.parameters import Parameters, parameter
+from miai.plain import Json
+from miai.plugins.loader import registry
+
+
+@runtime_checkable
+class ProblemGame(Protocol):
+    """A game that brings a problem of its own, faster than `GameProblem`, for its player 0.
+
+    Its states have ``public`` and ``hidden``, the parts of the problem's state; player 0's actions
+    have the same numbers in both.
+    """
+
+    def belief_problem(self) -> BeliefProblem[Any]:
+        """Return the problem."""
+
+
+class BeliefMinimaxParameters(Parameters):
+    """Parameters of `BeliefMinimax`."""
+
+    depth: int = parameter(2, ge=1, le=100, unit="plies", help="of our own; senses cost none")
+    nodes: int | None = parameter(
+        100_000, ge=1, unit="nodes", help="Budget of a move; none: the depth is searched to its end"
+    )
+    bounds: str = parameter("cores", component="bounds", help="What is remembered of beliefs")
+    bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
+    window: Literal["alpha-beta", "null"] = parameter(
+        "null", help="One full window, or null windows one after the other"
+    )
+    belief: str = parameter(
+        "enumerated", component="belief", help="What the player holds possible: a component"
+    )
+    belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
+
+
+class BeliefMinimax(Agent):
+    """Plays the action whose worst outcome is best, over all worlds of its belief.
+
+    Attributes:
+      search: what was learnt in this game; bounds serve all its turns.
+    """
+
+    def __init__(self, game: Game, parameters: BeliefMinimaxParameters | None = None) -> None:
+        super().__init__(game)
+        self.parameters = parameters or BeliefMinimaxParameters()
+        self._begin(0)
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game: nothing is remembered of the last one."""
+        super().new_game(seed, player=player, log=log)
+        self._begin(player)
+
+    def observe(self, observation: Observation) -> None:
+        """Keep the worlds that explain what was told."""
+        super().observe(observation)
+        self._belief.observe(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return the best action as deep as the budget allows.
+
+        Raises:
+          UnsuitableGameError: what may be done depends on what is hidden.
+        """
+        given, legal = self.parameters, self.view.legal_actions
+        seconds = clock.allotment()
+        result = self.search.search(
+            self._root(), given.depth, max_nodes=given.nodes, seconds=seconds
+        )
+        statistics: dict[str, Json] = {
+            "belief": len(self._belief),
+            "depth": result.depth,
+            "value": result.value,
+            "pv": [action for action, _ in result.line[:10]],
+            **result.statistics,
+        }
+        action = result.action if result.action in legal else legal[0]
+        return Decision(action, statistics=statistics)
+
+    def _begin(self, player: int) -> None:
+        given, game = self.parameters, self.game
+        problem: BeliefProblem[Any] = GameProblem(game, player)
+        if isinstance(game, ProblemGame) and player == 0:
+            problem = game.belief_problem()
+        self._problem = problem
+        self.search = BeliefSearch(
+            problem, named_bounds(given.bounds, **given.bounds_parameters), window=given.window
+        )
+        component = registry().get("belief", given.belief, game=game.info.name)
+        self._belief: BeliefState[State] = component.build(
+            game, player, values=given.belief_parameters
+        )
+
+    def _root(self) -> Root[Any]:
+        worlds: list[Any] = list(self._belief)
+        problem = self._problem
+        if isinstance(problem, GameProblem):
+            return Root(problem.public(worlds), tuple(sorted({problem.number(w) for w in worlds})))
+        return Root(worlds[0].public, tuple(sorted({world.hidden for world in worlds})))

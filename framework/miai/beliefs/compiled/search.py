@@ -1,0 +1,387 @@
+"""`CompiledSearch`: searches a problem's tables with a kernel.
+
+The room of a compiled search: what it remembers, and where it works.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.beliefs.compiled.tables import Tables, tables_of
+from miai.beliefs.kernels.engine import search as run
+from miai.beliefs.kernels.layout import (
+    ACROSS,
+    ACTION,
+    ADAPTIVE,
+    BUDGET_SPENT,
+    CHAINS,
+    CHUNK,
+    COUNTS,
+    DOMINANCE,
+    ENTRIES,
+    EXPLAINS,
+    FREE,
+    HITS,
+    LEAVES,
+    LOST,
+    MAX_NODES,
+    MINHASH,
+    NODES,
+    NONE,
+    PROBES,
+    RULE,
+    SINGLES,
+    SINGLES_FIRST,
+    SLOTS,
+    STOPPED,
+    TABLE,
+    TESTS,
+    TRAITS,
+    VERIFIED,
+    Memory,
+    Work,
+)
+from miai.beliefs.problem import BeliefProblem, Public, Root
+from miai.beliefs.search import BeliefResult, Window
+from miai.errors import ParameterError, UnsuitableGameError
+
+USUAL_LIMIT = 1 << 28
+"""Bytes that entries may take where no limit is given; touched only as they are used."""
+MOST_DEPTH = 255
+_FIRST_SLOTS = 1024
+_MOST_REFUTED = 128
+_LEVELS_A_DEPTH = 12
+_SMALL = 1 << 16
+"""Bytes that are cleared in no time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """How beliefs are remembered, and what a search does with it.
+
+    Attributes:
+      rule: of `kernels.layout`: `NONE`, `TABLE`, `CHAINS`, `DOMINANCE` or `MINHASH`.
+      singles, explains, across: as of `Bounds` and `ExactBounds`.
+      k, threshold, verified: as of `SketchBounds`.
+    """
+
+    rule: int = NONE
+    singles: bool = False
+    explains: bool = False
+    across: bool = False
+    k: int = 1
+    threshold: float = 1.0
+    verified: bool = True
+
+
+RULES = {
+    "none": Rule(),
+    "table": Rule(rule=TABLE),
+    "singles": Rule(rule=TABLE, singles=True),
+    "exact": Rule(rule=CHAINS),
+    "cores": Rule(rule=CHAINS, singles=True, explains=True),
+    "dominance": Rule(rule=DOMINANCE),
+    "approx-dominance": Rule(rule=DOMINANCE, verified=False),
+    "minhash": Rule(rule=MINHASH),
+    "approx-minhash": Rule(rule=MINHASH, verified=False),
+}
+"""The rules of the bounds that the framework brings, by their names."""
+
+
+def entry_bytes(rule: Rule, words: int) -> int:
+    """Return the bytes of an entry."""
+    kept = rule.verified or rule.rule < DOMINANCE
+    sketch = 8 * (rule.k + 4) if rule.rule >= DOMINANCE else 24
+    return sketch + 8 * words * kept
+
+
+def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Memory:
+    """Return a memory that knows nothing, with room for `limit` bytes of entries.
+
+    Raises:
+      ParameterError: there is no room for entries.
+    """
+    entries = limit // entry_bytes(rule, tables.words)
+    if rule.rule == NONE:
+        entries = CHUNK
+    if entries < CHUNK:
+        least = CHUNK * entry_bytes(rule, tables.words)
+        raise ParameterError(f"limit: {limit} bytes have no room for bounds; {least} or more do")
+    chunks = entries // CHUNK
+    entries = chunks * CHUNK
+    traits = np.zeros(TRAITS, np.int64)
+    for place, value in (
+        (RULE, rule.rule),
+        (SINGLES_FIRST, rule.singles),
+        (EXPLAINS, rule.explains),
+        (ACROSS, rule.across),
+        (ADAPTIVE, adaptive),
+        (VERIFIED, rule.verified),
+        (FREE, -1),
+        (SLOTS, _FIRST_SLOTS),
+    ):
+        traits[place] = int(value)
+    slots = max(_FIRST_SLOTS, 1 << (2 * entries - 1).bit_length()) if rule.rule == TABLE else 1
+    sketched = entries if rule.rule >= DOMINANCE else 1
+    chained = chunks if rule.rule >= CHAINS else 1
+    return Memory(
+        traits=traits,
+        slots=_untouched((slots,), np.int64),
+        heads=np.zeros((0, 1, 2), np.int64),
+        counts=np.zeros(chained, np.int64),
+        nexts=np.zeros(chained, np.int64),
+        keys=_untouched((1 if rule.rule == CHAINS else entries,), np.int64),
+        masks=_untouched((entries if rule.verified else 0, tables.words), np.uint64),
+        values=_untouched((entries, 2), np.float64),
+        sketches=_untouched((sketched, rule.k), np.uint64),
+        lengths=_untouched((sketched,), np.int64),
+        totals=_untouched((sketched,), np.int64),
+        limits=np.array([rule.threshold]),
+        passed=np.zeros((0, 1, tables.words), np.uint64),
+        passed_at=np.zeros((0, 1)),
+    )
+
+
+def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return an array of zeros whose memory is taken page by page, when it is first written to.
+
+    So are numpy's large arrays as a rule. But the C library gives memory that a process has freed
+    to later ones, and then clears all of it, milliseconds for a search that takes one.
+    """
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    if size < _SMALL:
+        return np.zeros(shape, kind)
+    return np.frombuffer(mmap.mmap(-1, size), kind).reshape(shape)
+
+
+def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:
+    """Return a memory with places for all public parts that were enumerated, up to a depth."""
+    publics, depths = memory.heads.shape[:2]
+    wide = tables.words - memory.masks.shape[1]
+    if publics >= tables.publics and depths > depth and not wide:
+        return memory
+    more = (max(0, tables.publics - publics), max(0, depth + 1 - depths))
+    heads = np.pad(memory.heads, ((0, more[0]), (0, more[1]), (0, 0)), constant_values=-1)
+    heads[publics:] = heads[:, depths:] = -1
+    if not publics:
+        heads[:] = -1
+    passed_at = np.pad(memory.passed_at, ((0, more[0]), (0, more[1])), constant_values=np.nan)
+    return memory._replace(
+        heads=heads,
+        passed=np.pad(memory.passed, ((0, more[0]), (0, more[1]), (0, wide))),
+        passed_at=passed_at,
+        masks=np.pad(memory.masks, ((0, 0), (0, wide))) if wide else memory.masks,
+    )
+
+
+def make_work(tables: Tables, depth: int, k: int) -> Work:
+    """Return room for a search of a depth."""
+    levels, words = _LEVELS_A_DEPTH * depth + 16, tables.words
+    rows = (levels, words)
+    return Work(
+        beliefs=np.empty(rows, np.uint64),
+        cores=np.empty(rows, np.uint64),
+        closures=np.empty(rows, np.uint64),
+        gathered=np.empty(rows, np.uint64),
+        won=np.empty(rows, np.uint64),
+        culprits=np.empty(rows, np.uint64),
+        parts=np.empty((levels, tables.groups + 1, words), np.uint64),
+        groups=np.empty((levels, tables.groups + 1), np.int64),
+        sizes=np.empty((levels, tables.groups + 1), np.int64),
+        refuted=np.empty((levels, _MOST_REFUTED, words), np.uint64),
+        refuted_at=np.empty((levels, _MOST_REFUTED), np.int64),
+        refuted_by=np.empty((levels, _MOST_REFUTED)),
+        favourites=np.full(tables.publics, -1, np.int64),
+        sketch=np.zeros(k, np.uint64),
+    )
+
+
+_ALL = np.iinfo(np.int64).max
+
+
+class CompiledSearch(Generic[Public]):
+    """Values beliefs of one problem; the values are those of `BeliefSearch`.
+
+    Args:
+      rule: how beliefs are remembered.
+      limit: bytes that entries may take; what came first is kept.
+      window, adaptive: as of `BeliefSearch`.
+
+    Attributes:
+      tables: the problem, enumerated as far as it was searched.
+      memory: what was learnt; None before the first search.
+
+    Raises:
+      UnsuitableGameError: see `tables_of`.
+    """
+
+    prepares = True
+
+    def __init__(
+        self,
+        problem: BeliefProblem[Public],
+        rule: Rule,
+        *,
+        limit: int | None = None,
+        window: Window = "alpha-beta",
+        adaptive: bool = False,
+    ) -> None:
+        self.problem, self.window, self._rule = problem, window, rule
+        self.tables = tables_of(problem)
+        self._limit, self._adaptive = limit or USUAL_LIMIT, adaptive
+        self.memory: Memory | None = None
+        self._counts = np.zeros(COUNTS, np.int64)
+        self._favourites = np.zeros(0, np.int64)
+
+    def prepare(self, root: Root[Public], depth: int) -> None:
+        """Enumerate what a root can lead to.
+
+        Raises:
+          UnsuitableGameError: see `Tables.reach`.
+        """
+        self.tables.reach(root, depth)
+
+    def search(
+        self,
+        root: Root[Public],
+        depth: int,
+        *,
+        deepening: bool = False,
+        max_nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> BeliefResult:
+        """Return the value of a belief at a depth, and the best action; see `BeliefSearch.search`.
+
+        The line holds the action alone.
+
+        Raises:
+          ValueError: the depth is less than 1, or more than 255.
+          ParameterError: the limit in bytes has no room for entries.
+          UnsuitableGameError: see `Tables.reach`; or a turn has too many actions of cost 0.
+        """
+        if not 1 <= depth <= MOST_DEPTH:
+            raise ValueError(f"a search goes 1 to {MOST_DEPTH} deep, not {depth}")
+        game, memory, work, public = self._prepare(root, depth)
+        counts = self._counts
+        counts[[NODES, LEAVES, SINGLES, STOPPED]] = 0
+        counts[MAX_NODES] = _ALL if max_nodes is None else max_nodes
+        step_by_step = deepening or max_nodes is not None or seconds is not None
+        value, action, done, won = self.problem.least, -1, 0, False
+        with self._stopped_after(seconds):
+            for current in range(1 if step_by_step else depth, depth + 1):
+                found = self._at_depth((game, memory, work, counts, public), current, value)
+                if counts[STOPPED]:
+                    break
+                value, action, done = *found, current
+                won = self.problem.reachability and value >= self.problem.greatest
+                if won:
+                    break
+        self._favourites = work.favourites
+        if counts[STOPPED] not in (0, BUDGET_SPENT):
+            raise UnsuitableGameError(
+                f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
+                "than the compiled search has room for; search it with 'recursive'"
+            )
+        line = () if action < 0 else ((self.tables.action(action), None),)
+        return BeliefResult(
+            value=float(value),
+            action=line[0][0] if line else -1,
+            depth=done,
+            line=line,
+            complete=done == depth or won,
+            statistics=self._statistics(),
+        )
+
+    def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
+        """Return what an action guarantees at a root; see `BeliefSearch.guarantees`."""
+        problem, worst = self.problem, self.problem.greatest
+        parts: dict[Any, set[int]] = {}
+        for hidden in root.hidden:
+            for reply in problem.replies(root.public, hidden, action):
+                if reply.ends:
+                    worst = min(worst, reply.value)
+                else:
+                    parts.setdefault(reply.observation, set()).add(reply.hidden)
+        left = depth - problem.cost(root.public, action)
+        for told, part in parts.items():
+            after, hidden_parts = problem.after(root.public, action, told), tuple(sorted(part))
+            if left < 1:
+                value = min(problem.evaluate(after, hidden) for hidden in hidden_parts)
+            else:
+                value = self.search(Root(after, hidden_parts), left).value
+            worst = min(worst, value)
+        return worst
+
+    # -- one depth --------------------------------------------------------------------------------
+
+    def _prepare(self, root: Root[Public], depth: int) -> tuple[Any, Memory, Work, int]:
+        tables = self.tables
+        public = tables.reach(root, depth)
+        belief = tables.mask(root.public, root.hidden)
+        memory = self.memory
+        if memory is None:
+            memory = make_memory(self._rule, tables, limit=self._limit, adaptive=self._adaptive)
+        self.memory = memory = fitted(memory, tables, depth)
+        work = make_work(tables, depth, self._rule.k)
+        work.beliefs[0] = belief
+        work.favourites[: len(self._favourites)] = self._favourites
+        return tables.game(), memory, work, public
+
+    def _at_depth(
+        self, given: tuple[Any, Memory, Work, Any, int], depth: int, guess: float
+    ) -> tuple[float, int]:
+        """Return the value and the table's number of the best action."""
+        least, greatest = self.problem.least, self.problem.greatest
+        counts = given[3]
+        if self.window == "alpha-beta":
+            return run(*given, depth, least, greatest, 0), int(counts[ACTION])
+        action, beta = -1, guess if guess > least else greatest
+        while least < greatest:
+            found = run(*given, depth, math.nextafter(beta, -math.inf), beta, 0)
+            if counts[STOPPED]:
+                break
+            if found >= beta:
+                least, action = beta, int(counts[ACTION])
+            else:
+                greatest = found
+                action = int(counts[ACTION]) if action < 0 else action
+            beta = greatest
+        return least, action
+
+    @contextmanager
+    def _stopped_after(self, seconds: float | None) -> Iterator[None]:
+        """Have a search stop after some time: its next node finds that no more are allowed."""
+        if seconds is None:
+            yield
+            return
+
+        def stop() -> None:
+            self._counts[MAX_NODES] = 0
+
+        timer = threading.Timer(seconds, stop)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def _statistics(self) -> Mapping[str, int]:
+        counts = self._counts
+        found = {"nodes": NODES, "leaves": LEAVES, "singles": SINGLES}
+        bounds = {"probes": PROBES, "hits": HITS, "tests": TESTS, "entries": ENTRIES, "lost": LOST}
+        size = entry_bytes(self._rule, self.tables.words)
+        return {
+            **{name: int(counts[place]) for name, place in found.items()},
+            **{f"bounds_{name}": int(counts[place]) for name, place in bounds.items()},
+            "bounds_bytes": int(counts[ENTRIES]) * size,
+        }

@@ -1,0 +1,327 @@
+"""A `BeliefProblem` as tables: its public parts, states, actions and what they lead to, numbered.
+
+Only what can be reached from the roots asked for, as deep as asked for, is enumerated, and nothing
+twice. The states of a public part are numbered from 0 in increasing order of their hidden parts.
+
+Arrays that grow at their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary, proxy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.beliefs.kernels.layout import Game
+from miai.beliefs.problem import BeliefProblem, Root, averages, leaf_value
+from miai.beliefs.sets import hashed
+from miai.errors import UnsuitableGameError
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+class Column(Generic[_Scalar]):
+    """Rows of one type, of which more can be appended.
+
+    Args:
+      dtype: of an element.
+      width: elements of a row; 0 for a column of single ones.
+    """
+
+    def __init__(self, dtype: type[_Scalar], width: int = 0) -> None:
+        self._rows: NDArray[_Scalar] = np.zeros((64, width) if width else 64, dtype)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def rows(self) -> NDArray[_Scalar]:
+        """All rows; those of the same memory as before until more are appended."""
+        return self._rows[: self._count]
+
+    def append(self, row: Any) -> int:
+        """Append one row; return its number."""
+        if self._count == len(self._rows):
+            self._reserve(self._count + 1)
+        self._rows[self._count] = row
+        self._count += 1
+        return self._count - 1
+
+    def extend(self, rows: NDArray[_Scalar]) -> int:
+        """Append rows; return the number of the first."""
+        first, self._count = self._count, self._count + len(rows)
+        if self._count > len(self._rows):
+            self._reserve(self._count)
+        self._rows[first : self._count] = rows
+        return first
+
+    def widen(self, width: int) -> None:
+        """Make rows wider; what is new is zero."""
+        more = width - self._rows.shape[1]
+        self._rows = np.pad(self._rows, ((0, 0), (0, more)))
+
+    def _reserve(self, count: int) -> None:
+        room = max(count, 2 * len(self._rows))
+        larger = np.zeros((room, *self._rows.shape[1:]), self._rows.dtype)
+        larger[: len(self._rows)] = self._rows
+        self._rows = larger
+
+
+_INFINITE = float("inf")
+
+
+class Tables:
+    """The tables of one problem.
+
+    Args:
+      problem: what is enumerated.
+      limit: most states of all public parts together.
+
+    Attributes:
+      words: 64-bit words of a belief.
+    """
+
+    def __init__(self, problem: BeliefProblem[Any], *, limit: int = 20_000_000) -> None:
+        self.problem: BeliefProblem[Any] = proxy(problem)  # whose tables these are keeps it
+        self._limit = limit
+        self.words = 1
+        self._numbers: dict[Hashable, int] = {}
+        self._publics: list[Any] = []
+        self._states: list[dict[int, int]] = []
+        self._reached: list[int] = []  # the depth to which a public part was followed
+        self._followers: list[list[tuple[int, int]]] = []  # public parts and costs
+        self._sets: dict[int, int] = {}  # rows of the pool
+        self._sizes, self._firsts = Column(np.int64), Column(np.int64)
+        self._leaves, self._hashes = Column(np.float64), Column(np.uint64)
+        self._begins, self._ends = Column(np.int64), Column(np.int64)
+        self._numbers_of_actions, self._costs = Column(np.int64), Column(np.int64)
+        self._lasts, self._worst = Column(np.int64), Column(np.float64)
+        self._group_begins, self._group_ends = Column(np.int64), Column(np.int64)
+        self._after, self._successors = Column(np.int64), Column(np.int64)
+        self._rows = Column(np.int32)
+        self._every, self._over = Column(np.uint64, 1), Column(np.uint64, 1)
+        self._sources, self._pool = Column(np.uint64, 1), Column(np.uint64, 1)
+        self._groups = 1  # most of one action
+
+    @property
+    def groups(self) -> int:
+        """The most things that can be told of one action."""
+        return self._groups
+
+    @property
+    def publics(self) -> int:
+        """The public parts enumerated."""
+        return len(self._publics)
+
+    def game(self) -> Game:
+        """Return the tables as arrays."""
+        problem = self.problem
+        two_valued = 1.0 if problem.reachability else 0.0
+        return Game(
+            sizes=self._sizes.rows,
+            every=self._every.rows,
+            firsts=self._firsts.rows,
+            leaves=self._leaves.rows,
+            hashes=self._hashes.rows,
+            begins=self._begins.rows,
+            ends=self._ends.rows,
+            costs=self._costs.rows,
+            lasts=self._lasts.rows,
+            group_begins=self._group_begins.rows,
+            group_ends=self._group_ends.rows,
+            over=self._over.rows,
+            worst=self._worst.rows,
+            after=self._after.rows,
+            sources=self._sources.rows,
+            successors=self._successors.rows,
+            rows=self._rows.rows,
+            pool=self._pool.rows,
+            scale=np.array([problem.least, problem.greatest, two_valued]),
+        )
+
+    def action(self, number: int) -> int:
+        """Return the problem's number of an action of the tables."""
+        return int(self._numbers_of_actions.rows[number])
+
+    def actions(self, public: Any) -> range:
+        """Return the tables' numbers of the actions of a public part that was followed."""
+        at = self._numbers[public]
+        return range(int(self._begins.rows[at]), int(self._ends.rows[at]))
+
+    def reach(self, root: Root[Any], depth: int) -> int:
+        """Enumerate what a root can lead to; return the number of its public part.
+
+        Raises:
+          UnsuitableGameError: the problem does not say which states there are, a root or a reply
+            names one that is not among them, or there are too many.
+        """
+        begin = self._number(root.public)
+        waiting = [(begin, depth)]
+        while waiting:
+            at, left = waiting.pop()
+            if self._reached[at] >= left:
+                continue
+            if self._reached[at] < 0:
+                self._follow(at)
+            self._reached[at] = left
+            for after, cost in self._followers[at]:
+                if left - cost > 0:
+                    waiting.append((after, left - cost))
+        return begin
+
+    def mask(self, public: Any, hidden: tuple[int, ...]) -> NDArray[np.uint64]:
+        """Return a belief as a row of words."""
+        states, belief = self._states[self._numbers[public]], 0
+        for part in hidden:
+            belief |= 1 << self._state(states, part, public)
+        return self._row(belief)
+
+    def root(self, public: int, mask: NDArray[np.uint64]) -> Root[Any]:
+        """Return a belief of the tables as the problem has it."""
+        belief = int.from_bytes(mask.tobytes(), "little")
+        parts = [part for part, state in self._states[public].items() if belief >> state & 1]
+        return Root(self._publics[public], tuple(parts))
+
+    # -- enumeration ------------------------------------------------------------------------------
+
+    def _number(self, public: Any) -> int:
+        found = self._numbers.get(public)
+        if found is not None:
+            return found
+        every = self.problem.universe(public)
+        if every is None:
+            raise UnsuitableGameError(
+                "the compiled search needs a problem that says which states there are "
+                "(`universe`); search it with 'recursive'"
+            )
+        parts = sorted(set(every))
+        if len(self._leaves) + len(parts) > self._limit:
+            raise UnsuitableGameError(
+                f"more than {self._limit} states to enumerate; search a smaller depth, or with "
+                "'recursive'"
+            )
+        self._widen((len(parts) + 63) // 64)
+        number = self._numbers[public] = len(self._publics)
+        self._publics.append(public)
+        self._states.append({part: state for state, part in enumerate(parts)})
+        self._reached.append(-1)
+        self._followers.append([])
+        self._sizes.append(len(parts))
+        values = np.array([leaf_value(self.problem, public, part) for part in parts], np.float64)
+        self._firsts.append(self._leaves.extend(values))
+        self._hashes.extend(np.array([hashed(part) for part in parts], np.uint64))
+        self._every.append(self._row((1 << len(parts)) - 1))
+        self._begins.append(0)
+        self._ends.append(0)
+        return number
+
+    def _follow(self, at: int) -> None:
+        public, problem = self._publics[at], self.problem
+        begin, followers = len(self._costs), dict[tuple[int, int], None]()
+        for action in problem.actions(public):
+            cost = problem.cost(public, action)
+            for after in self._enumerate(public, self._states[at], action):
+                followers[after, cost] = None
+            self._costs.append(cost)
+            self._numbers_of_actions.append(action)
+        # Those of the public parts met on the way have come between; the rows may have moved.
+        self._begins.rows[at], self._ends.rows[at] = begin, len(self._costs)
+        self._followers[at] = list(followers)
+
+    def _enumerate(self, public: Any, states: dict[int, int], action: int) -> list[int]:
+        """Append an action with its groups; return the public parts that it leads to."""
+        problem, over, worst = self.problem, 0, dict[int, float]()
+        told: dict[Hashable, dict[int, list[int]]] = {}
+        for hidden, state in states.items():
+            for reply in problem.replies(public, hidden, action):
+                if reply.ends:
+                    over |= 1 << state
+                    worst[state] = min(worst.get(state, _INFINITE), reply.value)
+                else:
+                    told.setdefault(reply.observation, {}).setdefault(state, []).append(
+                        reply.hidden
+                    )
+        afters = [self._number(problem.after(public, action, seen)) for seen in told]
+        self._lasts.append(self._ends_of(worst, len(states)) if over else -1)
+        self._over.append(self._row(over))
+        self._group_begins.append(len(self._after))
+        for (seen, led), after in zip(told.items(), afters, strict=True):
+            self._append_group(public, seen, led, after, len(states))
+        self._group_ends.append(len(self._after))
+        self._groups = max(self._groups, len(told))
+        return afters
+
+    def _append_group(
+        self, public: Any, seen: Hashable, led: dict[int, list[int]], after: int, count: int
+    ) -> None:
+        later = self._states[after]
+        rows = np.full(count, -1, np.int32)
+        sources, stays = 0, True
+        for state, hidden in led.items():
+            sources |= 1 << state
+            belief = 0
+            for part in hidden:
+                belief |= 1 << self._state(later, part, self._publics[after])
+            stays = stays and belief == 1 << state
+            rows[state] = self._set(belief)
+        self._after.append(after)
+        self._sources.append(self._row(sources))
+        self._successors.append(-1 if stays else self._rows.extend(rows))
+
+    def _ends_of(self, worst: dict[int, float], count: int) -> int:
+        values = np.full(count, _INFINITE)
+        for state, value in worst.items():
+            values[state] = value
+        return self._worst.extend(values)
+
+    def _state(self, states: dict[int, int], part: int, public: Any) -> int:
+        try:
+            return states[part]
+        except KeyError:
+            raise UnsuitableGameError(
+                f"hidden part {part} is not in the universe of {public!r:.200}; its problem "
+                "contradicts itself, or the root is not of this problem"
+            ) from None
+
+    def _set(self, belief: int) -> int:
+        row = self._sets.get(belief)
+        if row is None:
+            row = self._sets[belief] = self._pool.append(self._row(belief))
+        return row
+
+    def _row(self, belief: int) -> NDArray[np.uint64]:
+        return np.frombuffer(belief.to_bytes(8 * self.words, "little"), np.uint64)
+
+    def _widen(self, words: int) -> None:
+        if words <= self.words:
+            return
+        self.words = words
+        for column in (self._every, self._over, self._sources, self._pool):
+            column.widen(words)
+
+
+_TABLES: WeakKeyDictionary[Any, Tables] = WeakKeyDictionary()
+
+
+def tables_of(problem: BeliefProblem[Any]) -> Tables:
+    """Return the tables of a problem, which all searches of it share.
+
+    Raises:
+      UnsuitableGameError: nothing can refer to the problem weakly; or it averages.
+    """
+    if averages(problem):
+        raise UnsuitableGameError("the compiled search takes worst cases; search with 'recursive'")
+    try:
+        found = _TABLES.get(problem)
+        if found is None:
+            found = _TABLES[problem] = Tables(problem)
+    except TypeError as error:
+        raise UnsuitableGameError(
+            f"the tables of {type(problem).__name__} cannot be kept: {error}; let it be hashable "
+            "and have __weakref__"
+        ) from error
+    return found

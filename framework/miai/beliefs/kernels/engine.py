@@ -1,0 +1,517 @@
+"""The compiled search: alpha-beta over beliefs, as `miai.beliefs.search` does in Python.
+
+What actions do to a belief, and what it is worth where the depth ends.
+
+Why a belief fails or wins, traced back through an action; as `miai.beliefs.search`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from miai.beliefs.kernels import kernel
+from miai.beliefs.kernels.layout import (
+    ACROSS,
+    ACTION,
+    ADAPTIVE,
+    BUDGET_SPENT,
+    EXPLAINS,
+    LEAVES,
+    MAX_NODES,
+    NODES,
+    NUMBER_0,
+    NUMBER_1,
+    SINGLES,
+    SINGLES_FIRST,
+    STOPPED,
+    TOO_DEEP,
+    Game,
+    Int,
+    Ints,
+    Memory,
+    Words,
+    Work,
+)
+from miai.beliefs.kernels.masks import (
+    ONE,
+    ZERO,
+    add,
+    clear,
+    is_empty,
+    is_within,
+    leave,
+    meets,
+    put,
+    put_state,
+    size,
+)
+from miai.beliefs.kernels.memory import DEPTHS, probe, record
+from miai.kernels import inlined, part
+from miai.kernels.bits import lowest, popcount
+
+_UNBOUNDED = np.inf
+
+
+@inlined
+def split(game: Game, work: Work, public: Int, action: Int, level: Int) -> tuple[float, Int]:
+    """Write the parts that an action leads to, the largest first; return how many there are.
+
+    Before it the worst end is returned; the row of `work.culprits` becomes a state that leads to
+    that end.
+    """
+    belief = work.beliefs[level]
+    worst = game.scale[1]
+    last = game.lasts[action]
+    if last >= 0 and meets(belief, game.over[action]):
+        found = _UNBOUNDED
+        for i in range(len(belief)):
+            word = belief[i] & game.over[action, i]
+            while word != ZERO:
+                state = i * 64 + lowest(word)
+                word &= word - ONE
+                if game.worst[last + state] < found:
+                    found = game.worst[last + state]
+                    put_state(state, work.culprits[level])
+        worst = min(worst, found)
+    count = np.int64(0)
+    words = len(belief)
+    parts, groups, sizes = work.parts[level], work.groups[level], work.sizes[level]
+    for group in range(game.group_begins[action], game.group_ends[action]):
+        told = ZERO
+        for i in range(words):
+            told |= belief[i] & game.sources[group, i]
+        if told == ZERO:
+            continue
+        states = _successors(game, group, belief, parts, count)
+        at = count  # the larger ones first, those told first before others
+        while at > 0 and sizes[at - 1] < states:
+            at -= 1
+        if at < count:
+            _insert(parts, groups, sizes, at, count)
+        groups[at], sizes[at] = group, states
+        count += 1
+    return worst, count
+
+
+@inlined
+def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
+    """Move the part at the end to its place; those between give way."""
+    for i in range(parts.shape[1]):
+        moved = parts[end, i]
+        for j in range(end, at, -1):
+            parts[j, i] = parts[j - 1, i]
+        parts[at, i] = moved
+    for j in range(end, at, -1):
+        groups[j], sizes[j] = groups[j - 1], sizes[j - 1]
+
+
+@inlined
+def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) -> Int:
+    """Write what the states of a belief lead to, where this is told; return how many states."""
+    row, words, states = game.successors[group], len(belief), np.int64(0)
+    if row < 0:
+        for i in range(words):
+            parts[at, i] = belief[i] & game.sources[group, i]
+            states += popcount(parts[at, i])
+        return states
+    for i in range(words):
+        parts[at, i] = ZERO
+    for i in range(words):
+        word = belief[i] & game.sources[group, i]
+        while word != ZERO:
+            made = game.rows[row + i * 64 + lowest(word)]
+            word &= word - ONE
+            for j in range(words):
+                parts[at, j] |= game.pool[made, j]
+    for i in range(words):
+        states += popcount(parts[at, i])
+    return states
+
+
+@inlined
+def leaf(game: Game, memory: Memory, work: Work, counts: Ints, public: Int, level: Int) -> float:
+    """Return the least value of the states where the depth ends."""
+    belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
+    first, worst = game.firsts[public], _UNBOUNDED
+    for i in range(len(belief)):
+        word = belief[i]
+        while word != ZERO:
+            state = i * 64 + lowest(word)
+            word &= word - ONE
+            counts[LEAVES] += 1
+            if game.leaves[first + state] < worst:
+                worst = game.leaves[first + state]
+                put_state(state, core)
+    put(belief, closure)
+    if memory.traits[EXPLAINS] == 1:
+        for state in range(game.sizes[public]):
+            if game.leaves[first + state] >= worst:
+                closure[state >> 6] |= ONE << np.uint64(state & 63)
+    return worst
+
+
+@inlined
+def going_on(game: Game, work: Work, action: Int, level: Int) -> None:
+    """Write a state that an action does not end the game in; of the core so far, if it can be."""
+    for group in range(game.group_begins[action], game.group_ends[action]):
+        for i in range(work.beliefs.shape[1]):
+            word = work.beliefs[level, i] & game.sources[group, i]
+            if word & work.gathered[level, i] != ZERO:
+                put_state(i * 64 + lowest(word & work.gathered[level, i]), work.culprits[level])
+                return
+            if word != ZERO:
+                put_state(i * 64 + lowest(word), work.culprits[level])
+
+
+@inlined
+def sources_of(game: Game, memory: Memory, work: Work, group: Int, level: Int) -> None:
+    """Write as the culprit states of a belief that lead to all of the core below.
+
+    States of the core so far come first; without a core the whole belief is written.
+    """
+    belief, culprit, targets = work.beliefs[level], work.culprits[level], work.cores[level + 1]
+    if memory.traits[EXPLAINS] == 0 or is_empty(targets):
+        put(belief, culprit)
+        return
+    row = game.successors[group]
+    if row < 0:
+        put(targets, culprit)
+        return
+    clear(culprit)
+    for turn in range(2):
+        for i in range(len(belief)):
+            word = belief[i] & game.sources[group, i]
+            word &= work.gathered[level, i] if turn == 0 else ~work.gathered[level, i]
+            while word != ZERO:
+                state = i * 64 + lowest(word)
+                word &= word - ONE
+                made = game.pool[game.rows[row + state]]
+                if meets(made, targets):
+                    culprit[i] |= ONE << np.uint64(state & 63)
+                    leave(made, targets)
+        if is_empty(targets):
+            return
+    put(belief, culprit)
+
+
+@part
+def close(
+    game: Game, work: Work, public: Int, action: Int, parts: Int, beta: float, level: Int
+) -> None:
+    """Add to the row of `work.won` all states that an action leads into closures only."""
+    won, every = work.won[level], game.every[public]
+    bad = work.culprits[level]
+    clear(bad)
+    last = game.lasts[action]
+    if last >= 0:
+        for i in range(len(bad)):
+            word = every[i] & game.over[action, i]
+            while word != ZERO:
+                state = i * 64 + lowest(word)
+                word &= word - ONE
+                if game.worst[last + state] < beta:
+                    bad[i] |= ONE << np.uint64(state & 63)
+    for group in range(game.group_begins[action], game.group_ends[action]):
+        at = NUMBER_0
+        while at < parts and work.groups[level, at] != group:
+            at += 1
+        if at == parts:
+            add(game.sources[group], bad)
+        else:
+            _escape(game, work, group, work.parts[level, at], bad)
+    for i in range(len(won)):
+        won[i] |= every[i] & ~bad[i]
+    clear(bad)
+
+
+@inlined
+def _escape(game: Game, work: Work, group: Int, solved: Words, bad: Words) -> None:
+    """Add to `bad` the states that lead, where this is told, beyond what is solved."""
+    row = game.successors[group]
+    for i in range(len(bad)):
+        if row < 0:
+            bad[i] |= game.sources[group, i] & ~solved[i]
+            continue
+        word = game.sources[group, i] & ~bad[i]
+        while word != ZERO:
+            state = i * 64 + lowest(word)
+            word &= word - ONE
+            if not is_within(game.pool[game.rows[row + state]], solved):
+                bad[i] |= ONE << np.uint64(state & 63)
+
+
+_INFINITE = np.inf
+
+
+@kernel
+def search(  # noqa: C901  what calls itself must be one function, to be compiled once
+    game: Game,
+    memory: Memory,
+    work: Work,
+    counts: Ints,
+    public: Int,
+    depth: Int,
+    alpha: float,
+    beta: float,
+    level: Int,
+) -> float:
+    """Return the value of the belief in a row of `work.beliefs`, within a window.
+
+    The rows of `work.cores` and `work.closures` explain it. At level 0 what is known of the belief
+    is not asked for, so that there is an action in ``counts[ACTION]``. Nothing is said when
+    ``counts[STOPPED]`` is set.
+    """
+    if _stops(work, counts, level):
+        return 0.0
+    low, high = alpha, beta
+    if level > 0:
+        lower, upper = probe(game, memory, work, counts, public, depth, level)
+        if lower >= beta or lower >= upper or upper <= alpha or depth == 0:
+            return _settled(game, memory, work, counts, public, lower, upper, alpha, beta, level)
+        low, high = max(alpha, lower), min(beta, upper)
+        state = _untested(memory, work, public, depth, low, level)
+        while state >= 0:
+            counts[SINGLES] += 1
+            put_state(state, work.beliefs[level + 1])
+            value = search(game, memory, work, counts, public, depth, low, high, level + NUMBER_1)
+            if counts[STOPPED] != 0 or value <= low:
+                put_state(state, work.cores[level])
+                clear(work.closures[level])
+                return value
+            _pass(memory, public, depth, low, state)
+            state = _untested(memory, work, public, depth, low, level)
+    clear(work.gathered[level])
+    clear(work.won[level])
+    best, bar = -_INFINITE, low
+    best_action: Int = np.int64(-1)
+    known: Int = NUMBER_0
+    favourite = work.favourites[public] if memory.traits[ADAPTIVE] == 1 else np.int64(-1)
+    turn, action = _next_action(game, public, np.int64(-2), favourite)
+    while action >= 0 and best < high:
+        worst, parts, failed = _tried(game, memory, work, public, action, depth, bar, known, level)
+        left = max(NUMBER_0, depth - game.costs[action])
+        i = NUMBER_0
+        while i < parts and not failed:
+            after = game.after[work.groups[level, i]]
+            put(work.parts[level, i], work.beliefs[level + 1])
+            if left == 0 and memory.traits[ACROSS] == 0:  # nothing is known where the depth ends
+                counts[NODES] += 1
+                value = leaf(game, memory, work, counts, after, level + NUMBER_1)
+            else:
+                value = search(
+                    game, memory, work, counts, after, left, bar, min(high, worst), level + NUMBER_1
+                )
+            if counts[STOPPED] != 0:
+                return 0.0
+            worst = min(worst, value)
+            failed = worst <= bar
+            known = _told(game, memory, work, after, left, worst, failed, i, known, level)
+            i += 1
+        if failed:
+            add(work.culprits[level], work.gathered[level])
+        if worst > best:
+            best, best_action = worst, action
+            _won(game, memory, work, public, action, parts, worst, high, level)
+        bar = max(bar, best)
+        turn, action = _next_action(game, public, turn, favourite)
+    work.favourites[public] = best_action
+    if level == 0:
+        counts[ACTION] = best_action
+    _explain(work, best, low, high, level)
+    _remember(game, memory, work, counts, public, depth, best, low, high, level)
+    return best
+
+
+@inlined
+def _stops(work: Work, counts: Ints, level: Int) -> bool:
+    """Count a node; return whether it is one too many, or one too deep."""
+    counts[NODES] += 1
+    if counts[NODES] > counts[MAX_NODES]:
+        counts[STOPPED] = BUDGET_SPENT
+    elif level + 1 == len(work.beliefs):
+        counts[STOPPED] = TOO_DEEP
+    return bool(counts[STOPPED] != 0)
+
+
+@inlined
+def _settled(
+    game: Game,
+    memory: Memory,
+    work: Work,
+    counts: Ints,
+    public: Int,
+    lower: float,
+    upper: float,
+    alpha: float,
+    beta: float,
+    level: Int,
+) -> float:
+    """Return what is known of a belief, or what it is worth where the depth ends."""
+    if lower >= beta or lower >= upper:
+        return lower
+    clear(work.closures[level])
+    if upper <= alpha:
+        return upper
+    clear(work.cores[level])
+    return leaf(game, memory, work, counts, public, level)
+
+
+@inlined
+def _untested(memory: Memory, work: Work, public: Int, depth: Int, low: float, level: Int) -> Int:
+    """Return a state of a belief that was not tried alone yet at this depth; -1 for none."""
+    if memory.traits[SINGLES_FIRST] == 0 or size(work.beliefs[level]) < 2:
+        return np.int64(-1)
+    at = memory.passed_at[public, depth]
+    if np.isnan(at) or low > at:
+        clear(memory.passed[public, depth])
+        memory.passed_at[public, depth] = low
+    for i in range(work.beliefs.shape[1]):
+        word = work.beliefs[level, i] & ~memory.passed[public, depth, i]
+        if word != ZERO:
+            place: np.int64 = i * 64 + lowest(word)
+            return place
+    return np.int64(-1)
+
+
+@inlined
+def _pass(memory: Memory, public: Int, depth: Int, low: float, state: Int) -> None:
+    """Note that a state alone is worth more than `low`."""
+    memory.passed_at[public, depth] = min(low, memory.passed_at[public, depth])
+    memory.passed[public, depth, state >> 6] |= ONE << np.uint64(state & 63)
+
+
+@inlined
+def _next_action(game: Game, public: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
+    """Return the turn that follows, and its action; -1 after the last. It begins with turn -2.
+
+    The turn before the first is that of the favourite, the action which was best last, or -1.
+    """
+    begin = game.begins[public]
+    if turn < begin - 1 and favourite >= 0:
+        return begin - 1, favourite
+    following = max(begin, turn + 1)
+    following += following == favourite
+    return following, (following if following < game.ends[public] else np.int64(-1))
+
+
+@inlined
+def _tried(
+    game: Game,
+    memory: Memory,
+    work: Work,
+    public: Int,
+    action: Int,
+    depth: Int,
+    low: float,
+    known: Int,
+    level: Int,
+) -> tuple[float, Int, bool]:
+    """Split a belief by an action; return the worst end, the parts, whether it is refuted at once.
+
+    Where results are explained, what refuted another action may refute this one; and where all is
+    won or not proved and the depth ends, one state that goes on does.
+    """
+    clear(work.culprits[level])
+    worst, parts = split(game, work, public, action, level)
+    if worst <= low or parts == 0 or memory.traits[EXPLAINS] == 0:
+        return worst, parts, worst <= low
+    left = max(NUMBER_0, depth - game.costs[action])
+    if left == 0 and game.costs[action] > 0 and game.scale[2] == 1.0:
+        going_on(game, work, action, level)
+        return game.scale[0], NUMBER_0, game.scale[0] <= low
+    for i in range(parts):
+        group = work.groups[level, i]
+        for j in range(known):
+            if (
+                work.refuted_at[level, j] == game.after[group] * DEPTHS + left
+                and work.refuted_by[level, j] <= low
+                and is_within(work.refuted[level, j], work.parts[level, i])
+            ):
+                put(work.refuted[level, j], work.cores[level + 1])
+                sources_of(game, memory, work, group, level)
+                return work.refuted_by[level, j], NUMBER_0, True
+    return worst, parts, False
+
+
+@inlined
+def _told(
+    game: Game,
+    memory: Memory,
+    work: Work,
+    after: Int,
+    left: Int,
+    worst: float,
+    failed: bool,
+    i: Int,
+    known: Int,
+    level: Int,
+) -> Int:
+    """Take in what a part of an action is worth; return how many refutations are known."""
+    if not failed:
+        put(work.closures[level + 1], work.parts[level, i])
+        return known
+    core = work.cores[level + 1]
+    if memory.traits[EXPLAINS] == 1 and known < work.refuted_at.shape[1]:
+        work.refuted_at[level, known] = after * DEPTHS + left
+        work.refuted_by[level, known] = worst
+        put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, known])
+        known += 1
+    sources_of(game, memory, work, work.groups[level, i], level)
+    return known
+
+
+@inlined
+def _won(
+    game: Game,
+    memory: Memory,
+    work: Work,
+    public: Int,
+    action: Int,
+    parts: Int,
+    worst: float,
+    beta: float,
+    level: Int,
+) -> None:
+    """Write the closure of an action that is the best so far, if it fails high."""
+    clear(work.won[level])
+    if worst < beta:
+        return
+    put(work.beliefs[level], work.won[level])
+    if memory.traits[EXPLAINS] == 1:
+        close(game, work, public, action, parts, beta, level)
+
+
+@inlined
+def _explain(work: Work, value: float, alpha: float, beta: float, level: Int) -> None:
+    """Write the core of what failed low, the closure of what failed high."""
+    clear(work.cores[level])
+    clear(work.closures[level])
+    if value <= alpha:
+        put(work.gathered[level], work.cores[level])
+    if value >= beta:
+        put(work.won[level], work.closures[level])
+
+
+@inlined
+def _remember(
+    game: Game,
+    memory: Memory,
+    work: Work,
+    counts: Ints,
+    public: Int,
+    depth: Int,
+    value: float,
+    alpha: float,
+    beta: float,
+    level: Int,
+) -> None:
+    """Hand in what was found, as it is or explained."""
+    belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
+    explains = memory.traits[EXPLAINS] == 1
+    if value > alpha:
+        record(game, memory, work, counts, public, depth, belief, value, 0)
+    if explains and value >= beta and not is_within(closure, belief):
+        record(game, memory, work, counts, public, depth, closure, beta, 0)
+    if value < beta:
+        small = explains and value <= alpha and not is_empty(core)
+        record(game, memory, work, counts, public, depth, core if small else belief, value, 1)

@@ -1,0 +1,183 @@
+"""Bottom-k sketches: of a set of 64-bit hashes, the k smallest, in increasing order.
+
+A. Broder, "On the resemblance and containment of documents" (1997). A sketch that is not full
+holds its whole set. A row of an array of sketches has its length beside it; the rest is undefined.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.beliefs.kernels import inlined, kernel
+
+Hashes = NDArray[np.uint64]
+
+_BLOCK = 128  # hashes looked at together: most blocks have none that is small enough
+_LINE = 8  # hashes passed by at once: a cache line
+_GREATEST = 2**64 - 1
+
+
+@kernel
+def bottom(hashes: Hashes, out: Hashes) -> int:
+    """Write the smallest distinct hashes in increasing order; return how many there are.
+
+    Args:
+      hashes: (n,) in any order. Any are right; uniform and mostly distinct ones are fast.
+      out: (k,) written.
+    """
+    n, k = len(hashes), len(out)
+    wanted = int(k + 5 * math.sqrt(k) + 5)  # of uniform hashes fewer are hardly ever below k / n
+    if 2 * wanted < n:
+        count = _gather(hashes, out, np.uint64(_GREATEST) // np.uint64(n) * np.uint64(wanted))
+        if count == k:
+            return count
+    return _gather(hashes, out, np.uint64(_GREATEST))
+
+
+@inlined
+def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
+    """Write the smallest distinct hashes of those that are at most `most`; return their number."""
+    n, k, count = len(hashes), len(out), 0
+    if k == 0:
+        return 0
+    whole = n - n % _BLOCK
+    for begin in range(0, whole, _BLOCK):
+        block = hashes[begin : begin + _BLOCK]
+        least = block[0]
+        for i in range(_BLOCK):  # a known number: compiled without branches
+            least = block[i] if block[i] < least else least
+        if least <= most:
+            for value in block:
+                if value <= most:
+                    count = put_hash(value, out, count)
+                    most = out[k - 1] if count == k else most
+    for value in hashes[whole:]:
+        if value <= most:
+            count = put_hash(value, out, count)
+    return count
+
+
+@inlined
+def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
+    """Put a hash into a sketch, unless it is there or too large; return the sketch's length.
+
+    Args:
+      out, count: (k,), k at least 1, and how many of it count; written.
+    """
+    if count == len(out) and value >= out[count - 1]:
+        return count
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if out[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    if low < count and out[low] == value:
+        return count
+    grown = min(count + 1, len(out))
+    for at in range(grown - 1, low, -1):
+        out[at] = out[at - 1]
+    out[low] = value
+    return grown
+
+
+@inlined
+def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, held: int) -> bool:
+    """Return whether no hash of a sketch disproves that its set is a subset of another's.
+
+    A hash of the inner sketch that lies below the last of the outer one, and is not in it, does.
+
+    Args:
+      inners, row, size: an array of sketches, which of them, and how many of its hashes count.
+      outers, outer_row, held: the same of the other.
+    """
+    at = 0
+    for i in range(size):
+        value = inners[row, i]
+        if at < held and outers[outer_row, at] == value:  # as a rule, where one lies in the other
+            at += 1
+            continue
+        while at + _LINE <= held and outers[outer_row, at + _LINE - 1] < value:
+            at += _LINE
+        while at < held and outers[outer_row, at] < value:
+            at += 1
+        if at == held:
+            return bool(held == outers.shape[1])  # a full sketch says nothing beyond
+        if outers[outer_row, at] != value:
+            return False
+        at += 1
+    return True
+
+
+@kernel
+def find_supersets(
+    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
+) -> int:
+    """Write which sets may contain the one of a sketch; return their number.
+
+    No superset is missed. One that lacks a share f of the union passes with a probability of at
+    most (1 - f) ** k.
+
+    Args:
+      sketch, size: (k,) and its length.
+      sketches, sizes: (m, k), (m,).
+      found: (m,) written.
+    """
+    query, count = sketch.reshape(1, -1), 0
+    for i in range(len(sketches)):
+        found[count] = i
+        count += within(query, 0, size, sketches, i, sizes[i])
+    return count
+
+
+@kernel
+def find_subsets(
+    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
+) -> int:
+    """Write which sets may be subsets of the one of a sketch; arguments as in `find_supersets`."""
+    query, count = sketch.reshape(1, -1), 0
+    for i in range(len(sketches)):
+        found[count] = i
+        count += within(sketches, i, sizes[i], query, 0, size)
+    return count
+
+
+@kernel
+def resemblances(
+    sketch: Hashes,
+    size: int,
+    sketches: Hashes,
+    sizes: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write estimates of the Jaccard resemblance of one set with each of many.
+
+    Of the k smallest hashes of both together, the share that is in both.
+
+    Args:
+      sketch, size, sketches, sizes: as in `find_supersets`.
+      out: (m,) written.
+    """
+    for i in range(len(sketches)):
+        out[i] = resemblance(sketch, size, sketches, i, sizes[i])
+
+
+@inlined
+def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, held: int) -> float:
+    """Return the estimate for one set: see `resemblances`; `held` is the length of its sketch."""
+    a = b = seen = both = 0
+    while seen < len(sketch) and (a < size or b < held):
+        if b == held or (a < size and sketch[a] < sketches[row, b]):
+            a += 1
+        elif a == size or sketches[row, b] < sketch[a]:
+            b += 1
+        else:
+            a += 1
+            b += 1
+            both += 1
+        seen += 1
+    return both / seen if seen else 1.0

@@ -1,0 +1,402 @@
+"""``miai play``: one game in the terminal.
+
+Who plays in ``miai play``: ``--black mcts --black.simulations 5000``.
+
+Writing games of `miai play` to files, the suffix naming the format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from miai.errors import AgentUnavailableError, ConfigError, near_matches
+from miai.plain import parse_value
+
+if TYPE_CHECKING:
+    from miai.agent import Agent
+    from miai.game import Game, State
+    from miai.record import GameRecord, MoveRecord
+    from miai.search.protocol import Search
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("play", context_settings=settings)(play)
+
+
+def play(
+    context: typer.Context,
+    game_name: Annotated[str, typer.Argument(metavar="GAME", help="Name of the game.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the game; may be repeated."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of agents and chance.")] = 0,
+    record: Annotated[
+        str, typer.Option(metavar="FILE", help="Write the game; the suffix names the format.")
+    ] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show the result only.")] = False,
+    adviser: Annotated[
+        str,
+        typer.Option(
+            metavar="SEARCH",
+            help="Search that a person may ask for hints; by default the opponent's, or mcts.",
+        ),
+    ] = "",
+) -> None:
+    """Play one game here, with an agent for each player.
+
+    Players are named as the game names them: `miai play go --black human --white mcts`. Their
+    parameters follow a dot: `--white.simulations 5000`. A player that is not named is `human`.
+    """
+    from miai.api import load_game
+    from miai.plain import parse_assignment
+    from miai.record import Termination
+
+    game = load_game(game_name, **dict(parse_assignment(text) for text in settings or []))
+    known = [option for parameter in context.command.params for option in parameter.opts]
+    players = parse_players(game, context.args, known=known)
+    writer = writer_to(game, record) if record else None
+    advise = _adviser(game, players, adviser)
+    agents = [player.make_agent(game) for player in players]
+    shown = _Shown(quiet=quiet, human=any(player.agent == "human" for player in players))
+    result = _played(game, agents, seed=seed, shown=shown, adviser=advise)
+    never_began = result.termination == Termination.UNAVAILABLE and not result.moves
+    if never_began and result.loser is not None:
+        raise players[result.loser].unavailable(result.detail)
+    shown.show_end()
+    print(_result(game, result))
+    if writer:
+        writer(result)
+        print(f"written to {record}")
+
+
+def _adviser(
+    game: Game, players: Sequence[PlayerOptions], name: str
+) -> Callable[[], Search] | None:
+    """Return what makes the search that people may ask; None where they may not.
+
+    It is one of its own, by the same parameters where an opponent plays by it, so that asking does
+    not change how the opponent plays.
+
+    Raises:
+      MiaiError: no search has the name, or the game hides information.
+    """
+    from miai.errors import HiddenInformationError
+    from miai.plugins.loader import registry
+
+    if not game.info.perfect_information:
+        if name:
+            raise HiddenInformationError(
+                f"--adviser {name}: {game.info.name} hides information; no search may look at it"
+            )
+        return None
+    searches = {component.name for component in registry().components("search")}
+    playing = next((p for p in players if p.agent in searches and name in ("", p.agent)), None)
+    chosen = playing.agent if playing else name or "mcts"
+    component = registry().get("search", chosen, game=game.info.name)
+    values = playing.values if playing else {}
+    return lambda: cast("Search", component.build(game, values=values))
+
+
+def _played(
+    game: Game,
+    agents: Sequence[Agent],
+    *,
+    seed: int,
+    shown: _Shown,
+    adviser: Callable[[], Search] | None,
+) -> GameRecord:
+    """Return the record of the game.
+
+    Raises:
+      PluginError: the game itself failed.
+      OSError: the moves cannot be printed.
+    """
+    from miai.cli.people import Table
+    from miai.errors import MiaiError, PluginError
+    from miai.plugins.loader import registry
+
+    table = Table(
+        game, agents, note=shown.note, save=partial(save_unfinished, game), adviser=adviser
+    )
+    try:
+        return table.play(seed=seed)
+    except (MiaiError, OSError):
+        raise
+    except Exception as error:  # what agents raise ends the game with a record
+        name = game.info.name
+        plugin = registry().get("game", name).plugin
+        raise PluginError(
+            f"game '{name}' of plugin '{plugin}' failed, so there is no result: "
+            f"{type(error).__name__}: {error}; a defect of the plugin: tell its author, with what "
+            "MIAI_TRACEBACK=1 shows"
+        ) from error
+
+
+class _Shown:
+    """Shows a game as it goes on, unless a person plays or nothing is to be shown."""
+
+    def __init__(self, *, quiet: bool, human: bool) -> None:
+        self._moves = not quiet and not human
+        self._end = not quiet and human
+        self._last: State | None = None
+
+    def note(self, state: State, move: MoveRecord) -> None:
+        """Take in a move and the state after it."""
+        self._last = state
+        if self._moves:
+            _show_move(state, move)
+
+    def show_end(self) -> None:
+        """Show a person who was not shown everything what there was."""
+        state = self._last
+        if self._end and state is not None and not state.game.info.perfect_information:
+            print(f"All there was:\n{state}")
+
+
+def _show_move(state: State, move: MoveRecord) -> None:
+    actor = "chance" if move.actor < 0 else state.game.info.player_names[move.actor]
+    seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
+    print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
+    print(_picture(state))
+
+
+def _picture(state: State) -> str:
+    from miai.information import PlayerView
+    from miai.render import renderer_for
+
+    if not state.game.info.perfect_information:
+        return str(state)
+    return renderer_for(state.game).render(PlayerView.at(state, 0))
+
+
+def _result(game: Game, record: GameRecord) -> str:
+    names = game.info.player_names
+    scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
+    detail = f" ({record.detail})" if record.detail else ""
+    loser = f" by {names[record.loser]}" if record.loser is not None else ""
+    return f"{record.termination}{loser}{detail}: {scores}"
+
+
+DEFAULT_AGENT = "human"
+
+
+@dataclass(slots=True)
+class PlayerOptions:
+    """What the command line says of one player.
+
+    Attributes:
+      player: its name in the game.
+      agent: the agent that plays; empty while none is named.
+      values: the agent's parameters.
+      texts: the options as they were written.
+    """
+
+    player: str
+    agent: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+    def make_agent(self, game: Game) -> Agent:
+        """Return the agent, in this process.
+
+        Raises:
+          MiaiError: there is none of that name, its parameters are wrong or it cannot be had; the
+            message names the options.
+        """
+        from miai.api import make_agent
+        from miai.plugins.loader import registry
+
+        component = registry().get("agent", self.agent, game=game.info.name)
+        if self.values and not component.load_parameters().model_fields:
+            raise ConfigError(f"{self.texts[-1]}: agent '{self.agent}' takes no parameters")
+        component.fill(self.values, where=f"--{self.player}")
+        try:
+            return make_agent(self.agent, game, **self.values)
+        except AgentUnavailableError as error:
+            raise self.unavailable(str(error)) from error
+
+    def unavailable(self, reason: str) -> AgentUnavailableError:
+        """Return the error that names the options whose agent cannot be had."""
+        told = " ".join(self.texts) or f"--{self.player} {self.agent}"
+        return AgentUnavailableError(f"{told}: {reason}")
+
+
+def parse_players(
+    game: Game, words: Sequence[str], *, known: Iterable[str] = ()
+) -> list[PlayerOptions]:
+    """Return what the words of a command line say of each player of a game.
+
+    Args:
+      known: the command's other options, for near matches.
+
+    Raises:
+      ConfigError: an option is unknown or has no value, or a word is no option.
+    """
+    players = {name: PlayerOptions(name) for name in game.info.player_names}
+    for option, text in _pairs(game, words, known=known):
+        name, _, parameter = option.removeprefix("--").partition(".")
+        player = players[name]
+        if parameter:
+            player.values[parameter.replace("-", "_")] = parse_value(text)
+        else:
+            player.agent = text
+        player.texts.append(f"{option} {text}")
+    for player in players.values():
+        if player.values and not player.agent:
+            raise ConfigError(_without_agent(game, player))
+        player.agent = player.agent or DEFAULT_AGENT
+    return list(players.values())
+
+
+def _pairs(game: Game, words: Sequence[str], *, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield options, each of a player of the game, with their values."""
+    left = [part for word in words for part in _split_option(word)]
+    left.reverse()
+    while left:
+        option = left.pop()
+        if not option.startswith("--"):
+            raise ConfigError(_no_option(game, [option, *reversed(left)]))
+        if option.removeprefix("--").partition(".")[0] not in game.info.player_names:
+            raise ConfigError(_unknown_option(game, option, known))
+        if not left or left[-1].startswith("--"):
+            raise ConfigError(f"option '{option}' needs a value: {_usage(game)}")
+        yield option, left.pop()
+
+
+def _split_option(word: str) -> list[str]:
+    option, equals, value = word.partition("=")
+    return [option, value] if word.startswith("--") and equals else [word]
+
+
+def _no_option(game: Game, words: Sequence[str]) -> str:
+    """Return what is wrong with words that should have been options, with their right spelling."""
+    names = game.info.player_names
+    agents = [word for word in words if not word.startswith("--")]
+    wanted = agents if len(agents) == len(words) == len(names) else []
+    return f"'{words[0]}' names no player. Write: {_usage(game, wanted)}"
+
+
+def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
+    options = [*known, *(f"--{name}" for name in game.info.player_names)]
+    return (
+        f"unknown option '{option}'; {game.info.name} is played by "
+        f"{' and '.join(game.info.player_names)}. {near_matches(option.split('.')[0], options)}"
+    )
+
+
+def _without_agent(game: Game, player: PlayerOptions) -> str:
+    """Return whom a parameter may be meant for, where no agent was named."""
+    from miai.plugins.loader import registry
+
+    asked = set(player.values)
+    able = [
+        component.name
+        for component in registry().agents(game=game.info.name)
+        if asked <= set(component.load_parameters().model_fields)
+    ]
+    told = " ".join(player.texts)
+    lead = f"{told}: an agent's parameter, but --{player.player} names no agent"
+    if not able:
+        return f"{lead}, and no agent has it; see `miai list agents --game {game.info.name}`"
+    return f"{lead}. Write: --{player.player} {able[0]} {told}" + (
+        f"; {' and '.join(able[1:])} would take it too" if able[1:] else ""
+    )
+
+
+def _usage(game: Game, agents: Sequence[str] = ()) -> str:
+    """Return how the players of a game are named."""
+    names = game.info.player_names
+    opponent = "mcts" if game.info.perfect_information else "random"
+    chosen = agents or ["human", *[opponent] * (len(names) - 1)]
+    players = " ".join(f"--{n} {a}" for n, a in zip(names, chosen, strict=True))
+    return f"miai play {game.info.name} {players}"
+
+
+def save_unfinished(game: Game, record: GameRecord, file: str) -> str:
+    """Write a game that is going on; return what to say of it. Raises `ConfigError`."""
+    if Path(file).suffix != ".jsonl":
+        record.returns = ()  # only the whole record says that nobody has won yet
+    writer_to(game, file, option="save")(record)
+    return f"written to {file}"
+
+
+def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[GameRecord], None]:
+    """Return what writes a record to `file`; the format is settled before the game begins.
+
+    Args:
+      option: what errors name the file by.
+
+    Raises:
+      ConfigError: the suffix names no format, or the file could not be written.
+    """
+    from miai.errors import ConfigError, UnknownComponentError
+    from miai.plugins.loader import registry
+
+    path = Path(file)
+    try:
+        component = registry().get(
+            "record-format", path.suffix.removeprefix("."), game=game.info.name
+        )
+    except UnknownComponentError as error:
+        raise ConfigError(f"{option} {file}: {error}") from error
+    _refuse_unwritable(path, option)
+    format_ = component.build(values={})
+
+    def write(record: GameRecord) -> None:
+        text = format_.write(record)
+        try:
+            _write_whole(path, text)
+        except OSError as error:
+            raise ConfigError(
+                f"{option} {file}: cannot be written: {error.strerror}; the same command with "
+                "another file "
+                + ("plays the game again" if option == "--record" else "may do better")
+            ) from error
+
+    return write
+
+
+def _refuse_unwritable(path: Path, option: str) -> None:
+    """Raise `ConfigError` for a file that could not be written after the game."""
+    from miai.errors import ConfigError
+
+    if not path.parent.is_dir():
+        raise ConfigError(f"{option} {path}: no folder '{path.parent}'; create it first")
+    if path.is_dir():
+        raise ConfigError(f"{option} {path}: is a folder; name a file in it")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"{option} {path}: may not be written; name a file where you may")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises `OSError`."""
+    if path.exists() and not path.is_file():  # a device or a pipe
+        path.write_text(text, encoding="utf-8")
+        return
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).chmod(mode)
+        Path(draft).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(draft).unlink()
+        raise

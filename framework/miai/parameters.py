@@ -1,0 +1,377 @@
+"""Parameter models: what a component can be told, checked and listed.
+
+What is wrong with a value, in words for its author: pydantic's findings, translated.
+
+Reading config files: TOML from disk, and values checked against a model.
+
+``name=value`` on the command line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic.config import JsonDict
+from pydantic_core import CoreSchema, PydanticUndefined
+
+from miai.errors import ConfigError, ParameterError, near_matches
+from miai.files import absence
+from miai.plain import parse_assignment
+
+Detail = Mapping[str, Any]
+"""One entry of ``pydantic.ValidationError.errors()``."""
+
+_KINDS = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": 'a text in quotes, "like this"',
+    "list_type": "a list in brackets",
+    "tuple_type": "a list in brackets",
+    "dict_type": "a table of keys and values",
+    "model_type": "a table of keys and values",
+    "model_attributes_type": "a table of keys and values",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "is too small; at least {}"),
+    "greater_than": ("gt", "is too small; more than {}"),
+    "less_than_equal": ("le", "is too large; at most {}"),
+    "less_than": ("lt", "is too large; less than {}"),
+}
+NAME_PATTERN = r"^[\w+-][\w.+-]*$"
+"""The pattern of names that become parts of file names; ``..`` would lead out of the folder."""
+
+
+def wording(detail: Detail) -> str:
+    """Return what is wrong with a value and what it could be."""
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind in _KINDS:
+        return f"expected {_KINDS[kind]}, got {_shown(value, exact=True)}"
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"{_shown(value)} {words.format(_shown(context[key]))}"
+    translate = _OTHERS.get(kind)
+    if translate is not None:
+        return translate(value, context)
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    whole_table = isinstance(value, (Mapping, BaseModel))
+    return message if whole_table else f"{message}, got {_shown(value)}"
+
+
+def _literal(value: Any, context: Mapping[str, Any]) -> str:
+    known = re.findall(r"'([^']*)'", context["expected"])
+    if not known:
+        return f"expected {context['expected']}, got {_shown(value)}"
+    near = near_matches(value, known) if isinstance(value, str) else ""
+    guess = f"; d{near[1:]}" if near.startswith("Did") else ""
+    return f"{_shown(value)} is not one of {', '.join(known)}{guess}"
+
+
+def _pattern(value: Any, context: Mapping[str, Any]) -> str:
+    if context["pattern"] == NAME_PATTERN:
+        return f"{_shown(value)} is no name: letters, digits and _ . + - are, no dot first"
+    return f"{_shown(value)} does not match {context['pattern']}"
+
+
+def _multiple(value: Any, context: Mapping[str, Any]) -> str:
+    step = context["multiple_of"]
+    below = math.floor(value / step) * step
+    near = f"{_shown(below)} or {_shown(below + step)}"
+    return f"{_shown(value)} is no multiple of {_shown(step)}; {near} is"
+
+
+def _too_short(value: Any, context: Mapping[str, Any]) -> str:
+    return f"has too few entries: {context['actual_length']}; at least {context['min_length']}"
+
+
+def _too_long(value: Any, context: Mapping[str, Any]) -> str:
+    return f"has too many entries; at most {context['max_length']}"
+
+
+_OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
+    "literal_error": _literal,
+    "enum": _literal,
+    "string_pattern_mismatch": _pattern,
+    "multiple_of": _multiple,
+    "too_short": _too_short,
+    "too_long": _too_long,
+    "string_too_long": lambda value, context: (
+        f"a text of {len(value)} characters is too long; at most {context['max_length']}"
+    ),
+    "string_too_short": lambda value, context: (
+        f"a text of {len(value)} characters is too short; at least {context['min_length']}"
+    ),
+}
+
+
+def _shown(value: Any, *, exact: bool = False) -> str:
+    """Return a value as a config or a command line would have it, cut where it is long.
+
+    Args:
+      exact: whether 3.0 is told from 3.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and not exact and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_NO_SCHEMAS = frozenset({"default", "metadata", "expected"})
+_PLAIN_TYPES = ("int", "float", "bool")
+
+
+def _strict(schema: Any) -> Any:
+    """Return a part of a schema with its numbers and truth values strict."""
+    if isinstance(schema, (list, tuple)):
+        return type(schema)(_strict(part) for part in schema)
+    if not isinstance(schema, dict):
+        return schema
+    copy = {k: v if k in _NO_SCHEMAS else _strict(v) for k, v in schema.items()}
+    return {"strict": True, **copy} if copy.get("type") in _PLAIN_TYPES else copy
+
+
+class StrictModel(BaseModel):
+    """A frozen model to which an unknown name is an error.
+
+    Numbers and truth values are taken as what they are: ``true`` is not 1 and ``"3"`` is not 3,
+    but 1 is a number with a fraction, too. All else is as pydantic has it: a list makes a tuple,
+    a text a path.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the model, strict where it is of numbers and truth values."""
+        schema: CoreSchema = _strict(handler(source))
+        return schema
+
+
+class Parameters(StrictModel):
+    """Base of every parameter model."""
+
+
+def parameter(
+    default: Any = PydanticUndefined,
+    *,
+    help: str,
+    unit: str | None = None,
+    component: str | None = None,
+    **limits: Any,
+) -> Any:
+    """Declare one parameter of a `Parameters` model.
+
+    Args:
+      default: its default; without one the parameter is required.
+      help: one line for `miai list`.
+      unit: ``points``, ``seconds``, ``plies``, ``Elo``; None where it has none.
+      component: the kind of component that the parameter names, ``evaluator`` say. A tournament
+        then looks for it before anything is started, and checks the parameters of ``x`` that
+        are in ``x_parameters``.
+      limits: pydantic's constraints (``ge``, ``le``, ``gt``, ``lt``, ``max_length``, ...).
+    """
+    told = {"unit": unit, "component": component}
+    extra: JsonDict = {key: value for key, value in told.items() if value}
+    return Field(default, description=help, json_schema_extra=extra or None, **limits)
+
+
+def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (parameter, kind, name, parameters) of each component that the values name."""
+    for field, info in type(filled).model_fields.items():
+        extra = info.json_schema_extra
+        kind = extra.get("component") if isinstance(extra, dict) else None
+        name = getattr(filled, field)
+        if isinstance(kind, str) and isinstance(name, str):
+            yield field, kind, name, getattr(filled, f"{field}_parameters", {})
+
+
+def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:
+    """Return the model filled with `values`.
+
+    Args:
+      where: path of the values in their file, for the message: ``players[2]``.
+
+    Raises:
+      ParameterError: an unknown name, a wrong type or a value out of range; all of them are told,
+        one a line.
+    """
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [explain(detail, model, where) for detail in mistakes(error)]
+        raise ParameterError("\n".join(lines)) from None
+
+
+def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
+    """Return what is wrong, but that a list is too short because entries in it are wrong."""
+    details = error.errors()
+    paths = [detail["loc"] for detail in details]
+    return [
+        detail
+        for detail in details
+        if detail["type"] != "too_short"
+        or not any(len(p) > len(own := detail["loc"]) and p[: len(own)] == own for p in paths)
+    ]
+
+
+def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:
+    """Return one line that says what is wrong with one parameter, and the remedy."""
+    path = where
+    for part in detail["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    if detail["type"] == "extra_forbidden":
+        name = str(detail["loc"][-1])
+        known = _fields_at(model, detail["loc"][:-1])
+        return f"{path}: unknown parameter. {near_matches(name, known) or 'There are none.'}"
+    if detail["type"] == "missing":
+        return f"{path}: is required"
+    return f"{path}: {wording(detail)}"
+
+
+def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Return the names that are known at a path below the model; empty when it is no model."""
+    current: Any = model
+    for part in path:
+        if isinstance(part, str) and isinstance(current, type) and issubclass(current, BaseModel):
+            field = current.model_fields.get(part)
+            current = field.annotation if field else None
+            for argument in getattr(current, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, BaseModel):
+                    current = argument
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return [f.alias or name for name, f in current.model_fields.items()]
+    return []
+
+
+def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """Return one row a parameter: name, type, default, unit, help, limits; JSON-able."""
+    properties = model.model_json_schema()["properties"] if model.model_fields else {}
+    rows: list[dict[str, Any]] = []
+    for name, field in model.model_fields.items():
+        schema = properties.get(field.alias or name, {})
+        variants = schema.get("anyOf", [schema])
+        kinds = [str(v.get("type", v.get("const", "any"))) for v in variants]
+        limits = {
+            key: v[key]
+            for v in variants
+            for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum")
+            if key in v
+        }
+        rows.append(
+            {
+                "name": field.alias or name,
+                "type": " or ".join(kinds),
+                "required": field.is_required(),
+                "default": None if field.is_required() else field.get_default(),
+                "unit": schema.get("unit"),
+                "limits": limits,
+                "help": field.description or "",
+            }
+        )
+    return rows
+
+
+MAX_FILE_BYTES: Final = 1 << 20
+
+
+def read_toml(
+    path: Path, *, example: str, about: Callable[[Path], str] | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Return a config file's text and what it parses to.
+
+    Args:
+      example: a config file that is there, for messages.
+      about: what to say of a path that is a folder of a certain kind; empty for nothing special.
+
+    Raises:
+      ConfigError: there is no such file, it is too large, or it is not TOML.
+    """
+    text = _read(path, example, about)
+    try:
+        return text, tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        raise ConfigError(f"{path}: is not TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None
+
+
+def fill(model: type[ModelT], raw: Mapping[str, Any], *, source: str) -> ModelT:
+    """Return the model filled with a config's values.
+
+    Args:
+      source: the file, for messages.
+
+    Raises:
+      ConfigError: something is wrong; every mistake is told, a line each.
+    """
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        lines = [explain(detail, model, "") for detail in error.errors()]
+        told = [line.replace("unknown parameter", "unknown key") for line in lines]
+        raise ConfigError("\n".join(f"{source}: {line}" for line in told)) from None
+
+
+def assign(raw: dict[str, Any], assignments: Iterable[str], model: type[BaseModel]) -> None:
+    """Set what ``table.key=value`` says in a parsed config whose tables are fields of a model.
+
+    Raises:
+      ConfigError: one is no assignment, or its path leads nowhere.
+    """
+    for assignment in assignments:
+        path, value = parse_assignment(assignment)
+        table, *keys = path.split(".")
+        if table not in model.model_fields:
+            known = near_matches(table, model.model_fields)
+            raise ConfigError(f"--set {path}: there is no table '{table}'. {known}")
+        if not keys:
+            raise ConfigError(f"--set {path}: is a table; name one of its keys: {table}.key=value")
+        target: Any = raw
+        for step in (table, *keys[:-1]):
+            target = target.setdefault(step, {}) if isinstance(target, dict) else None
+        if not isinstance(target, dict):
+            raise ConfigError(f"--set {path}: '{keys[-1]}' is below a value, which has no keys")
+        target[keys[-1]] = value
+
+
+def _read(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
+    try:
+        if not path.is_file():
+            raise ConfigError(f"{path}: {_why_unread(path, example, about)}")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
+
+
+def _why_unread(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
+    """Return why a path is no config file, and what to name instead."""
+    special = about(path) if about is not None and path.is_dir() else ""
+    if special:
+        return special
+    if path.exists():
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        return f"is {what}; name a config file, {example} say"
+    folder = path.parent
+    told = absence(path, [p.name for p in folder.glob("*.toml")] if folder.is_dir() else [])
+    return told if "toml" in told else f"{told} Name a config file, {example} say."

@@ -1,0 +1,1 @@
+"""Playing games: the referee, replays, openings and adjudication."""

@@ -1,0 +1,614 @@
+"""The referee: plays one game between seats, by the rules of the game and of the clock.
+
+A player's failure is that player's forfeit and ends the game with a record. A failure of the game
+itself, or of the referee, is an exception and leaves none: the game is void. docs/errors.md has
+the whole table.
+
+One game in progress: the referee's part of `miai.playing.match`.
+
+Seats: how the referee sees a player, whatever is behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from miai.agent import Agent, Decision, checked_decision
+from miai.clock import Clock, ClockReading, TimeControl
+from miai.errors import (
+    AgentCrashedError,
+    AgentError,
+    AgentFloodError,
+    AgentProtocolError,
+    AgentTimeoutError,
+    AgentUnavailableError,
+    ConfigError,
+    MiaiError,
+)
+from miai.game import Game, Observation, Player, State
+from miai.plain import Json, to_plain
+from miai.playing.adjudication import Panel
+from miai.plugins.loader import PluginWarning, plugin_host
+from miai.plugins.versions import versions_of
+from miai.record import (
+    GameRecord,
+    MoveRecord,
+    PlayerRecord,
+    Termination,
+    VerdictRecord,
+    told_as_json,
+)
+from miai.seeds import derive_seed
+
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A player's answer as the referee received it.
+
+    Attributes:
+      decision: what it decided; plain data only.
+      seconds: wall time from the question to the answer.
+      cpu_seconds: CPU time that the agent used since its last answer; None where not measured.
+    """
+
+    decision: Decision
+    seconds: float
+    cpu_seconds: float | None
+
+
+class Seat(Protocol):
+    """A player, from the referee's side.
+
+    Every method but `close` may raise an `AgentError`: the player's fault, and a forfeit.
+
+    Attributes:
+      name: its name in the match.
+      agent, parameters: the agent component and its parameters as given.
+      version: of the plugin that brought the agent, with an engine's own where told.
+    """
+
+    name: str
+    agent: str
+    parameters: Mapping[str, Any]
+    version: str
+
+    def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
+        """Begin a game as `player`, with nothing left of the last one."""
+
+    def observe(self, observation: Observation) -> None:
+        """Tell the player what it is told; may be passed on later, before the next question."""
+
+    def act(self, reading: ClockReading, *, deadline: float | None) -> Reply:
+        """Return the player's decision; `deadline` is seconds of wall time, None for none."""
+
+    def end(self, returns: tuple[float, ...]) -> None:
+        """Tell the player the end of the game and everyone's return."""
+
+    def close(self) -> None:
+        """Release what the seat holds."""
+
+
+class InProcessSeat:
+    """A seat whose agent runs in this process, on trust.
+
+    Its time is charged after the fact: nothing stops it before it answers. In a game that hides
+    information it is handed copies of plain data, so that nothing it holds leads to the state.
+
+    Attributes:
+      name, agent, parameters, version: as `Seat` has them.
+      player: the agent itself.
+    """
+
+    def __init__(
+        self,
+        player: Agent,
+        *,
+        name: str = "",
+        agent: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        version: str = "",
+    ) -> None:
+        self.player = player
+        self.agent = agent or player.component or type(player).__name__
+        self.name = name or self.agent
+        self.parameters: Mapping[str, Any] = dict(parameters or player.given)
+        self.version = version
+        self._log: Path | None = None
+
+    def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
+        """Begin a game. Raises `AgentError`."""
+        self._log = log
+        self._guard(lambda: self.player.new_game(seed, player=player, log=log))
+        self.version = self.version or self.player.version
+
+    def observe(self, observation: Observation) -> None:
+        """Tell the agent at once. Raises `AgentError`."""
+        if observation.data is not None:
+            data = to_plain(observation.data, what="the data of an observation")
+            observation = replace(observation, data=data)
+        self._guard(lambda: self.player.observe(observation))
+
+    def act(self, reading: ClockReading, *, deadline: float | None) -> Reply:
+        """Return the agent's decision, however long it takes. Raises `AgentError`."""
+        cpu = self._guard(self.player.cpu_seconds)
+        began = time.monotonic()
+        decision = self._guard(lambda: self.player.act(reading))
+        seconds = time.monotonic() - began
+        used = self._guard(self.player.cpu_seconds) - cpu
+        return Reply(checked_decision(decision), seconds, max(0.0, used))
+
+    def end(self, returns: tuple[float, ...]) -> None:
+        """Tell the agent the end. Raises `AgentError`."""
+        self._guard(lambda: self.player.end(returns))
+
+    def close(self) -> None:
+        """Close the agent. Raises `AgentError`."""
+        self._guard(self.player.close)
+
+    def _guard(self, call: Callable[[], ResultT]) -> ResultT:
+        try:
+            return call()
+        except AgentError:
+            raise
+        except Exception as error:
+            if self._log is not None:
+                with self._log.open("a", encoding="utf-8") as file:
+                    traceback.print_exc(file=file)
+            raise AgentCrashedError(
+                f"agent '{self.name}': {type(error).__name__}: {error}"
+            ) from error
+
+
+MoveHook = Callable[[State, MoveRecord], None]
+"""Called after every action with the state, which is not to be changed, and the move."""
+
+_REASONS: Mapping[type[AgentError], Termination] = {
+    AgentTimeoutError: Termination.TIME,
+    AgentCrashedError: Termination.CRASH,
+    AgentProtocolError: Termination.PROTOCOL,
+    AgentFloodError: Termination.FLOOD,
+    AgentUnavailableError: Termination.UNAVAILABLE,
+    AgentError: Termination.CRASH,  # of no closer kind
+}
+
+_logger = logging.getLogger("miai.playing.match")
+
+
+class _Forfeit(Exception):  # noqa: N818 - a way out of the game, not an error
+    """A player loses by what it did."""
+
+    def __init__(self, player: int, reason: Termination, detail: str) -> None:
+        super().__init__(detail)
+        self.player, self.reason, self.detail = player, reason, detail
+
+
+class Match:
+    """One game in progress.
+
+    Attributes:
+      state: the true state, which no player is handed.
+      clocks: one a player.
+      record: of the game so far.
+      plies: actions of players so far.
+      on_move: called after every action.
+      panel: who may end the game by a verdict; None for nobody.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        seats: Sequence[Seat],
+        seeds: Sequence[int],
+        control: TimeControl,
+        record: GameRecord,
+    ) -> None:
+        self.game, self.seats, self.seeds, self.record = game, seats, seeds, record
+        self.on_move: MoveHook | None = None
+        self.panel: Panel | None = None
+        self.state = game.new_initial_state()
+        self.clocks = [Clock(control) for _ in seats]
+        self._chance = random.Random(derive_seed(record.seed, "chance"))
+        self.plies = 0
+        self._begun: set[int] = set()  # players who know of the game and have not failed
+        self._limit = game.max_game_length() if record.move_limit is None else record.move_limit
+        self._hides = not game.info.perfect_information
+
+    def play(self, opening: Sequence[int], logs: Sequence[Path | None]) -> None:
+        """Play the game to its end and complete the record.
+
+        Args:
+          opening: legal actions that are played first.
+          logs: one file a player, or None.
+        """
+        began = time.monotonic()
+        try:
+            self._begin(logs)
+            for action in opening:
+                self._play_opening(action)
+            verdict = None
+            while verdict is None and not self.state.is_terminal() and self.plies < self._limit:
+                verdict = self._step()
+            self._conclude(verdict)
+        except _Forfeit as forfeit:
+            self._forfeit(forfeit)
+        self._end()
+        record = self.record
+        record.verdicts = [] if self.panel is None else self.panel.verdicts
+        for player, seat, clock in zip(record.players, self.seats, self.clocks, strict=True):
+            player.version, player.seconds = seat.version, clock.spent
+        record.seconds = time.monotonic() - began
+
+    # -- the course of the game ---------------------------------------------------------------
+
+    def _begin(self, logs: Sequence[Path | None]) -> None:
+        if self.panel is not None:
+            self.panel.new_game(self.record.seed)
+        observations = self._observations()
+        self.record.start_observations = self._for_record(observations)
+        for player, seat in enumerate(self.seats):
+            with _Charge(player):
+                seat.new_game(self.seeds[player], player=player, log=logs[player])
+            self._begun.add(player)
+        self._tell(observations)
+
+    def _play_opening(self, action: int) -> None:
+        actor = self.state.current_player()
+        text = self._notation(action)
+        self.state.apply_action(action)  # refuses, with the position, what is not legal
+        self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
+
+    def _step(self) -> VerdictRecord | None:
+        """Have the next action taken; return the verdict that ends the game with it, or None."""
+        player = self.state.current_player()
+        if player == Player.CHANCE:
+            action = _draw(self.state.chance_outcomes(), self._chance)
+            move = MoveRecord(ply=0, actor=-1, action=action, text=self._notation(action))
+        else:
+            move = self._move(player)
+        self.state.apply_action(move.action)
+        self._note(move)
+        if self.panel is None or player == Player.CHANCE or self.state.is_terminal():
+            return None
+        return self.panel.judge(self.state, self.record.moves)
+
+    def _move(self, player: int) -> MoveRecord:
+        """Return the player's move, legal but not yet applied."""
+        reply = self._ask(player)
+        decision = reply.decision
+        if decision.resign:
+            raise _Forfeit(player, Termination.RESIGNATION, "")
+        self._refuse_illegal(player, decision.action)
+        return MoveRecord(
+            ply=0,
+            actor=player,
+            action=decision.action,
+            text=self._notation(decision.action),
+            seconds=reply.seconds,
+            cpu_seconds=reply.cpu_seconds,
+            statistics=decision.statistics,
+        )
+
+    def _ask(self, player: int) -> Reply:
+        """Return the player's reply, its clock charged; raise `_Forfeit` when there is none."""
+        clock, record = self.clocks[player], self.record.players[player]
+        began = time.monotonic()
+        try:
+            with _Charge(player):
+                reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
+        except _Forfeit:
+            clock.spent += time.monotonic() - began
+            raise
+        if reply.cpu_seconds is not None:
+            record.cpu_seconds = (record.cpu_seconds or 0.0) + reply.cpu_seconds
+        limit = clock.limit()
+        if not clock.charge(reply.seconds):
+            raise _Forfeit(
+                player,
+                Termination.TIME,
+                f"answered after {reply.seconds:.3f} s with {limit:.3f} s left on the clock",
+            )
+        return reply
+
+    def _refuse_illegal(self, player: int, action: int) -> None:
+        if 0 <= action < self.game.num_distinct_actions():
+            if self.state.is_legal(action):
+                return
+            text = f"{action} ({self._notation(action)})"
+        else:
+            text = f"{action} (the game has actions 0 to {self.game.num_distinct_actions() - 1})"
+        raise _Forfeit(
+            player,
+            Termination.ILLEGAL_ACTION,
+            f"action {text} is not legal at ply {len(self.record.moves)}",
+        )
+
+    def _note(self, move: MoveRecord) -> None:
+        """Record a move that was just applied and tell every player what it is told."""
+        move.ply = len(self.record.moves)
+        self.record.moves.append(move)
+        self.plies += move.actor != Player.CHANCE
+        observations = self._observations()
+        move.observations = self._for_record(observations)
+        self._tell(observations)
+        if self.on_move is not None:
+            self.on_move(self.state, move)
+
+    def _observations(self) -> list[Observation | None]:
+        return [self.state.observation(player) for player in range(len(self.seats))]
+
+    def _for_record(self, observations: Sequence[Observation | None]) -> Mapping[str, Json]:
+        return told_as_json(observations) if self._hides else {}
+
+    def _tell(self, observations: Sequence[Observation | None]) -> None:
+        for player, observation in enumerate(observations):
+            if observation is not None:
+                with _Charge(player):
+                    self.seats[player].observe(observation)
+
+    # -- the end of the game ------------------------------------------------------------------
+
+    def _conclude(self, verdict: VerdictRecord | None) -> None:
+        record, state = self.record, self.state
+        if verdict is not None:
+            record.returns = verdict.returns
+            record.termination = Termination.ADJUDICATION
+            record.detail = f"{verdict.rule}: {verdict.reason}"
+            return
+        if state.is_terminal():
+            record.returns = _floats(state.returns())
+            record.detail = state.result_to_string()
+            return
+        record.returns = _floats(state.truncated_returns())
+        record.termination = Termination.MOVE_LIMIT
+        record.terminated, record.truncated = False, True
+        record.detail = f"stopped after {self.plies} plies"
+
+    def _forfeit(self, forfeit: _Forfeit) -> None:
+        record = self.record
+        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._begun:
+            # Who has begun was there. A word must not make a game void that is being lost.
+            forfeit.reason = Termination.CRASH
+        record.returns = _floats(self.game.resignation_returns(forfeit.player))
+        record.termination, record.loser = forfeit.reason, forfeit.player
+        record.detail = forfeit.detail
+        if isinstance(forfeit.__cause__, AgentError):
+            self._begun.discard(forfeit.player)
+            exception = forfeit.__cause__.__cause__
+            if _is_defect(forfeit, exception):  # its author wants to see where
+                _logger.error("%s", forfeit.detail, exc_info=exception)
+
+    def _end(self) -> None:
+        """Tell the players. The result stands, whatever a player does now."""
+        for player in sorted(self._begun):
+            try:
+                self.seats[player].end(self.record.returns)
+            except AgentError as error:
+                _logger.warning("after the game was over: %s", error)
+
+    def _notation(self, action: int) -> str:
+        """Return the action in words, also one that may not be legal here."""
+        try:
+            return self.state.action_to_string(action)
+        except (ValueError, LookupError):
+            return str(action)
+
+
+class _Charge:
+    """Turns an `AgentError` inside the ``with`` block into the forfeit of a player."""
+
+    __slots__ = ("player",)
+
+    def __init__(self, player: int) -> None:
+        self.player = player
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, AgentError):
+            reason = next(r for k, r in _REASONS.items() if isinstance(error, k))
+            raise _Forfeit(self.player, reason, str(error)) from error
+
+
+def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
+    """Return whether a player in this process failed by an exception in its own code.
+
+    What miai's errors chain, such as an engine's missing answer, is told by their messages.
+    """
+    unforeseen = exception is not None and not isinstance(exception, MiaiError)
+    return unforeseen and forfeit.reason is not Termination.UNAVAILABLE
+
+
+def _draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
+    """Return a random outcome. Only `Random.random` is used, whose stream never changes."""
+    point = rng.random() * sum(probability for _, probability in outcomes)
+    for action, probability in outcomes:
+        point -= probability
+        if point < 0:
+            return action
+    return outcomes[-1][0]
+
+
+def _floats(returns: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(value) for value in returns)
+
+
+__all__ = ["InProcessSeat", "MoveHook", "Reply", "Seat", "play", "play_game"]
+
+
+def play_game(
+    game: Game,
+    seats: Sequence[Seat],
+    *,
+    seed: int,
+    time_control: TimeControl | None = None,
+    move_limit: int | None = None,
+    opening: Sequence[int] = (),
+    seeds: Sequence[int] | None = None,
+    tags: Mapping[str, Json] | None = None,
+    log_dir: Path | None = None,
+    on_move: MoveHook | None = None,
+    panel: Panel | None = None,
+) -> GameRecord:
+    """Play one game and return its record. The seats are left open for the next game.
+
+    Args:
+      seats: in player order.
+      seed: what the seeds of chance and of the players derive from: ``derive_seed(seed,
+        "chance")`` and ``derive_seed(seed, "player", number)``.
+      time_control: the clock of every player; by default none.
+      move_limit: most plies, those of the opening included and chance excluded; past it the game
+        is truncated. By default the game's own greatest length.
+      opening: actions that the referee plays first, outcomes of chance included.
+      seeds: the players' seeds instead of derived ones, in player order.
+      tags: what the organiser adds to the record; plain data.
+      log_dir: folder for one log a player, named after it: ``black.log``. Made when missing.
+      on_move: called after every action.
+      panel: the adjudicators that may end the game before its end, asked after every move of a
+        player; by default none. One panel judges one game at a time.
+
+    Raises:
+      ConfigError: the number of seats or seeds is not the number of players, or the move limit
+        is less than 1.
+      TypeError: tags or a seat's parameters are not plain data.
+      OSError: a log cannot be written.
+      Exception: whatever the game itself raises; the game is void.
+    """
+    players = game.num_players()
+    if len(seats) != players or (seeds is not None and len(seeds) != players):
+        raise ConfigError(
+            f"{game.info.name} is a game of {players} players: give as many seats (and seeds), "
+            f"not {len(seats)}" + ("" if seeds is None else f" (and {len(seeds)})")
+        )
+    if move_limit is not None and move_limit < 1:
+        raise ConfigError(f"move_limit is {move_limit}; give 1 or more, or none")
+    if seeds is None:
+        seeds = [derive_seed(seed, "player", number) for number in range(players)]
+    control = time_control or TimeControl()
+    record = _head(game, seats, seed, seeds, control, move_limit)
+    record.tags = _plain_mapping(tags or {}, what="tags")
+    _check_opening(game, opening)
+    match = Match(game, seats, seeds, control, record)
+    match.on_move, match.panel = on_move, panel
+    match.play(opening, _logs(game, log_dir))
+    _tell_plugins(record)
+    return record
+
+
+def play(
+    game: Game,
+    agents: Sequence[Agent],
+    *,
+    seed: int = 0,
+    time_control: TimeControl | None = None,
+    move_limit: int | None = None,
+    opening: Sequence[int] = (),
+    tags: Mapping[str, Json] | None = None,
+    log_dir: Path | None = None,
+    on_move: MoveHook | None = None,
+    panel: Panel | None = None,
+) -> GameRecord:
+    """Play one game between agents in this process and return its record.
+
+    An agent made with a seed of its own (`Agent.default_seed`) plays by that; the others' seeds
+    derive from `seed`. The rest is as in `play_game`. A game that ends by an agent's failure has
+    a record too; the agent's exception is logged with its traceback by the logger
+    ``miai.playing.match``.
+    """
+    seeds = [
+        derive_seed(seed, "player", number) if agent.default_seed is None else agent.default_seed
+        for number, agent in enumerate(agents)
+    ]
+    return play_game(
+        game,
+        [InProcessSeat(agent) for agent in agents],
+        seed=seed,
+        seeds=seeds,
+        time_control=time_control,
+        move_limit=move_limit,
+        opening=opening,
+        tags=tags,
+        log_dir=log_dir,
+        on_move=on_move,
+        panel=panel,
+    )
+
+
+def _head(
+    game: Game,
+    seats: Sequence[Seat],
+    seed: int,
+    seeds: Sequence[int],
+    control: TimeControl,
+    move_limit: int | None,
+) -> GameRecord:
+    parameters = getattr(game, "parameters", None)
+    return GameRecord(
+        game=game.info.name,
+        game_version=game.info.version,
+        game_parameters={} if parameters is None else parameters.model_dump(mode="json"),
+        players=[
+            PlayerRecord(
+                name=s.name,
+                agent=s.agent,
+                parameters=_plain_mapping(s.parameters, what=f"parameters of '{s.name}'"),
+                seed=number,
+            )
+            for s, number in zip(seats, seeds, strict=True)
+        ],
+        seed=seed,
+        time_control=asdict(control),
+        move_limit=move_limit,
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        versions=versions_of(game.info.name, {seat.agent for seat in seats}),
+    )
+
+
+def _check_opening(game: Game, opening: Sequence[int]) -> None:
+    """Refuse an illegal opening before any agent has heard of the game."""
+    if opening:
+        state = game.new_initial_state()
+        for action in opening:
+            state.apply_action(action)
+
+
+def _plain_mapping(values: Mapping[str, Any], *, what: str) -> Mapping[str, Json]:
+    plain = to_plain(values, what=what)
+    assert isinstance(plain, Mapping)
+    return plain
+
+
+def _logs(game: Game, folder: Path | None) -> list[Path | None]:
+    if folder is None:
+        return [None] * game.num_players()
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [re.sub(r"[^\w.-]", "_", name) for name in game.info.player_names]
+    return [folder / f"{name}.log" for name in names]
+
+
+def _tell_plugins(record: GameRecord) -> None:
+    manager = plugin_host().manager
+    for implementation in manager.hook.miai_game_finished.get_hookimpls():
+        plugin = implementation.plugin
+        others = [p for p in manager.get_plugins() if p is not plugin]
+        try:
+            manager.subset_hook_caller("miai_game_finished", others)(record=record)
+        except Exception as error:
+            warnings.warn(
+                f"plugin '{implementation.plugin_name}' failed when told of a finished game: "
+                f"{type(error).__name__}: {error}",
+                PluginWarning,
+                stacklevel=3,
+            )

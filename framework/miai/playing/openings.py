@@ -1,0 +1,175 @@
+"""Openings: actions that the referee plays before the agents are asked, or another start.
+
+The component kind ``opening-reader`` reads them from files; its name is the files' suffix
+without the dot (``sgf``). The format ``moves``, a line of moves in the game's notation an opening,
+serves any game.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from miai.errors import ConfigError, GameError
+from miai.files import absence
+from miai.game import Game, Player, State
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""Largest opening file that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a game begins with.
+
+    Attributes:
+      actions: that the referee plays first, outcomes of chance included; may be empty.
+      settings: parameters of the game that are other than given, a starting position say. Agents
+        are told them, as they are told all parameters.
+      name: what it is called in reports; empty for none.
+    """
+
+    actions: tuple[int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
+class OpeningReader(Protocol):
+    """Reads openings of one game from a file."""
+
+    def read(self, path: Path) -> Sequence[Opening]:
+        """Return the openings, their actions legal from the initial state with their settings.
+
+        Raises:
+          MiaiError: the file is malformed or an opening is not legal in the game; the message
+            names file and place.
+        """
+
+
+class MovesReader:
+    """Reads a line of moves an opening; ``#`` begins a comment.
+
+    Moves are in the game's notation, separated by white space; by semicolons in a line that has
+    one, for notations in which a move has spaces.
+    """
+
+    def __init__(self, game: Game, parameters: object = None) -> None:
+        self.game = game
+
+    def read(self, path: Path) -> list[Opening]:
+        """Return the openings of a file. Raises `ConfigError` naming file and line."""
+        openings = []
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            moves = _moves(line.partition("#")[0])
+            if moves:
+                openings.append(self._opening(moves, where=f"{path}:{number}"))
+        if not openings:
+            raise ConfigError(f"{path}: holds no opening; write one line of moves for each")
+        return openings
+
+    def _opening(self, moves: Sequence[str], *, where: str) -> Opening:
+        state = self.game.new_initial_state()
+        for ply, move in enumerate(moves, 1):
+            try:
+                state.apply_action(state.string_to_action(move))
+            except GameError as error:
+                raise ConfigError(f"{where}: move {ply} '{move[:40]}': {error}") from None
+        if state.is_terminal():
+            raise ConfigError(f"{where}: the opening ends the game; leave something to play")
+        return Opening(tuple(state.history()))
+
+
+def _moves(line: str) -> list[str]:
+    moves = line.split(";") if ";" in line else line.split()
+    return [move.strip() for move in moves if not move.isspace() and move]
+
+
+def moves_text(game: Game, actions: Iterable[int]) -> str:
+    """Return actions as the line of moves that `MovesReader` reads."""
+    state = game.new_initial_state()
+    moves = []
+    for action in actions:
+        moves.append(state.action_to_string(action))
+        state.apply_action(action)
+    if all(len(move.split()) == 1 for move in moves):
+        return " ".join(moves)
+    return "; ".join(moves) + ";" * (len(moves) == 1)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of an opening file. Raises `ConfigError` when it cannot be read."""
+    check_file(path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text: {error}") from error
+
+
+def check_file(path: Path) -> None:
+    """Check that a path is a file of openings' size: to read a pipe would take for ever.
+
+    Raises:
+      ConfigError: nothing is there, or it is a folder, a pipe, a device or larger than
+        `MAX_FILE_BYTES`.
+    """
+    try:
+        if not path.exists():
+            folder = path.parent
+            beside = [p for p in folder.iterdir() if p.is_file()] if folder.is_dir() else []
+            alike = [p.name for p in beside if p.suffix == path.suffix]
+            raise ConfigError(f"{path}: {absence(path, alike or [p.name for p in beside])}")
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "a pipe or a device"
+            raise ConfigError(f"{path}: is {what}; name a file of openings")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes; split the file")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def player_plies(game: Game, actions: Iterable[int]) -> int:
+    """Return how many of the actions from the initial state are players', not chance's."""
+    state = game.new_initial_state()
+    plies = 0
+    for action in actions:
+        plies += not state.is_chance_node()
+        state.apply_action(action)
+    return plies
+
+
+def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
+    """Return `plies` random actions of players, with the chance between, from a seed.
+
+    A player's is drawn uniformly from `State.opening_actions`. A sequence that ends the game is
+    drawn anew; after 100 of those the last one is cut short by a ply until the game goes on.
+    """
+    rng = random.Random(seed)
+    for _ in range(100):
+        state = _play_randomly(game, plies, rng)
+        if not state.is_terminal():
+            return state.history()
+    actions = state.history()
+    while actions and state.is_terminal():
+        actions.pop()
+        state = game.new_initial_state()
+        for action in actions:
+            state.apply_action(action)
+    return actions
+
+
+def _play_randomly(game: Game, plies: int, rng: random.Random) -> State:
+    state = game.new_initial_state()
+    played = 0
+    while not state.is_terminal() and (played < plies or state.is_chance_node()):
+        if state.current_player() == Player.CHANCE:
+            actions, weights = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(rng.choices(actions, weights)[0])
+        else:
+            state.apply_action(rng.choice(state.opening_actions()))
+            played += 1
+    return state

@@ -1,0 +1,65 @@
+"""Positions whose value is known, because a search has looked at all that can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from miai.game import Game, State
+from miai.parameters import Parameters, parameter
+from miai.playing.adjudication import Verdict
+from miai.playing.agreement import require_no_chance, require_two_player_constant_sum
+from miai.record import MoveRecord
+from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters
+
+_DEEPEST = 100
+
+
+class SolvedParameters(Parameters):
+    """Parameters of `Solved`."""
+
+    nodes: int = parameter(
+        1000,
+        ge=1,
+        le=100_000_000,
+        unit="nodes",
+        help="Budget of each ply in states looked at; where it is too small nothing is decided",
+    )
+
+
+class Solved:
+    """Decides a position by what it is worth under perfect play, as soon as that is proved.
+
+    The proof is an alpha-beta search to the end of the game by its rules; a move limit of the
+    organiser's is not part of them.
+
+    Raises:
+      UnsuitableGameError: the game hides information or has chance, is not for two players, or has
+        no constant sum.
+    """
+
+    def __init__(self, game: Game, parameters: SolvedParameters | None = None) -> None:
+        require_two_player_constant_sum(game, rule="solved")
+        require_no_chance(game, rule="solved")
+        nodes = (parameters or SolvedParameters()).nodes
+        self._names = game.info.player_names
+        self._total = game.info.utility_sum or 0.0
+        self._search = AlphaBeta(game, AlphaBetaParameters(nodes=nodes, depth=_DEEPEST))
+
+    def new_game(self, seed: int) -> None:
+        """Empty the table: whether a budget suffices must not depend on earlier games."""
+        self._search.new_game(seed)
+
+    def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
+        """Return the value of the state where it could be proved, or None."""
+        found = self._search.search(state)
+        if not found.statistics["solved"]:
+            return None
+        mover = state.current_player()
+        returns = [0.0, 0.0]
+        returns[mover], returns[1 - mover] = found.value, self._total - found.value
+        return Verdict((returns[0], returns[1]), f"{self._told(returns)} under perfect play")
+
+    def _told(self, returns: Sequence[float]) -> str:
+        if returns[0] == returns[1]:
+            return "drawn"
+        return f"{self._names[returns[1] > returns[0]]} wins"

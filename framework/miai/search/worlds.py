@@ -1,0 +1,377 @@
+"""Monte-Carlo search in games that hide information, over worlds drawn from a belief.
+
+`ismcts` keeps one tree of what players are told, `pimc` one tree for each drawn world. Neither ever
+sees the true state: worlds come from the player's belief alone.
+
+The agents `ismcts` and `pimc`: they keep a belief, draw worlds from it and search those.
+
+One simulation: a world is played down the trees of its observers, valued, and backed up.
+
+Trees of what is known: nodes of information sets, whose actions may not all be legal at once.
+
+Statistics follow P. Cowling, E. Powley, D. Whitehouse, "Information set Monte Carlo tree search"
+(2012): an action competes only in the worlds in which it is legal, so beside its visits it counts
+how often it was *available*.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai.game import Game, Observation, Player, State
+from miai.information import BeliefState, EnumeratedBelief
+from miai.parameters import Parameters, parameter
+from miai.plain import Json, dumps, to_plain
+from miai.plugins.loader import registry
+from miai.search import protocol as limits
+from miai.search.evaluators import (
+    Evaluate,
+    evaluation_in_place,
+    make_evaluator,
+    sample_chance,
+    utilities,
+)
+from miai.search.protocol import Seedable
+from miai.seeds import derive_seed
+
+
+@dataclass(slots=True)
+class Edge:
+    """What is known of one action at a node.
+
+    Attributes:
+      visits: simulations that took it.
+      available: simulations that came to the node in a world where it was legal.
+      total: sum of the utilities of who takes it.
+    """
+
+    visits: int = 0
+    available: int = 0
+    total: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean utility; 0 before the first visit."""
+        return self.total / self.visits if self.visits else 0.0
+
+
+class Node:
+    """One information set.
+
+    Attributes:
+      edges: by action, in the order in which they were first legal.
+      children: by what the observer of the tree was told.
+    """
+
+    __slots__ = ("children", "edges")
+
+    def __init__(self) -> None:
+        self.edges: dict[int, Edge] = {}
+        self.children: dict[Hashable, Node] = {}
+
+    def select(
+        self, legal: Sequence[int], exploration: float, rng: random.Random
+    ) -> tuple[int, bool]:
+        """Return an action and whether it is new: one not tried yet, else the best by UCB."""
+        untried = []
+        for action in legal:
+            edge = self.edges.setdefault(action, Edge())
+            edge.available += 1
+            if edge.visits == 0:
+                untried.append(action)
+        if untried:
+            return untried[rng.randrange(len(untried))], True
+        edges = self.edges
+
+        def promise(action: int) -> float:
+            edge = edges[action]
+            reach = math.sqrt(math.log(edge.available) / edge.visits)
+            return edge.mean + exploration * reach
+
+        return max(legal, key=promise), False
+
+    def child(self, told: Hashable) -> Node:
+        """Return the node after something was told; a new one the first time."""
+        found = self.children.get(told)
+        if found is None:
+            found = self.children[told] = Node()
+        return found
+
+
+def most_visited(node: Node, legal: Sequence[int]) -> int:
+    """Return the legal action that was visited most, the first of several."""
+    return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
+
+
+Observers = Literal["single", "multi", "all-seeing"]
+"""Whose trees there are: the searcher's; every player's; one that is told every action."""
+
+
+@dataclass(slots=True)
+class Simulator:
+    """What the simulations of one move share.
+
+    Attributes:
+      roots: the trees, by observer; of a single one the searcher's number.
+      observers: see `Observers`.
+      evaluate: values a world where its way leaves the tree.
+      exploration: the weight of exploration, in utilities.
+    """
+
+    roots: dict[int, Node]
+    observers: Observers
+    searcher: int
+    evaluate: Evaluate
+    exploration: float
+    rng: random.Random
+
+    def run(self, world: State) -> None:
+        """Play one simulation; the world is used up."""
+        nodes = dict(self.roots)
+        path: list[tuple[Edge, int]] = []
+        while not world.is_terminal():
+            player = world.current_player()
+            if player == Player.CHANCE:
+                self._step(world, sample_chance(world, self.rng), nodes)
+                continue
+            node = nodes[player if self.observers == "multi" else self.searcher]
+            action, new = node.select(world.legal_actions(), self.exploration, self.rng)
+            path.append((node.edges[action], player))
+            self._step(world, action, nodes)
+            if new:
+                break
+        returns = world.returns() if world.is_terminal() else self._value(world)
+        for edge, player in path:
+            edge.visits += 1
+            edge.total += returns[player]
+
+    def _value(self, world: State) -> tuple[float, ...]:
+        while world.current_player() == Player.CHANCE:
+            world.apply_action(sample_chance(world, self.rng))
+        if world.is_terminal():
+            return tuple(world.returns())
+        return tuple(utilities(self.evaluate, [world])[0])
+
+    def _step(self, world: State, action: int, nodes: dict[int, Node]) -> None:
+        world.apply_action(action)
+        if self.observers == "all-seeing":
+            nodes[self.searcher] = nodes[self.searcher].child(action)
+            return
+        for observer, node in nodes.items():
+            told = told_to(world, observer)
+            if told is not None:
+                nodes[observer] = node.child(told)
+
+
+def told_to(world: State, observer: int) -> Hashable:
+    """Return what the last action told a player, as a key; None for nothing."""
+    observation = world.observation(observer)
+    if observation is None:
+        return None
+    data = observation.data
+    text = None if data is None else dumps(to_plain(data, what="the data of an observation"))
+    return (observation.actor, observation.action, text)
+
+
+_HALF = 0.5
+
+
+class WorldsParameters(Parameters):
+    """What `ismcts` and `pimc` have in common."""
+
+    simulations: int = parameter(
+        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+    )
+    exploration: float = parameter(
+        0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
+    )
+    evaluator: str = parameter(
+        "random-rollout", component="evaluator", help="Values of leaves: a component by name"
+    )
+    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
+    belief: str = parameter(
+        "enumerated", component="belief", help="What worlds are drawn from: a component by name"
+    )
+    belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.simulations == 0 and self.seconds is None:
+            raise ValueError("simulations = 0 needs a budget in seconds")
+        return self
+
+
+class IsmctsParameters(WorldsParameters):
+    """Parameters of `Ismcts`."""
+
+    observers: Literal["single", "multi"] = parameter(
+        "multi", help="single: a tree of what we are told; multi: one of what each player is told"
+    )
+
+
+class PimcParameters(WorldsParameters):
+    """Parameters of `Pimc`."""
+
+    worlds: int = parameter(20, ge=1, unit="worlds", help="drawn for a move, searched one by one")
+
+
+class WorldsAgent(Agent):
+    """Keeps a belief and searches worlds that are drawn from it; subclasses say how.
+
+    Attributes:
+      belief: what the agent holds possible; it never sees a state that was not drawn from it.
+    """
+
+    def __init__(self, game: Game, parameters: WorldsParameters) -> None:
+        super().__init__(game)
+        self.parameters = parameters
+        self._evaluator = make_evaluator(
+            parameters.evaluator, game, parameters.evaluator_parameters, search="worlds"
+        )
+        self._evaluate = evaluation_in_place(self._evaluator)
+        half = (game.info.max_utility - game.info.min_utility) * _HALF
+        self._exploration = parameters.exploration * half
+        self.belief = self._new_belief(0)
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game with an empty belief and seeds of its own."""
+        super().new_game(seed, player=player, log=log)
+        self.belief = self._new_belief(player)
+        self._draw = random.Random(derive_seed(seed, "worlds"))
+        if isinstance(self._evaluator, Seedable):
+            self._evaluator.seed(derive_seed(seed, "evaluator"))
+
+    def observe(self, observation: Observation) -> None:
+        """Keep the worlds that explain what was told."""
+        super().observe(observation)
+        self.belief.observe(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return the best action over drawn worlds, within what the clock allots."""
+        legal = self.view.legal_actions
+        ends = limits.deadline_after(clock.allotment(), self.parameters.seconds)
+        action, statistics = self.choose(legal, ends)
+        return Decision(action, statistics={"belief": len(self.belief), **statistics})
+
+    @abstractmethod
+    def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
+        """Return an action and what is worth recording.
+
+        Args:
+          ends: until when to think, on the monotonic clock.
+        """
+
+    def simulator(self, observers: Observers, players: list[int]) -> Simulator:
+        """Return what runs simulations in new trees."""
+        return Simulator(
+            roots={player: Node() for player in players},
+            observers=observers,
+            searcher=self.view.player,
+            evaluate=self._evaluate,
+            exploration=self._exploration,
+            rng=self._draw,
+        )
+
+    def world(self) -> State:
+        """Return a world drawn from the belief, to be played on."""
+        return self.belief.sample(self._draw)
+
+    def _new_belief(self, player: int) -> BeliefState[State]:
+        given = self.parameters
+        component = registry().get("belief", given.belief, game=self.game.info.name)
+        belief: BeliefState[State] = component.build(
+            self.game, player, values=given.belief_parameters
+        )
+        return belief
+
+
+class Ismcts(WorldsAgent):
+    """Information-set Monte-Carlo tree search: a new world for every simulation, one tree."""
+
+    parameters: IsmctsParameters
+
+    def __init__(self, game: Game, parameters: IsmctsParameters | None = None) -> None:
+        super().__init__(game, parameters or IsmctsParameters())
+
+    def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
+        """Return the action visited most."""
+        given = self.parameters
+        us = self.view.player
+        players = list(range(self.game.info.num_players)) if given.observers == "multi" else [us]
+        simulator, done = self.simulator(given.observers, players), 0
+        while done == 0 or (_within(given.simulations, done) and time.monotonic() < ends):
+            simulator.run(self.world())
+            done += 1
+        root = simulator.roots[us]
+        best = most_visited(root, legal)
+        mean = root.edges[best].mean if best in root.edges else 0.0
+        return best, {"simulations": done, "value": round(mean, 6)}
+
+
+class Pimc(WorldsAgent):
+    """Perfect-information Monte Carlo: each drawn world is searched as if everybody saw it.
+
+    The actions of all worlds are added up. It takes for granted that what is hidden will be known
+    at the next move (strategy fusion): cheap, and blind to the worth of information.
+    """
+
+    parameters: PimcParameters
+
+    def __init__(self, game: Game, parameters: PimcParameters | None = None) -> None:
+        super().__init__(game, parameters or PimcParameters())
+
+    def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
+        """Return the action of the best mean over all worlds."""
+        given, done, worlds = self.parameters, 0, 0
+        visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
+        begun = time.monotonic()
+        for number in range(given.worlds):
+            if number and time.monotonic() >= ends:
+                break
+            simulator, world = self.simulator("all-seeing", [self.view.player]), self.world()
+            share = given.simulations * (number + 1) // given.worlds
+            until = begun + (ends - begun) * (number + 1) / given.worlds
+            while worlds == number or (_within(share, done) and time.monotonic() < until):
+                worlds = number + 1
+                simulator.run(world.clone())
+                done += 1
+            for action, edge in simulator.roots[self.view.player].edges.items():
+                visits[action] += edge.visits
+                totals[action] += edge.total
+        tried = [action for action in legal if visits[action]]
+        best = max(tried, key=lambda action: totals[action] / visits[action])
+        mean = totals[best] / visits[best]
+        return best, {"simulations": done, "worlds": worlds, "value": round(mean, 6)}
+
+
+def _within(budget: int, done: int) -> bool:
+    return budget == 0 or done < budget
+
+
+class EnumeratedBeliefParameters(Parameters):
+    """Parameters of `enumerated_belief`."""
+
+    limit: int = parameter(
+        1_000_000, ge=1, unit="worlds", help="Most worlds held; a game with more needs its own"
+    )
+
+
+def enumerated_belief(
+    game: Game, player: int, parameters: EnumeratedBeliefParameters
+) -> EnumeratedBelief:
+    """Return a player's belief before anything was observed."""
+    return EnumeratedBelief(game, player, limit=parameters.limit)

@@ -1,0 +1,450 @@
+"""The rules of what players are told: plain data, complete for perfect information, no leaks.
+
+The rules of beliefs and of resampling, in games that hide information.
+
+A *world* is a state that is consistent with all that a player was told. A belief must hold the
+true state and worlds of the player's own information state only; whoever resamples must not be
+able to tell the true one from the rest.
+
+An enumerated belief that keeps what only a list of legal actions tells from its worlds.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TypeAlias
+
+from miai.errors import BeliefTooLargeError, EmptyBeliefError
+from miai.game import Game, Observation, Player, State
+from miai.information import BeliefState, Determinizer, EnumeratedBelief, PlayerView, _Told
+from miai.testing.findings import Findings, shown
+from miai.testing.snapshot import text_of
+
+HIDDEN_ACTIONS = (
+    "what it may do depends on what is hidden from it, so bounds on beliefs (B1) fail and belief "
+    "search refuses the game; allow an action in all states of an information state, and refuse "
+    "it where it cannot be taken"
+)
+"""Why legal actions must not differ within an information state, and what to do."""
+
+
+class Track:
+    """A state with digests of all that every player was told on the way to it.
+
+    Attributes:
+      state: the state; it moves on by `apply`.
+      told: one digest a player, equal exactly when the same was told.
+      bare: the same, the legal actions left out.
+    """
+
+    def __init__(self, game: Game, actions: Sequence[int] = ()) -> None:
+        self.state = game.new_initial_state()
+        players = game.num_players()
+        self.told = [b""] * players
+        self.bare = [b""] * players
+        self._note()
+        for action in actions:
+            self.apply(action)
+
+    def apply(self, action: int) -> None:
+        """Take an action, and note what every player is told by it."""
+        self.state.apply_action(action)
+        self._note()
+
+    def child(self, action: int) -> Track:
+        """Return a copy that took the action."""
+        track = object.__new__(Track)
+        track.state = self.state.child(action)
+        track.told, track.bare = self.told.copy(), self.bare.copy()
+        track._note()
+        return track
+
+    def _note(self) -> None:
+        for player in range(len(self.told)):
+            observation = self.state.observation(player)
+            if isinstance(observation, Observation):
+                bare = replace(observation, legal_actions=())
+                self.told[player] = _chained(self.told[player], text_of(observation))
+                self.bare[player] = _chained(self.bare[player], text_of(bare))
+
+
+def _chained(digest: bytes, text: str) -> bytes:
+    return blake2b(digest + text.encode("utf-8", "backslashreplace"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What one player had, in the first position seen of an information state."""
+
+    string: str
+    told: bytes
+    bare: bytes
+    legal: tuple[int, ...]
+    tensor: bytes
+    actions: tuple[int, ...]
+
+
+class InformationIndex:
+    """Compares all positions that are in one information state of a player.
+
+    The information state is taken twice: by its string and by what the player was told. Wherever
+    one is equal and the other is not, something is told in one place and hidden in another.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._by_string: dict[tuple[int, str], _Entry] = {}
+        self._by_told: dict[tuple[int, bytes], _Entry] = {}
+
+    def add(self, track: Track) -> None:
+        """Compare a position with all that were added before."""
+        for player in range(track.state.game.num_players()):
+            entry = _entry(track, player)
+            self._compare_by_string(player, entry)
+            self._compare_by_told(player, entry)
+
+    def _compare_by_string(self, player: int, new: _Entry) -> None:
+        old = self._by_string.setdefault((player, new.string), new)
+        if old.told == new.told:
+            return
+        where = f"player {player}'s {shown(new.string)}, after {list(old.actions)} too"
+        if old.bare == new.bare:
+            here, there = shown(list(new.legal)), shown(list(old.legal))
+            message = f"legal actions {here} are not {there} of {where}: {HIDDEN_ACTIONS}"
+            self._findings.add("legal-actions-leak", message, new.actions)
+        else:
+            message = f"another thing was told in one information state: {where}"
+            self._findings.add("observation-leak", message, new.actions)
+
+    def _compare_by_told(self, player: int, new: _Entry) -> None:
+        old = self._by_told.setdefault((player, new.told), new)
+        where = f"player {player} was told the same after {list(old.actions)}"
+        if old.string != new.string:
+            message = f"{shown(new.string)} is not {shown(old.string)}, but {where}"
+            self._findings.add("information-string-leak", message, new.actions)
+        if old.tensor != new.tensor:
+            message = f"the tensors differ, but {where}"
+            self._findings.add("tensor-leak", message, new.actions)
+        if old.legal != new.legal:
+            here, there = shown(list(new.legal)), shown(list(old.legal))
+            message = f"legal actions {here} are not {there}, but {where}: {HIDDEN_ACTIONS}"
+            self._findings.add("legal-actions-leak", message, new.actions)
+
+
+def _entry(track: Track, player: int) -> _Entry:
+    state = track.state
+    return _Entry(
+        string=state.information_state_string(player),
+        told=track.told[player],
+        bare=track.bare[player],
+        legal=tuple(state.legal_actions()) if state.current_player() == player else (),
+        tensor=state.observation_tensor(player).tobytes()
+        if state.game.observation_tensor_shape()
+        else b"",
+        actions=tuple(state.history()),
+    )
+
+
+def check_observations(
+    state: State, views: Sequence[PlayerView], *, findings: Findings, last: tuple[int, int] | None
+) -> None:
+    """Check what the last transition told, and pass it on to the views.
+
+    Args:
+      state: the position after the transition.
+      views: one a player; they are told.
+      last: who acted and how; None at the initial state.
+    """
+    for player, view in enumerate(views):
+        observation = state.observation(player)
+        if observation is not None and not isinstance(observation, Observation):
+            message = f"observation({player}) is a {type(observation).__name__}"
+            findings.add("observation", message, state.history())
+            continue
+        if observation is not None:
+            _check_plain(observation, state, findings)
+            _check_unshared(player, state, findings)
+            view.observe(observation)
+        for problem in _problems(state, view, observation, last):
+            findings.add("observation", problem, state.history())
+
+
+def _problems(
+    state: State, view: PlayerView, observation: Observation | None, last: tuple[int, int] | None
+) -> Iterator[str]:
+    player = view.player
+    if observation is not None and observation.player != player:
+        yield f"observation({player}) says that it is for player {observation.player}"
+    due = tuple(state.legal_actions()) if state.current_player() == player else ()
+    if tuple(view.legal_actions) != due:
+        yield (
+            f"the last thing that player {player} was told lists the legal actions "
+            f"{view.legal_actions}, not {due}"
+        )
+    if (
+        last is not None
+        and last[0] == player
+        and (observation is None or (observation.actor, observation.action) != last)
+    ):
+        yield f"player {player} is not told of its own action {last[1]}: {observation}"
+
+
+def _check_plain(observation: Observation, state: State, findings: Findings) -> None:
+    for name in ("player", "actor", "action", "data", "legal_actions"):
+        value = getattr(observation, name)
+        if problem := plain_problem(int(value) if isinstance(value, Player) else value):
+            message = f"{name} of observation({observation.player}) holds {problem}"
+            findings.add("observation-plain", message, state.history())
+
+
+def _check_unshared(player: int, state: State, findings: Findings) -> None:
+    """What is told is the receiver's own: emptying it changes nothing for the state."""
+    before = text_of(state.observation(player))
+    victim = state.observation(player)
+    if victim is not None and isinstance(victim.data, (dict, list)):
+        victim.data.clear()
+        if text_of(state.observation(player)) != before:
+            message = f"data of observation({player}) is the state's own {type(victim.data)}"
+            findings.add("observation-plain", f"{message}; tell a copy", state.history())
+
+
+def plain_problem(value: object, *, depth: int = 32) -> str:
+    """Return what in `value` is not plain data (what JSON can hold); empty when all is."""
+    if value is None or type(value) in (bool, int, str):
+        return ""
+    if type(value) is float:
+        return "" if math.isfinite(value) else f"{value}, which JSON cannot hold"
+    if depth == 0:
+        return "containers nested too deep"
+    if isinstance(value, Mapping):
+        if any(type(key) is not str for key in value):
+            return f"keys that are no texts: {shown(list(value))}"
+        return _first_problem(list(value.values()), depth)
+    if type(value) in (list, tuple):
+        return _first_problem(list(value), depth)  # type: ignore[call-overload]  # a sequence now
+    return f"a {type(value).__module__}.{type(value).__qualname__}"
+
+
+def _first_problem(values: list[object], depth: int) -> str:
+    return next(filter(None, (plain_problem(value, depth=depth - 1) for value in values)), "")
+
+
+def check_perfect_information(
+    state: State, views: Sequence[PlayerView], findings: Findings
+) -> None:
+    """In a game of perfect information each view's state is the true one."""
+    for view in views:
+        followed = view.state
+        if followed.key() != state.key() or str(followed) != str(state):
+            message = f"player {view.player}, who sees everything, has another state:\n{followed}"
+            findings.add("perfect-information", message, state.history())
+
+
+class PartingBelief(EnumeratedBelief):
+    """Every world, and beside them the states that the last list of legal actions ruled out.
+
+    A player is told its legal actions, so that worlds in which they are others are no worlds any
+    more. Where its information state does not tell them apart either, what it may do depends on
+    what is hidden.
+
+    Attributes:
+      parted: the states that explain the last observation but for its legal actions, and all
+        before it; at most `limit`.
+    """
+
+    parted: tuple[State, ...] = ()
+
+    def _advance(self, worlds: list[State], told: _Told) -> dict[Hashable, State]:
+        watching = _Watching(told.observation)
+        found = super()._advance(worlds, watching)
+        self.parted = ()
+        if watching.parts:  # seldom: enumerate once more, and keep them
+            alike = super()._advance(worlds, _Blind(told.observation))
+            self.parted = tuple(state for key, state in alike.items() if key not in found)
+        return found
+
+
+class _Blind(_Told):
+    """What was told, but for the legal actions."""
+
+    __slots__ = ()
+
+    def is_same(self, other: Observation) -> bool:
+        return super().is_same(replace(other, legal_actions=self.observation.legal_actions))
+
+
+class _Watching(_Told):
+    """What was told.
+
+    Attributes:
+      parts: whether something was refused for its legal actions alone.
+    """
+
+    __slots__ = ("_blind", "parts")
+
+    def __init__(self, observation: Observation) -> None:
+        super().__init__(observation)
+        self.parts = False
+        self._blind = _Blind(observation)
+
+    def is_same(self, other: Observation) -> bool:
+        if tuple(other.legal_actions) == tuple(self.observation.legal_actions):
+            return super().is_same(other)
+        self.parts = self.parts or self._blind.is_same(other)
+        return False
+
+
+DRAWS = 40
+"""Worlds drawn in one position before the true one every time is called a leak.
+
+An honest resampler that takes the true world with probability q is accused there with probability
+q**40: under 1e-12 for a uniform one, under 2e-9 for q = 0.6, 1.3e-4 for q = 0.8.
+"""
+
+SAMPLED_WORLDS = 8
+"""Most worlds of one belief that are compared with the true state."""
+
+RESAMPLED_POSITIONS = 200
+"""Most positions of one check in which worlds are drawn."""
+
+BeliefFactory: TypeAlias = Callable[[Game, int], BeliefState[State]]
+"""Builds the belief of a player of a game, before anything was observed."""
+
+
+class BeliefChecker:
+    """Follows one player's belief through one game.
+
+    Attributes:
+      view: the player's view, which is told before the belief is.
+    """
+
+    def __init__(self, view: PlayerView, factory: BeliefFactory, findings: Findings) -> None:
+        self.view = view
+        self._findings = findings
+        self._belief: BeliefState[State] | None = factory(view.game, view.player)
+
+    def observe(self, observation: Observation, state: State) -> None:
+        """Tell the belief what the player was told; the true state must be among its worlds."""
+        if self._belief is None:
+            return
+        player = self.view.player
+        try:
+            self._belief.observe(observation)
+        except BeliefTooLargeError as error:
+            self._belief = None
+            self._findings.note_skipped(f"beliefs that grow too large: {error}")
+        except EmptyBeliefError as error:
+            self._belief = None
+            message = f"player {player} holds nothing possible: {error}"
+            self._findings.add("belief", message, state.history())
+        else:
+            if not self._holds(state):
+                message = f"the true state is not among player {player}'s {len(self._belief)}"
+                self._findings.add("belief", f"{message} worlds", state.history())
+            self._compare_actions(state)
+
+    def _compare_actions(self, state: State) -> None:
+        """Compare what the player may do with what it may do in all that it cannot tell apart."""
+        player = self.view.player
+        if state.current_player() != player:
+            return
+        legal, told = state.legal_actions(), state.information_state_string(player)
+        worlds = [world for world in self._belief or () if world.history()]
+        if isinstance(self._belief, PartingBelief):
+            parted = self._belief.parted
+            worlds += [w for w in parted if w.information_state_string(player) == told]
+        for world in worlds:
+            if world.current_player() == player and world.legal_actions() != legal:
+                here, there = shown(legal), shown(world.legal_actions())
+                message = (
+                    f"player {player} has the legal actions {here}, but {there} after "
+                    f"{world.history()}, in the same information state: {HIDDEN_ACTIONS}"
+                )
+                self._findings.add("legal-actions-leak", message, state.history())
+                return
+
+    def _holds(self, state: State) -> bool:
+        """Ask the belief, which may know better than by keys what it leaves out of its worlds."""
+        if isinstance(self._belief, Container):
+            return state in self._belief
+        return state.key() in self.keys()
+
+    def keys(self) -> set[Hashable]:
+        """Return the keys of all worlds; empty when there is no belief any more."""
+        return {world.key() for world in self._belief or ()}
+
+    def compare_worlds(self, track: Track, index: InformationIndex, rng: random.Random) -> None:
+        """Compare a sample of the worlds with the true state, all in one information state."""
+        worlds = list(self._belief or ())
+        if len(worlds) < 2:
+            return
+        self._findings.beliefs += 1
+        player = self.view.player
+        for world in rng.sample(worlds, min(SAMPLED_WORLDS, len(worlds))):
+            if track.state.history() and not world.history():
+                self._compare_made(world, track)
+                continue
+            replayed = Track(self.view.game, world.history())
+            if replayed.told[player] != track.told[player]:
+                message = (
+                    f"in the world {shown(str(world))}, after {world.history()}, player {player} "
+                    "would have been told something else"
+                )
+                self._findings.add("belief", message, track.state.history())
+            index.add(replayed)
+
+    def _compare_made(self, world: State, track: Track) -> None:
+        """Compare a world without a history, which a belief set up from what it holds."""
+        state, player = track.state, self.view.player
+        if world.current_player() != state.current_player():
+            message = f"the world {shown(str(world))} has somebody else to move"
+        elif state.current_player() == player and world.legal_actions() != state.legal_actions():
+            message = f"in the world {shown(str(world))} player {player} has other legal actions"
+        else:
+            return
+        self._findings.add("belief", message, state.history())
+
+    def draw(self, rng: random.Random) -> State | None:
+        """Return a world drawn from the belief; None when there is no belief any more."""
+        return None if self._belief is None else self._belief.sample(rng)
+
+
+def check_resampling(
+    state: State,
+    checker: BeliefChecker,
+    *,
+    findings: Findings,
+    rng: random.Random,
+    determinizer: Determinizer | None = None,
+) -> None:
+    """Draw worlds until one is not the true one; draws that always are it are a leak.
+
+    Args:
+      state: the true state, at the turn of the checker's player.
+      determinizer: what draws; the belief itself by default.
+    """
+    keys = checker.keys()
+    if len(keys) < 2:
+        return
+    before = state.serialize()
+    for _ in range(DRAWS):
+        world = determinizer.determinize(checker.view, rng) if determinizer else checker.draw(rng)
+        if world is None:
+            return
+        if world.key() not in keys:
+            message = f"drew a state that is no world of player {checker.view.player}: {world}"
+            findings.add("resampling", message, state.history())
+            return
+        other = world.key() != state.key()
+        world.apply_action(rng.choice(world.legal_actions()))
+        if state.serialize() != before:
+            findings.add("resampling-leak", "what is drawn is the true state", state.history())
+            return
+        if other:
+            return
+    message = f"{DRAWS} draws out of {len(keys)} worlds were the true one every time"
+    findings.add("resampling-leak", message, state.history())

@@ -1,1 +1,0 @@
-"""Game records in bulk: read from SGF, kept in memory-mapped shards, served in batches."""

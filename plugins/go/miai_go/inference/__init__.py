@@ -1,1 +1,0 @@
-"""Networks at work: batches of planes in, logits and values out, in this process or another."""

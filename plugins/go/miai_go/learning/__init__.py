@@ -1,0 +1,1 @@
+"""Learning: recorded games, self-play, training loops, life-and-death lessons."""

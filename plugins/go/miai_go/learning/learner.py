@@ -1,0 +1,303 @@
+"""A network that learns from batches: losses, optimiser, averaged weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from miai_go.errors import DivergedError, TrainingError
+from miai_go.learning.sections import LossSection, OptimiserSection, RunSection
+from miai_go.nets.network import Outputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """n positions with what the network is to answer; what is None is not learnt.
+
+    All is from the view of the player to move; nan in value and score means unknown.
+
+    Attributes:
+      planes: uint8 of shape (n, planes, size, size).
+      action: the moves to make likely, int64 of shape (n,).
+      policy: or the probabilities to answer, float32 of shape (n, size * size + 1).
+      allowed: the moves that there are to choose from, bool of shape (n, size * size + 1); None:
+        all. What is not allowed takes no part in the softmax.
+      weight: how much each position counts for the policy, float32 of shape (n,); None: all 1. A
+        negative weight makes the move less likely.
+      value: float32 of shape (n,), from -1 to 1.
+      ownership: int8 of shape (n, size, size); all 0 where the owners are unknown.
+      score: points to win by, float32 of shape (n,).
+    """
+
+    planes: NDArray[np.uint8]
+    action: NDArray[np.int64] | None = None
+    policy: NDArray[np.float32] | None = None
+    allowed: NDArray[np.bool_] | None = None
+    weight: NDArray[np.float32] | None = None
+    value: NDArray[np.float32] | None = None
+    ownership: NDArray[np.int8] | None = None
+    score: NDArray[np.float32] | None = None
+
+
+_NEVER: Final = -1e9
+"""A logit that leaves no probability, and no infinity either."""
+
+
+class Learner:
+    """Trains a network step by step; the same lessons give the same weights on one thread.
+
+    Args:
+      network: changed in place, and left on the device.
+      scales: float32 of shape (planes,), what each plane is multiplied by.
+
+    Attributes:
+      network: in training mode after each step.
+      steps: optimiser steps made.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        scales: NDArray[np.float32],
+        *,
+        optimiser: OptimiserSection,
+        loss: LossSection,
+        run: RunSection,
+    ) -> None:
+        self._device = torch.device(run.device)
+        self.network = network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.steps = 0
+        self._run = run
+        self._loss = loss
+        self._settings = optimiser
+        self._scales = torch.from_numpy(scales.copy()).to(self._device).view(1, -1, 1, 1)
+        self._average = {n: t.detach().clone() for n, t in network.state_dict().items()}
+        self._parameters = [p for p in network.parameters() if p.requires_grad]
+        self._optimiser = _make_optimiser(self._parameters, optimiser)
+
+    def learn(self, lesson: Lesson) -> dict[str, float]:
+        """Make one step; return the losses and ``rate``, the learning rate.
+
+        Raises:
+          DivergedError: a loss is not a finite number; the weights were not changed.
+        """
+        self.network.train()
+        rate = self._rate()
+        for group in self._optimiser.param_groups:
+            group["lr"] = rate
+        outputs = self._answers(lesson)
+        losses = self._losses(outputs, lesson)
+        total = torch.stack(list(losses.values())).sum()
+        if not math.isfinite(float(total.detach())):
+            raise DivergedError(
+                f"the loss of step {self.steps + 1} is {float(total.detach())}: lower the rate, "
+                "or look for what is wrong with the data"
+            )
+        self._optimiser.zero_grad(set_to_none=True)
+        total.backward()  # type: ignore[no-untyped-call]
+        if self._settings.clip:
+            nn.utils.clip_grad_norm_(self._parameters, self._settings.clip)
+        self._optimiser.step()
+        self.steps += 1
+        self._follow_average()
+        told = {name: float(value.detach()) for name, value in losses.items()}
+        return {**told, "loss": float(total.detach()), "rate": rate}
+
+    def answers(self, planes: NDArray[np.uint8]) -> Outputs:
+        """Return what the network answers now, without gradients, in fp32, on the CPU."""
+        self.network.eval()
+        with torch.inference_mode():
+            outputs: Outputs = self.network(self._input(planes))
+        kept = [None if t is None else t.float().cpu() for t in outputs]
+        return Outputs(*kept)
+
+    def averaged(self) -> dict[str, Tensor]:
+        """Return the weights to keep: the running average, or the weights as they are."""
+        source = self._average if self._run.average else self.network.state_dict()
+        return {name: tensor.detach().cpu().clone() for name, tensor in source.items()}
+
+    def use_averaged(self) -> dict[str, Tensor]:
+        """Put the averaged weights into the network; return what was there, for `restore`."""
+        before = {n: t.detach().clone() for n, t in self.network.state_dict().items()}
+        if self._run.average:
+            self.network.load_state_dict(self._average)
+        return before
+
+    def restore(self, weights: Mapping[str, Tensor]) -> None:
+        """Put weights back that `use_averaged` returned."""
+        self.network.load_state_dict(dict(weights))
+
+    # -- checkpoints --------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all that goes on: weights, averaged weights, the optimiser's memory."""
+        out = {f"network.{n}": t for n, t in self.network.state_dict().items()}
+        if self._run.average:
+            out |= {f"average.{n}": t for n, t in self._average.items()}
+        for index, memory in self._optimiser.state_dict()["state"].items():
+            for name, value in memory.items():
+                if isinstance(value, Tensor):
+                    out[f"optimiser.{index}.{name}"] = value
+        return {name: tensor.detach().cpu().contiguous() for name, tensor in out.items()}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor], *, steps: int) -> None:
+        """Go on from what `tensors` returned after so many steps.
+
+        Raises:
+          TrainingError: they are of another network or optimiser.
+        """
+        try:
+            self.network.load_state_dict(_below(tensors, "network."))
+            if self._run.average:
+                average = _below(tensors, "average.")
+                for name in self._average:
+                    self._average[name] = average[name].to(self._device)
+            self._load_optimiser(_below(tensors, "optimiser."))
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise TrainingError(
+                f"the checkpoint is of another network or optimiser: {str(error)[:300]}; resume "
+                "with the config that it was begun with"
+            ) from error
+        self.steps = steps
+
+    def _load_optimiser(self, memory: Mapping[str, Tensor]) -> None:
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in memory.items():
+            index, _, name = key.partition(".")
+            state.setdefault(int(index), {})[name] = tensor
+        for number, entry in state.items():
+            shape = self._parameters[number].shape
+            if any(t.dim() and t.shape != shape for t in entry.values()):
+                raise ValueError(f"the optimiser's memory of parameter {number} has another shape")
+        whole = self._optimiser.state_dict()
+        whole["state"] = state
+        self._optimiser.load_state_dict(whole)
+
+    # -- one step -----------------------------------------------------------------------------
+
+    def _rate(self) -> float:
+        """Return the learning rate of the next step: a linear rise, then half a cosine."""
+        settings, step = self._settings, self.steps
+        if step < settings.warm_steps:
+            return settings.rate * (step + 1) / settings.warm_steps
+        span = max(self._run.steps - settings.warm_steps, 1)
+        done = min((step - settings.warm_steps) / span, 1.0)
+        share = settings.last_rate + (1 - settings.last_rate) * (1 + math.cos(math.pi * done)) / 2
+        return settings.rate * share
+
+    def _input(self, planes: NDArray[np.uint8]) -> Tensor:
+        tensor = torch.from_numpy(planes).to(self._device).float() * self._scales
+        return tensor.contiguous(memory_format=torch.channels_last)
+
+    def _answers(self, lesson: Lesson) -> Outputs:
+        bf16 = self._run.precision == "bf16"
+        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=bf16):
+            outputs: Outputs = self.network(self._input(lesson.planes))
+        return outputs
+
+    def _losses(self, outputs: Outputs, lesson: Lesson) -> dict[str, Tensor]:
+        """Return the weighted losses of all that is both answered and told."""
+        losses: dict[str, Tensor] = {}
+        share = self._loss
+        if outputs.policy is not None and share.policy and _has_policy(lesson):
+            losses["policy"] = share.policy * self._policy_loss(outputs.policy.float(), lesson)
+        if outputs.value is not None and share.value and lesson.value is not None:
+            loss = _known_mean(outputs.value.float(), self._tensor(lesson.value), _square)
+            losses["value"] = share.value * loss
+        if outputs.ownership is not None and share.ownership and lesson.ownership is not None:
+            target = self._tensor(lesson.ownership).float()
+            losses["ownership"] = share.ownership * _owned(outputs.ownership.float(), target)
+        if outputs.score is not None and share.score and lesson.score is not None:
+            loss = _known_mean(outputs.score.float() / 10, self._tensor(lesson.score) / 10, _huber)
+            losses["score"] = share.score * loss
+        if not losses:
+            raise TrainingError(
+                "nothing is to be learnt: the data tells none of what the network answers, or "
+                "every loss has the weight 0"
+            )
+        return losses
+
+    def _policy_loss(self, logits: Tensor, lesson: Lesson) -> Tensor:
+        if lesson.allowed is not None:
+            logits = logits.masked_fill(~self._tensor(lesson.allowed), _NEVER)
+        if lesson.policy is not None:
+            found = -(self._tensor(lesson.policy) * functional.log_softmax(logits, 1)).sum(1)
+        else:
+            assert lesson.action is not None
+            target = self._tensor(lesson.action)
+            found = functional.cross_entropy(logits, target, reduction="none")
+        if lesson.weight is None:
+            return found.mean()
+        return (found * self._tensor(lesson.weight)).mean()
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+    def _follow_average(self) -> None:
+        decay = min(self._run.average, self.steps / (self.steps + 10.0))
+        if not self._run.average:
+            return
+        with torch.no_grad():
+            for name, tensor in self.network.state_dict().items():
+                kept = self._average[name]
+                if kept.is_floating_point():
+                    kept.lerp_(tensor, 1 - decay)
+                else:
+                    kept.copy_(tensor)
+
+
+def _has_policy(lesson: Lesson) -> bool:
+    return lesson.policy is not None or lesson.action is not None
+
+
+def _square(a: Tensor, b: Tensor) -> Tensor:
+    return (a - b) ** 2
+
+
+def _huber(a: Tensor, b: Tensor) -> Tensor:
+    return functional.huber_loss(a, b, reduction="none")
+
+
+def _known_mean(answer: Tensor, target: Tensor, loss: Any) -> Tensor:
+    """Return the mean loss over the rows whose target is known; 0 where none is."""
+    known = ~torch.isnan(target)
+    found: Tensor = loss(answer, torch.where(known, target, answer.detach()))
+    return (found * known).sum() / known.sum().clamp(min=1)
+
+
+def _owned(answer: Tensor, target: Tensor) -> Tensor:
+    """Return the mean square error over the rows that have an owned point; 0 where none has."""
+    known = target.flatten(1).any(1)
+    found = ((answer - target) ** 2).flatten(1).mean(1)
+    return (found * known).sum() / known.sum().clamp(min=1)
+
+
+def _make_optimiser(
+    parameters: list[nn.Parameter], settings: OptimiserSection
+) -> torch.optim.Optimizer:
+    if settings.method == "adamw":
+        return torch.optim.AdamW(
+            parameters,
+            lr=settings.rate,
+            betas=(settings.momentum, 0.999),
+            weight_decay=settings.decay,
+        )
+    return torch.optim.SGD(
+        parameters,
+        lr=settings.rate,
+        momentum=settings.momentum,
+        weight_decay=settings.decay,
+        nesterov=settings.momentum > 0,
+    )
+
+
+def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

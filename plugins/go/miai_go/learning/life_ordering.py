@@ -1,0 +1,285 @@
+"""Learning how hard positions are to prove, from the positions that searches meet.
+
+`samples` draws zones and searches them, `learning` fits a `miai_go.life.guiding.OrderingNet`.
+
+Fitting an `OrderingNet` to samples. Needs torch.
+
+Positions that searches met, and how a search of each alone goes.
+
+The positions that a search looks at are of another kind than those of good play: most of them are
+mistakes. So they are taken out of the prover's table. Each is then searched by itself, with an
+empty table: whether the target is captured, and how many positions that takes to prove, is what the
+network learns. Who advises these searches decides both which positions are met and what they cost,
+so that a network learns best from searches that the network before it advised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from miai.seeds import derive_seed
+from miai_go.learning.life_sources import draw_fight_zone
+from miai_go.life.guiding import OrderingNet
+from miai_go.life.kernels.guide import DISPROOF, ODDS, OUTPUTS, PROOF
+from miai_go.life.kernels.traits import ALWAYS, TRAITS, traits_of_all
+from miai_go.life.prover import Place, Prover, Verdict
+from miai_go.life.zones import ATTACKER, DEFENDER, Zone
+
+LEAST_EMPTY: Final = 10
+MOST_EMPTY: Final = 14
+_NODES: Final = 150_000
+"""Positions that a zone's search may make; one that is not done by then is of use, too."""
+_NODES_ALONE: Final = 30_000
+"""Positions that the search of one position may make; one that needs more is left out."""
+_OF_A_ZONE: Final = 60
+_LEAST_MET: Final = 40
+_TABLE_BYTES: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Positions and what became of them; all of shape (n,) but for the traits.
+
+    Attributes:
+      traits: float32 of shape (n, TRAITS); see `miai_go.life.kernels.traits`.
+      sides: int64, who is to move, 0 the attacker.
+      captured: bool, whether the attacker captures the target.
+      powers: float32, log2 of the positions that the proof took.
+      zones: int64, the number of the zone, so that zones can be held out whole.
+    """
+
+    traits: NDArray[np.float32]
+    sides: NDArray[np.int64]
+    captured: NDArray[np.bool_]
+    powers: NDArray[np.float32]
+    zones: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.sides)
+
+
+def sample(
+    count: int,
+    *,
+    seed: int,
+    network: OrderingNet | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Samples:
+    """Draw zones until at least so many positions are there.
+
+    Args:
+      seed: the same one, with the same network, gives the same positions.
+      network: advises the searches.
+      progress: told now and then how many there are.
+    """
+    found: list[Samples] = []
+    number, have = 0, 0
+    while have < count:
+        rng = np.random.default_rng(derive_seed("tsumego-ordering", seed, number))
+        zone = draw_fight_zone(rng, empty=int(rng.integers(LEAST_EMPTY, MOST_EMPTY + 1)))
+        if zone is not None and (drawn := _of_zone(rng, zone, number, network)) is not None:
+            found.append(drawn)
+            have += len(drawn)
+            if progress is not None:
+                progress(have)
+        number += 1
+    return joined(found)
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """Return samples in one."""
+    return Samples(
+        traits=np.concatenate([part.traits for part in parts]),
+        sides=np.concatenate([part.sides for part in parts]),
+        captured=np.concatenate([part.captured for part in parts]),
+        powers=np.concatenate([part.powers for part in parts]),
+        zones=np.concatenate([part.zones for part in parts]),
+    )
+
+
+def _of_zone(
+    rng: np.random.Generator, zone: Zone, number: int, network: OrderingNet | None
+) -> Samples | None:
+    """Search a zone, and search positions that were met; None where there were hardly any.
+
+    In half of the zones all positions that were met are as likely, in the others those that took
+    work are likelier.
+    """
+    prover = Prover(zone, network=network)
+    for side in (ATTACKER, DEFENDER):
+        prover.ask(prover.begin(side), nodes=_NODES)
+    met = prover.met()
+    if len(met.sides) < _LEAST_MET:
+        return None
+    weights = np.sqrt(np.minimum(met.work, 10_000) + 1.0)
+    evenly = rng.random() < 0.5
+    chosen = rng.choice(
+        len(met.sides),
+        min(_OF_A_ZONE, len(met.sides)),
+        replace=False,
+        p=None if evenly else weights / weights.sum(),
+    )
+    known, captured, powers = [], [], []
+    for i in chosen.tolist():
+        place = Place(
+            int(met.attackers[i]), int(met.defenders[i]), int(met.sides[i]), int(met.bans[i])
+        )
+        alone = Prover(zone, table_bytes=_TABLE_BYTES, network=network)
+        finding = alone.ask(place, nodes=_NODES_ALONE)
+        if finding.verdict != Verdict.UNSOLVED:
+            known.append(i)
+            captured.append(finding.verdict == Verdict.REACHED)
+            powers.append(np.log2(max(finding.nodes, 1)))
+    traits = np.zeros((len(known), TRAITS), np.float32)
+    zones = np.zeros(len(known), np.int64)
+    traits_of_all(
+        zone.words.reshape(1, -1),
+        zones,
+        np.ascontiguousarray(met.attackers[known]),
+        np.ascontiguousarray(met.defenders[known]),
+        np.ascontiguousarray(met.bans[known]),
+        traits,
+    )
+    return Samples(
+        traits=traits,
+        sides=met.sides[known],
+        captured=np.array(captured, np.bool_),
+        powers=np.array(powers, np.float32),
+        zones=zones + number,
+    )
+
+
+HELD_OUT: Final = 10
+"""Of so many zones one is held out, to tell how well the network foretells."""
+_BATCH: Final = 512
+_RATE: Final = 4e-3
+_SIZE_WEIGHT: Final = 0.05
+"""Of the squared error of a size, in powers of two, beside the cross-entropy of the odds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a network foretells the samples of zones that were held out.
+
+    Attributes:
+      samples, held_out: positions that were learnt from, and that were not.
+      right: share of the held-out ones of which it says rightly whether the target is captured.
+      commoner: share of the commoner answer among them.
+      proof, disproof: share of the variance of log2 of the sizes that is explained.
+    """
+
+    samples: int
+    held_out: int
+    right: float
+    commoner: float
+    proof: float
+    disproof: float
+
+
+def learn(samples: Samples, *, seed: int, width: int, steps: int) -> tuple[OrderingNet, Fit]:
+    """Fit a network of so many hidden units; the rate falls to 0 over the steps.
+
+    Either side to move has its own weights. The size of a proof is learnt from what was proved, the
+    size of a disproof from what was disproved.
+    """
+    torch.manual_seed(seed)
+    centre, scale = samples.traits.mean(0), samples.traits.std(0) + 1e-6
+    centre[ALWAYS], scale[ALWAYS] = 0.0, 1.0
+    learner = _Learner(width, mean=float(samples.powers.mean()))
+    data = _Tensors(samples, (samples.traits - centre) / scale)
+    held_out = samples.zones % HELD_OUT == 0
+    train, test = (torch.from_numpy(np.flatnonzero(x)) for x in (~held_out, held_out))
+    optimiser = torch.optim.Adam(learner.parameters(), lr=_RATE)
+    for step in range(steps):
+        for group in optimiser.param_groups:
+            group["lr"] = _RATE * (1 - step / steps)
+        rows = train[torch.randint(len(train), (_BATCH,))]
+        loss = data.loss(learner, rows)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    with torch.no_grad():
+        fit = data.fit(learner, test, learnt=len(train))
+    return learner.unscaled(centre, scale), fit
+
+
+class _Learner(nn.Module):
+    """The network on traits of mean 0 and deviation 1."""
+
+    def __init__(self, width: int, *, mean: float) -> None:
+        super().__init__()
+        self.linear = nn.Parameter(torch.zeros(2, TRAITS, OUTPUTS))
+        self.inner = nn.Parameter(torch.randn(2, TRAITS, width) / TRAITS**0.5)
+        self.outer = nn.Parameter(torch.randn(2, width, OUTPUTS) * 0.1 / max(width, 1) ** 0.5)
+        with torch.no_grad():
+            self.linear[:, ALWAYS, PROOF] = mean
+            self.linear[:, ALWAYS, DISPROOF] = mean
+
+    def forward(self, traits: Tensor, sides: Tensor) -> Tensor:
+        """Return outputs of shape (n, OUTPUTS)."""
+        both = [
+            traits @ self.linear[side] + torch.relu(traits @ self.inner[side]) @ self.outer[side]
+            for side in (0, 1)
+        ]
+        return torch.where((sides == 0)[:, None], both[0], both[1])
+
+    def unscaled(self, centre: NDArray[np.float32], scale: NDArray[np.float32]) -> OrderingNet:
+        """Return the weights for traits as they are counted."""
+        return OrderingNet(
+            linear=_unscaled(self.linear, centre, scale),
+            inner=_unscaled(self.inner, centre, scale),
+            outer=self.outer.detach().numpy().astype(np.float32),
+        )
+
+
+class _Tensors:
+    """Samples as tensors, and what is measured on them."""
+
+    def __init__(self, samples: Samples, scaled: NDArray[np.float32]) -> None:
+        self._traits = torch.from_numpy(scaled.astype(np.float32))
+        self._sides = torch.from_numpy(samples.sides)
+        self._captured = torch.from_numpy(samples.captured)
+        self._powers = torch.from_numpy(samples.powers)
+
+    def loss(self, learner: _Learner, rows: Tensor) -> Tensor:
+        """Return what is made small."""
+        outputs = learner(self._traits[rows], self._sides[rows])
+        captured = self._captured[rows].float()
+        size = captured * outputs[:, PROOF] + (1 - captured) * outputs[:, DISPROOF]
+        odds = nn.functional.binary_cross_entropy_with_logits(outputs[:, ODDS], captured)
+        loss: Tensor = odds + _SIZE_WEIGHT * ((size - self._powers[rows]) ** 2).mean()
+        return loss
+
+    def fit(self, learner: _Learner, rows: Tensor, *, learnt: int) -> Fit:
+        """Return how well samples are foretold."""
+        outputs = learner(self._traits[rows], self._sides[rows])
+        captured, powers = self._captured[rows], self._powers[rows]
+        share = float(captured.float().mean())
+        return Fit(
+            samples=learnt,
+            held_out=len(rows),
+            right=float(((outputs[:, ODDS] > 0) == captured).float().mean()),
+            commoner=max(share, 1 - share),
+            proof=_explained(outputs[captured, PROOF], powers[captured]),
+            disproof=_explained(outputs[~captured, DISPROOF], powers[~captured]),
+        )
+
+
+def _explained(foretold: Tensor, powers: Tensor) -> float:
+    return 1 - float(((foretold - powers) ** 2).mean() / powers.var(correction=0))
+
+
+def _unscaled(
+    weights: Tensor, centre: NDArray[np.float32], scale: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Fold into weights of shape (2, TRAITS, ..) that their inputs were moved and scaled."""
+    found = weights.detach().numpy().astype(np.float64) / scale[None, :, None]
+    found[:, ALWAYS] -= (found * centre[None, :, None]).sum(1)
+    return np.ascontiguousarray(found, np.float32)

@@ -1,0 +1,163 @@
+"""Networks, encoders and headers as training configs name them."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from miai.plugins.loader import registry
+from miai_go.errors import TrainingError
+from miai_go.learning.learner import Learner
+from miai_go.learning.sections import EncoderSection, NetworkSection, RunSection
+from miai_go.nets import load_encoder
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.header import TrainingRecord, WeightsHeader
+from miai_go.nets.network import NetworkShape
+from miai_go.nets.networks import build_network, filled_parameters, outputs_of
+from miai_go.nets.weights import Weights, load_weights, save_weights
+from miai_go.shipped import find_weights
+
+
+def make_network(
+    size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int
+) -> tuple[nn.Module, Encoder, WeightsHeader]:
+    """Return a network, what feeds it, and the header of its weights so far.
+
+    Weights to start from may lack ownership and score; heads that the config adds are drawn by
+    `seed`.
+
+    Raises:
+      MiaiError: a name or parameter is wrong, or the weights to start from do not fit.
+    """
+    feeder = load_encoder(encoder.name, size, encoder.parameters)
+    if network.start:
+        begun = _begin(size, encoder, network, seed=seed)
+        return begun.network, feeder, begun.header
+    shape = NetworkShape(size, feeder.planes)
+    header = WeightsHeader(
+        network=network.name,
+        network_parameters=network.parameters,
+        encoder=encoder.name,
+        encoder_parameters=encoder.parameters,
+        size=size,
+        planes=feeder.planes,
+        komi=(0.0, 0.0),
+        history=(),
+        licence="",
+        sha256="",
+    )
+    built = build_network(network.name, shape, network.parameters, seed=seed)
+    return built, feeder, header.model_copy(update={"outputs": outputs_of(built, shape)})
+
+
+def _begin(size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int) -> Weights:
+    """Return the weights to start from, with the heads that the config adds to them."""
+    loaded = load_weights(find_weights(network.start, default=""), size=size)
+    header = loaded.header
+    _check_feeding(header, encoder, network)
+    added = _added_heads(header, network)
+    if not added:
+        return loaded
+    values = {**header.network_parameters, **dict.fromkeys(added, True)}
+    shape = NetworkShape(size, header.planes)
+    built = build_network(network.name, shape, values, seed=seed)
+    missing, unknown = built.load_state_dict(loaded.network.state_dict(), strict=False)
+    strange = [n for n in (*missing, *unknown) if n.partition(".")[0] not in added]
+    if strange:
+        raise TrainingError(
+            f"network.start: '{network.name}' with {' and '.join(added)} has other weights than "
+            f"without ({strange[0]}); leave it out of network.parameters"
+        )
+    grown_header = header.model_copy(
+        update={"network_parameters": values, "outputs": outputs_of(built, shape)}
+    )
+    return Weights(built, grown_header)
+
+
+def _check_feeding(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
+    """Raise `TrainingError` where weights to start from are of another network or encoder."""
+    if (header.network, header.encoder) != (network.name, encoder.name):
+        raise TrainingError(
+            f"network.start: weights of '{header.network}' fed by '{header.encoder}', but the "
+            f"config names '{network.name}' and '{encoder.name}'"
+        )
+    fed, wanted = (
+        registry().get("go.encoder", encoder.name).fill(values).model_dump(mode="json")
+        for values in (header.encoder_parameters, encoder.parameters)
+    )
+    if fed != wanted:
+        raise TrainingError(
+            f"network.start: weights fed by '{encoder.name}' with {fed}, but encoder.parameters "
+            f"make that {wanted}; give those they were trained with"
+        )
+
+
+def _added_heads(header: WeightsHeader, network: NetworkSection) -> list[str]:
+    """Return the heads that the config adds; raise `TrainingError` for any other difference."""
+    given = filled_parameters(network.name, network.parameters)
+    added = []
+    for name in network.parameters:
+        before = header.network_parameters[name]
+        if name in {"ownership", "score"} and given[name] is True and before is False:
+            added.append(name)
+        elif given[name] != before:
+            raise TrainingError(
+                f"network.start: weights of '{network.name}' with {name} {before!r}, but "
+                f"network.parameters say {given[name]!r}; leave it out"
+            )
+    return added
+
+
+def grown(
+    header: WeightsHeader,
+    *,
+    command: str,
+    digest: str,
+    data: str,
+    run: RunSection,
+    steps: int,
+    komi: tuple[float, float],
+) -> WeightsHeader:
+    """Return a header with one more entry of history."""
+    record = TrainingRecord(
+        command=command,
+        config=digest,
+        data=data,
+        steps=steps,
+        seed=run.seed,
+        date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    )
+    return header.model_copy(
+        update={
+            "history": (*header.history, record),
+            "komi": komi,
+            "licence": run.licence or header.licence,
+        }
+    )
+
+
+def save_learnt(path: Path, learner: Learner, header: WeightsHeader) -> None:
+    """Write the weights that a learner keeps. Raises `WeightsError`."""
+    before = learner.use_averaged()
+    try:
+        save_weights(path, learner.network, header)
+    finally:
+        learner.restore(before)
+
+
+def prepare_torch(run: RunSection) -> None:
+    """Set torch's threads and make it deterministic.
+
+    Raises:
+      TrainingError: the device is not there.
+    """
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    device = torch.device(run.device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise TrainingError(f"run.device = '{run.device}': torch finds no such device; use 'cpu'")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.manual_seed(run.seed)

@@ -1,0 +1,302 @@
+"""Policy gradients: a policy learns from its games against earlier selves (REINFORCE).
+
+Williams 1992; Silver et al. 2016, with what plain policy gradients lack: a baseline, here the
+network's own value where it has one, and advantages over some plies (Schulman et al. 2016).
+
+How much better a move turned out than was expected.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from miai.parameters import StrictModel, parameter
+from miai_go.kernels import selfplay as kernels
+from miai_go.learning.batches import Batch
+from miai_go.learning.checkpoints import Checkpoint
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import StoredGame
+from miai_go.learning.learner import Learner, Lesson
+from miai_go.learning.making import grown, make_network, prepare_torch
+from miai_go.learning.policy_games import PolicyGames
+from miai_go.learning.rounds import Ended, Rounds, learning_threads, playing_copy
+from miai_go.learning.run_folder import Journal, Plan
+from miai_go.learning.sections import (
+    EncoderSection,
+    LossSection,
+    NetworkSection,
+    OptimiserSection,
+    RunSection,
+)
+from miai_go.nets.oracle import Oracle
+from miai_go.nets.torch_oracle import TorchOracle
+from miai_go.nets.weights import load_weights
+
+
+def advantages(
+    values: NDArray[np.float64],
+    results: NDArray[np.float32],
+    games: NDArray[np.int64],
+    *,
+    trace: float,
+) -> NDArray[np.float64]:
+    """Return the advantage of each move, for who made it (generalised, Schulman et al. 2016).
+
+    The differences of values from one position to the next, the result after the last, are summed
+    with weights 1, trace, trace squared and so on. With trace 1 that is result minus value, with 0
+    the next value minus this one.
+
+    Args:
+      values: expected result of each position, for the player to move, shape (n,); the games one
+        after another, each in order.
+      results: of the game, for the player to move, shape (n,).
+      games: the number of the game of each position, shape (n,).
+      trace: lambda, from 0 to 1.
+    """
+    out = np.zeros(len(values))
+    carried = 0.0
+    for i in range(len(values) - 1, -1, -1):
+        last = i + 1 == len(values) or games[i + 1] != games[i]
+        if last:
+            out[i] = carried = float(results[i]) - values[i]
+        else:  # the opponent moves next, and its values have the other sign
+            out[i] = carried = -values[i + 1] - values[i] - trace * carried
+    return out
+
+
+_CHUNK = 512
+
+
+class PolicyGameSection(StrictModel):
+    """The games that are learnt from."""
+
+    size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
+    max_moves: int = parameter(160, ge=2, unit="moves", help="Then a game is counted as it stands")
+    games: int = parameter(128, ge=2, multiple_of=2, unit="games", help="Games of a round")
+    rounds: int = parameter(500, ge=1, unit="rounds", help="Rounds in all")
+    temperature: float = parameter(1.0, gt=0, le=10, help="Of the policies")
+
+
+class PoolSection(StrictModel):
+    """The opponents: the weights it began with, and those of earlier rounds."""
+
+    every: int = parameter(25, ge=1, unit="rounds", help="Rounds between weights that join")
+    size: int = parameter(10, ge=1, unit="opponents", help="So many of the newest are played")
+
+
+class GradientSection(StrictModel):
+    """How advantages are reckoned."""
+
+    trace: float = parameter(
+        0.95, ge=0, le=1, help="lambda: 1 looks at the result alone, 0 at the next value alone"
+    )
+
+
+class MatchSection(StrictModel):
+    """How progress is measured: games against the weights it began with."""
+
+    every: int = parameter(25, ge=1, unit="rounds", help="Rounds between matches")
+    games: int = parameter(200, ge=2, multiple_of=2, unit="games", help="Games of a match")
+    temperature: float = parameter(0.3, ge=0, help="Of both policies")
+    opening: int = parameter(6, ge=0, unit="moves", help="Moves drawn at temperature 1")
+
+
+class ReinforceConfig(StrictModel):
+    """The config of ``miai go train rl``."""
+
+    game: PolicyGameSection = Field(default=PolicyGameSection())
+    pool: PoolSection = Field(default=PoolSection())
+    gradient: GradientSection = Field(default=GradientSection())
+    match: MatchSection = Field(default=MatchSection())
+    encoder: EncoderSection = Field(default=EncoderSection())
+    network: NetworkSection = Field(default=NetworkSection())
+    optimiser: OptimiserSection = Field(default=OptimiserSection())
+    loss: LossSection = Field(default=LossSection())
+    run: RunSection = Field(default=RunSection())
+
+
+def train_by_gradient(plan: Plan[ReinforceConfig], *, journal: Journal | None = None) -> Ended:
+    """Train from the newest checkpoint of the plan's folder on, or from the beginning.
+
+    Raises:
+      MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
+    """
+    return _Reinforcement(plan, journal).run()
+
+
+class _Reinforcement:
+    def __init__(self, plan: Plan[ReinforceConfig], journal: Journal | None) -> None:
+        config = plan.config
+        prepare_torch(config.run)
+        self._plan = plan
+        self._config = config
+        network, self._encoder, self._header = make_network(
+            config.game.size, config.encoder, config.network, seed=config.run.seed
+        )
+        self._learner = Learner(
+            network,
+            self._encoder.scales,
+            optimiser=config.optimiser,
+            loss=config.loss,
+            run=config.run,
+        )
+        self._first = playing_copy(self._learner, self._header, self._encoder, config.run)
+        self._pool: list[int] = []
+        self._opened: dict[int, Oracle] = {}
+        self._rounds = Rounds(
+            plan.folder,
+            count=config.game.rounds,
+            learner=self._learner,
+            header=self._grown,
+            journal=journal,
+        )
+
+    def run(self) -> Ended:
+        return self._rounds.run(
+            self._round, state=lambda: {"pool": self._pool}, restore=self._restore
+        )
+
+    def _restore(self, found: Checkpoint) -> None:
+        self._pool = [int(step) for step in found.state["pool"]]
+
+    def _round(self, number: int, journal: Journal) -> None:
+        config = self._config
+        if number and number % config.pool.every == 0:
+            self._pool = [*self._pool, self._learner.steps][-config.pool.size :]
+        own = playing_copy(self._learner, self._header, self._encoder, config.run)
+        rng = np.random.default_rng([config.run.seed, number])
+        games = self._play(own, rng)
+        learning_threads(config.run)
+        figures = self._learn(games, rng)
+        results = [g.result * (1 if i % 2 == 0 else -1) for i, g in games]
+        figures["won"] = 0.5 + 0.5 * float(np.mean(results))
+        figures["moves"] = float(np.mean([len(g.moves) for _i, g in games]))
+        told = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
+        line = f"[{number + 1}/{config.game.rounds}] {told}"
+        journal.note(self._learner.steps, figures, line=line)
+        if (number + 1) % config.match.every == 0:
+            self._match(number, journal)
+
+    def _play(self, own: Oracle, rng: np.random.Generator) -> list[tuple[int, StoredGame]]:
+        """Return games with their numbers; in even ones the learner is Black."""
+        config = self._config.game
+        pool = [self._first, *(self._opponent(step) for step in self._pool)]
+        count = config.games
+        opponents = 1 + rng.integers(0, len(pool), count)
+        even = np.arange(count) % 2 == 0
+        rules = PolicyGames(
+            size=config.size,
+            half_komi=round(2 * config.komi),
+            max_moves=config.max_moves,
+            temperature=config.temperature,
+        )
+        played = rules.play(
+            [own, *pool],
+            np.where(even, 0, opponents),
+            np.where(even, opponents, 0),
+            rng=rng,
+        )
+        return list(enumerate(played))
+
+    def _opponent(self, step: int) -> Oracle:
+        """Return the weights of an earlier step, ready to play."""
+        if step not in self._opened:
+            path = self._rounds.checkpoints.weights(step)
+            weights = load_weights(path, size=self._config.game.size)
+            run = self._config.run
+            self._opened[step] = TorchOracle(
+                weights, self._encoder, precision=run.precision, threads=1, device=run.device
+            )
+        return self._opened[step]
+
+    def _learn(
+        self, games: list[tuple[int, StoredGame]], rng: np.random.Generator
+    ) -> dict[str, float]:
+        """Make one pass over the learner's own moves; return mean figures."""
+        config = self._config
+        data = GoDataset.of_games([game for _i, game in games], encoder=self._encoder)
+        batches = data.batches(_CHUNK, symmetries=False, shuffle=False, with_positions=True)
+        parts = list(batches)
+        planes = np.concatenate([p.planes for p in parts if p.planes is not None])
+        allowed = np.concatenate([_allowed(p) for p in parts])
+        action = np.concatenate([p.action for p in parts])
+        game = np.concatenate([p.game for p in parts])
+        ply = np.concatenate([p.ply for p in parts])
+        result = np.concatenate([p.result for p in parts])
+        values = self._values(planes)
+        gains = advantages(values, result, game, trace=config.gradient.trace)
+        mine = np.flatnonzero(ply % 2 == game % 2)
+        gain = gains[mine]
+        gains[mine] = (gain - gain.mean()) / (gain.std() + 1e-6)
+        order = rng.permutation(mine)
+        sums: dict[str, float] = {}
+        steps = max(len(order) // config.optimiser.batch, 1)
+        for rows in np.array_split(order, steps):
+            lesson = Lesson(
+                planes=planes[rows],
+                action=action[rows],
+                allowed=allowed[rows],
+                weight=gains[rows].astype(np.float32),
+                value=result[rows],
+            )
+            for name, value in self._learner.learn(lesson).items():
+                sums[name] = sums.get(name, 0.0) + value / steps
+        return sums
+
+    def _values(self, planes: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return what the network expects of each position, 0 without a value head."""
+        out = np.zeros(len(planes))
+        for first in range(0, len(planes), _CHUNK):
+            answers = self._learner.answers(planes[first : first + _CHUNK])
+            if answers.value is not None:
+                out[first : first + _CHUNK] = answers.value.numpy()
+        return out
+
+    def _match(self, number: int, journal: Journal) -> None:
+        config, game = self._config.match, self._config.game
+        own = playing_copy(self._learner, self._header, self._encoder, self._config.run)
+        rules = PolicyGames(
+            size=game.size,
+            half_komi=round(2 * game.komi),
+            max_moves=game.max_moves,
+            temperature=config.temperature,
+            opening=config.opening,
+        )
+        even = np.arange(config.games) % 2
+        rng = np.random.default_rng([self._config.run.seed, number, 1])
+        played = rules.play([own, self._first], even, 1 - even, rng=rng)
+        points = [g.result * (1 if i % 2 == 0 else -1) for i, g in enumerate(played)]
+        score = float(np.mean(points) + 1) / 2
+        line = f"  against the beginning: {score:.1%} of {config.games} games"
+        journal.note(self._learner.steps, {"match_score": score}, line=line)
+
+    def _grown(self) -> Any:
+        config, plan = self._config, self._plan
+        komi = (config.game.komi, config.game.komi)
+        return grown(
+            self._header,
+            command=plan.command,
+            digest=plan.digest,
+            data=f"games of its own, {config.game.games} a round",
+            run=config.run,
+            steps=self._learner.steps,
+            komi=komi,
+        )
+
+
+def _allowed(batch: Batch) -> NDArray[np.bool_]:
+    """Return the moves that the policy drew from, (n, size * size + 1).
+
+    Were the others left in, nothing would ever make them less likely: with every sensible move that
+    lost, probability would go to moves that are never played.
+    """
+    positions = batch.positions
+    assert positions is not None
+    out = np.zeros((len(positions), positions.size**2 + 1), np.bool_)
+    kernels.sensible_moves(positions.words, positions.trails, out)
+    return out

@@ -1,0 +1,271 @@
+"""The folder of a training run: its config, checkpoints and journal.
+
+What a run tells while it goes on: a line on the terminal, a CSV file, TensorBoard's events.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import fcntl
+import hashlib
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Generic, Self, TextIO, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from miai.errors import ConfigError
+from miai.parameters import assign, fill, read_toml
+from miai.plain import dumps
+from miai_go.errors import TrainingError, WeightsError
+from miai_go.tensors import write_atomically
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+CONFIG: Final = "config.toml"
+_SETTINGS: Final = "settings.json"
+_FIRST: Final = frozenset((CONFIG, _SETTINGS))
+"""What a run writes before it looks for games and weights."""
+_PATH: Final = re.compile(r"[^\s\"',=\[\]]*/")
+"""The folders of a path, which are nobody else's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[ModelT]):
+    """A checked config and where its run is kept.
+
+    Attributes:
+      config: the config.
+      folder: of the run.
+      digest: of all settings, 16 hexadecimal digits.
+      command: the command line without paths, for the history of weights.
+    """
+
+    config: ModelT
+    folder: Path
+    digest: str
+    command: str
+
+
+def load_plan(
+    path: Path,
+    model: type[ModelT],
+    *,
+    kind: str,
+    assignments: Iterable[str] = (),
+    out: Path | None = None,
+) -> Plan[ModelT]:
+    """Read a training config and settle the run's folder.
+
+    Args:
+      kind: the training: sl, rl, value, zero.
+      assignments: ``table.key=value`` texts that override the file.
+      out: the folder; by default ``runs/`` and the config's name.
+
+    Raises:
+      ConfigError: the config is wrong, or the folder holds a run of another config.
+    """
+    assignments = list(assignments)
+    text, raw = read_toml(path, example=f"configs/go-{kind}.toml")
+    assign(raw, assignments, model)
+    config = fill(model, raw, source=str(path))
+    settings = dumps(config.model_dump(mode="json"))
+    folder = out or Path("runs") / path.stem
+    _settle(folder, text, settings, model)
+    given = "".join(f" --set {_PATH.sub('', a)}" for a in assignments)
+    digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
+    return Plan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
+
+
+def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> None:
+    """Make the folder, or see that it is of the same run; steps may have changed."""
+    kept = folder / _SETTINGS
+    try:
+        begun = kept.exists() and _begun(folder)
+        if begun and _kept(kept, model) != _comparable(settings):
+            raise ConfigError(
+                f"{folder}: holds a run with other settings; give another folder with --out, "
+                "or the config it was begun with (more steps or rounds are fine)"
+            )
+        if not begun:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / CONFIG).write_text(text, encoding="utf-8")
+        write_atomically(kept, [settings.encode("utf-8")])
+    except OSError as error:
+        raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
+    except WeightsError as error:
+        raise TrainingError(str(error)) from error
+
+
+def _begun(folder: Path) -> bool:
+    """Return whether a run has made anything; one that was refused at once has not."""
+    return any(entry.name not in _FIRST for entry in folder.iterdir())
+
+
+def _kept(path: Path, model: type[BaseModel]) -> Any:
+    """Return the settings that a run was begun with; those that are newer have their defaults."""
+    try:
+        text = path.read_text("utf-8")
+        with contextlib.suppress(ValidationError):
+            text = dumps(model.model_validate_json(text).model_dump(mode="json"))
+        return _comparable(text)
+    except ValueError as error:
+        raise TrainingError(
+            f"{path}: is damaged: {error}; delete it if the run was begun with this config, else "
+            "give another folder with --out"
+        ) from error
+
+
+def _comparable(settings: str) -> Any:
+    """Return settings without what may change when a run goes on."""
+    from miai.plain import loads
+
+    values = loads(settings)
+    if isinstance(values, dict) and isinstance(values.get("run"), dict):
+        for free in ("steps", "threads", "device", "log_every", "checkpoint_every"):
+            values["run"].pop(free, None)
+    for section in ("game", "selfplay"):  # more rounds of the same, too
+        if isinstance(values, dict) and isinstance(values.get(section), dict):
+            values[section].pop("rounds", None)
+    return values
+
+
+_FILE: Final = "log.csv"
+_EVENTS: Final = "events"
+_LOCK: Final = "lock"
+
+EVERY: Final = 15.0
+"""Seconds between two lines of a `Ticker`."""
+
+
+class Journal:
+    """Writes figures by step; used in a ``with`` statement.
+
+    ``log.csv`` has a row for every figure: step, name, value, seconds since 1970. A run that goes
+    on from a checkpoint first drops the rows beyond it. TensorBoard's events are written where
+    tensorboardX is installed. One process at a time has the journal of a folder.
+
+    Args:
+      folder: of the run.
+      step: where the run begins or goes on.
+      quiet: no lines on standard error.
+    """
+
+    def __init__(self, folder: Path, *, step: int = 0, quiet: bool = False) -> None:
+        self._path = folder / _FILE
+        self._out: TextIO | None = None if quiet else sys.stderr
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(folder / _LOCK)
+            _drop_beyond(self._path, step)
+            self._file = self._path.open("a", newline="", encoding="utf-8")
+        except OSError as error:
+            raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
+        self._events = _event_writer(folder / _EVENTS, step)
+        self._rows = csv.writer(self._file)
+        if self._file.tell() == 0:
+            self._rows.writerow(["step", "name", "value", "time"])
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the files."""
+        self._file.close()
+        self._lock.close()
+        if self._events is not None:
+            self._events.close()
+
+    def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
+        """Write figures of a step, and a line on the terminal."""
+        now = time.time()
+        for name, value in figures.items():
+            self._rows.writerow([step, name, f"{value:.6g}", f"{now:.1f}"])
+            if self._events is not None:
+                self._events.add_scalar(name, value, step)
+        self._file.flush()
+        if line:
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Write a line on the terminal."""
+        if self._out is not None:
+            print(line, file=self._out, flush=True)
+
+
+class Ticker:
+    """Says now and then how far something long has come; any thread may tell of it.
+
+    Args:
+      say: takes a line.
+      what: is counted, in the plural.
+      total: how many there will be.
+    """
+
+    def __init__(self, say: Callable[[str], None], what: str, total: int) -> None:
+        self._say, self._what, self._total = say, what, total
+        self._done = 0
+        self._said = time.monotonic()
+        self._lock = threading.Lock()
+
+    def tick(self) -> None:
+        """Count one more."""
+        with self._lock:
+            self._done += 1
+            now = time.monotonic()
+            if now - self._said >= EVERY:
+                self._said = now
+                self._say(f"  {self._done}/{self._total} {self._what}")
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """Return the open file whose lock keeps other processes out, as long as it is open."""
+    lock = path.open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise TrainingError(
+            f"{path.parent}: another process is training there; wait for it, or give another "
+            "folder with --out"
+        ) from None
+    return lock
+
+
+def _event_writer(folder: Path, step: int) -> Any:
+    """Return TensorBoard's writer, or None where it is not installed."""
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(folder), purge_step=step or None)
+
+
+def _drop_beyond(path: Path, step: int) -> None:
+    """Drop the rows of later steps, which will be made again."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    kept = rows[:1] + [r for r in rows[1:] if len(r) == len(rows[0]) and _within(r[0], step)]
+    draft = path.with_suffix(".new")
+    with draft.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(kept)
+    draft.replace(path)
+
+
+def _within(text: str, step: int) -> bool:
+    return text.isdigit() and int(text) <= step

@@ -1,0 +1,167 @@
+"""Training a value network on positions of self-play, one of each game.
+
+Positions for a value network: one of each game, after a random move (Silver et al. 2016).
+
+A policy plays up to a random ply, then any sensible move is made, then a stronger policy plays to
+the end. Only the position after the random move is learnt from: positions of one game have one
+result, and a network would learn games by heart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import Field
+
+from miai.parameters import StrictModel, parameter
+from miai_go.learning.games import StoredGame
+from miai_go.learning.policy_games import PolicyGames
+from miai_go.learning.rounds import learning_threads
+from miai_go.learning.run_folder import Journal, Plan
+from miai_go.learning.sections import (
+    DataSection,
+    EncoderSection,
+    LossSection,
+    NetworkSection,
+    OptimiserSection,
+    RunSection,
+)
+from miai_go.learning.shards import open_shards, shard_folders
+from miai_go.learning.supervised import Learnt, SupervisedConfig, train_supervised
+from miai_go.learning.writing import ShardWriter
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.oracle import Oracle
+from miai_go.shipped import find_weights
+
+
+def make_value_games(
+    folder: Path,
+    players: tuple[Oracle, Oracle],
+    rules: PolicyGames,
+    *,
+    games: int,
+    batch: int,
+    last_random: int,
+    seed: int,
+    progress: Callable[[int], None],
+) -> None:
+    """Write games into a shard set until it has `games`; what is there is not made again.
+
+    Args:
+      players: who plays before the random move, and who after it.
+      batch: games in step, and in a shard.
+      last_random: latest ply of the random move, from 0.
+      progress: called with the games that are there.
+
+    Raises:
+      DataError: the folder cannot be written.
+      InferenceError: a network cannot answer.
+    """
+    number = len(shard_folders(folder)) if folder.is_dir() else 0
+    done = sum(s.games for s in open_shards(folder, verify=False)) if number else 0
+    while done < games:
+        rng = np.random.default_rng([seed, number])
+        at = rng.integers(0, last_random + 1, batch)
+        zeros = np.zeros(batch, np.int64)
+        played = rules.play(players, zeros, zeros, rng=rng, random_at=at, after=zeros + 1)
+        kept = [
+            marked(game, int(ply) + 1)
+            for game, ply in zip(played, at, strict=True)
+            if len(game.moves) > ply + 1
+        ]
+        with ShardWriter(folder, size=rules.size, sources=("self-play",)) as writer:
+            for game in kept:
+                writer.add(game)
+        number, done = number + 1, done + len(kept)
+        progress(done)
+
+
+def marked(game: StoredGame, ply: int) -> StoredGame:
+    """Return a game of which one position alone is learnt from."""
+    weight = np.zeros(len(game.moves), np.float16)
+    weight[ply] = 1
+    return replace(game, weight=weight)
+
+
+class ValueGameSection(StrictModel):
+    """The games whose positions are learnt from."""
+
+    policy: str = parameter(help="Weights of who plays before the random move")
+    player: str = parameter(help="Weights of who plays after it")
+    size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
+    max_moves: int = parameter(160, ge=2, unit="moves", help="Then a game is counted as it stands")
+    games: int = parameter(100_000, ge=10, unit="games", help="Games in all")
+    batch: int = parameter(256, ge=1, unit="games", help="Games in step")
+    last_random: int = parameter(50, ge=0, unit="plies", help="Latest ply of the random move")
+    temperature: float = parameter(1.0, gt=0, le=10, help="Of both policies")
+    validation: float = parameter(0.05, gt=0, lt=1, help="Share of games that measure progress")
+
+
+class ValueConfig(StrictModel):
+    """The config of ``miai go train value``."""
+
+    game: ValueGameSection
+    encoder: EncoderSection = Field(default=EncoderSection())
+    network: NetworkSection = Field(default=NetworkSection())
+    optimiser: OptimiserSection = Field(default=OptimiserSection())
+    loss: LossSection = Field(default=LossSection())
+    run: RunSection = Field(default=RunSection())
+
+
+def train_value(plan: Plan[ValueConfig], *, journal: Journal | None = None) -> Learnt:
+    """Make the games that are missing, then train from the newest checkpoint on.
+
+    Raises:
+      MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
+    """
+    config, games = plan.config, plan.folder / "games"
+    with journal or Journal(plan.folder / "making") as told:
+        _make_games(plan, told)
+    learning_threads(config.run)  # those who played left torch with one
+    learning = SupervisedConfig(
+        data=DataSection(
+            sources=(str(games),),
+            size=config.game.size,
+            games=None,
+            min_moves=0,
+            validation=config.game.validation,
+            test=0.0,
+        ),
+        encoder=config.encoder,
+        network=config.network,
+        optimiser=config.optimiser,
+        loss=config.loss,
+        run=config.run,
+    )
+    inner = Plan(learning, plan.folder, plan.digest, plan.command)
+    return train_supervised(inner, targets_only=True)
+
+
+def _make_games(plan: Plan[ValueConfig], journal: Journal) -> None:
+    game, run = plan.config.game, plan.config.run
+    precision = run.precision
+
+    def player(named: str) -> Oracle:
+        path = find_weights(named, default=f"policy-{game.size}x{game.size}")
+        return load_oracle(path, precision=precision, device=run.device)
+
+    rules = PolicyGames(
+        size=game.size,
+        half_komi=round(2 * game.komi),
+        max_moves=game.max_moves,
+        temperature=game.temperature,
+    )
+    make_value_games(
+        plan.folder / "games",
+        (player(game.policy), player(game.player)),
+        rules,
+        games=game.games,
+        batch=game.batch,
+        last_random=game.last_random,
+        seed=run.seed,
+        progress=lambda done: journal.say(f"{done}/{game.games} games"),
+    )

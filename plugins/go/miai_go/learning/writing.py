@@ -1,0 +1,195 @@
+"""Writing shard sets, one shard after another; an unfinished one is never seen.
+
+A shard is written into a folder with a hidden name, brought to the disk, and renamed. One process
+writes a set at a time; any number read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.errors import DataError
+from miai_go.learning.games import StoredGame
+from miai_go.learning.shards import (
+    COLUMNS,
+    FORMAT,
+    MANIFEST,
+    SHARD_NAME,
+    VERSION,
+    columns_of,
+    digest_of,
+    read_manifest,
+    shard_folders,
+)
+
+GAMES_A_SHARD: Final = 20_000
+MOVES_A_SHARD: Final = 2_000_000
+_UNFINISHED: Final = ".unfinished-"
+
+
+class ShardWriter:
+    """Appends games to a shard set.
+
+    Used in a ``with`` statement, which finishes the last shard; after an error what is not yet in
+    a finished shard is left out.
+
+    Args:
+      folder: of the set; it is made where it is missing, and continued where it is not.
+      size: points on a side.
+      sources: names of what the games are taken from, for the manifest.
+      settings: plain data that says how they are taken or made, for the manifest.
+      games_a_shard, moves_a_shard: a shard is finished when it has so many.
+
+    Attributes:
+      written: games in the shards that this writer finished.
+
+    Raises:
+      DataError: the folder is of another board size, or cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        size: int,
+        sources: tuple[str, ...] = (),
+        settings: Mapping[str, Any] | None = None,
+        games_a_shard: int = GAMES_A_SHARD,
+        moves_a_shard: int = MOVES_A_SHARD,
+    ) -> None:
+        self.folder = folder
+        self.written = 0
+        self._size = size
+        self._head = {"sources": list(sources), "settings": dict(settings or {})}
+        self._limits = (games_a_shard, moves_a_shard)
+        self._games: list[StoredGame] = []
+        self._moves = 0
+        self._prepare()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Finish the last shard, if all went well."""
+        if kind is None:
+            self.flush()
+
+    def add(self, game: StoredGame) -> None:
+        """Append a game; a shard that is full is written.
+
+        Raises:
+          DataError: the game is of another size, or the shard cannot be written.
+        """
+        if game.size != self._size:
+            raise DataError(
+                f"{self.folder}: a {game.size}x{game.size} game in a set of "
+                f"{self._size}x{self._size}; keep the sizes in sets of their own"
+            )
+        self._games.append(game)
+        self._moves += len(game.moves)
+        if len(self._games) >= self._limits[0] or self._moves >= self._limits[1]:
+            self.flush()
+
+    def flush(self) -> Path | None:
+        """Write the games that were added as a shard; return its folder, None without games.
+
+        Raises:
+          DataError: it cannot be written; the games remain to be written.
+        """
+        if not self._games:
+            return None
+        columns = columns_of(self._games)
+        draft = self.folder / f"{_UNFINISHED}{os.getpid()}"
+        try:
+            draft.mkdir()
+            self._write(draft, columns)
+            done = self._publish(draft)
+        except OSError as error:
+            raise DataError(
+                f"{self.folder}: a shard cannot be written: {error.strerror}; the ones before it "
+                "are whole"
+            ) from error
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        self.written += len(self._games)
+        self._games, self._moves = [], 0
+        return done
+
+    def _prepare(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for left in self.folder.glob(f"{_UNFINISHED}*"):
+                shutil.rmtree(left)
+        except OSError as error:
+            raise DataError(f"{self.folder}: cannot be written: {error.strerror}") from error
+        for shard in shard_folders(self.folder)[:1]:
+            if shard == self.folder:
+                raise DataError(f"{self.folder}: is a shard itself; give the set that it is in")
+            size = read_manifest(shard).size
+            if size != self._size:
+                raise DataError(
+                    f"{self.folder}: is a set of {size}x{size} games; write those of "
+                    f"{self._size}x{self._size} to another folder"
+                )
+
+    def _write(self, draft: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+        files = {}
+        for name, values in columns.items():
+            path = draft / f"{name}.npy"
+            with path.open("wb") as file:
+                np.save(file, values, allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+            files[name] = {
+                "dtype": COLUMNS[name].dtype,
+                "shape": list(values.shape),
+                "sha256": digest_of(path),
+            }
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "size": self._size,
+            "games": len(self._games),
+            "moves": self._moves,
+            **self._head,
+            "columns": files,
+        }
+        with (draft / MANIFEST).open("w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _publish(self, draft: Path) -> Path:
+        numbers = [
+            int(child.name) for child in self.folder.iterdir() if SHARD_NAME.fullmatch(child.name)
+        ]
+        done = self.folder / f"{max(numbers, default=-1) + 1:06}"
+        draft.rename(done)
+        _sync(self.folder)
+        return done
+
+
+def _sync(folder: Path) -> None:
+    """Bring a folder's names to the disk, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,579 @@
+"""Learning from nothing: self-play by tree search, then learning from it, round after round.
+
+Silver et al. 2017; with Gumbel's search (Danihelka et al. 2022), playout-cap randomisation and
+ownership and score as further lessons (Wu 2019).
+
+Contests between weights of one run, for its gate and its ladder.
+
+The ladder of Elo: each rung a match of weights against those of the rung before.
+
+What a round of AlphaGo Zero's loop learns from: its newest games, and recorded ones between.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import astuple, dataclass, fields, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from miai_go.errors import TrainingError
+from miai_go.learning.batches import Batch
+from miai_go.learning.checkpoints import Checkpoint
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import StoredGame
+from miai_go.learning.learner import Learner, Lesson
+from miai_go.learning.making import grown, make_network, prepare_torch
+from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
+from miai_go.learning.rounds import (
+    Ended,
+    Rounds,
+    default_threads,
+    learning_threads,
+    playing_copy,
+    playing_model,
+)
+from miai_go.learning.run_folder import Journal, Plan, Ticker
+from miai_go.learning.shards import Shard, shard_folders
+from miai_go.learning.supervised import endless, komi_range, lesson_of, open_games
+from miai_go.learning.tree_games import ResignTally, TreeSelfPlay
+from miai_go.learning.writing import ShardWriter
+from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.oracle import Oracle
+from miai_go.nets.torch_oracle import TorchOracle
+from miai_go.nets.weights import Weights, load_weights
+from miai_go.search.settings import TreeSettings
+from miai_go.search.valuers import NetworkValuer
+
+
+def contest(
+    first: Oracle,
+    second: Oracle,
+    config: ZeroConfig,
+    *,
+    games: int,
+    simulations: int,
+    seed: int,
+) -> MatchResult:
+    """Return how two networks do against each other by PUCT, in the game of a config.
+
+    Args:
+      simulations: of a move; 0 plays the policy alone.
+      seed: of the openings.
+
+    Raises:
+      InferenceError: a network cannot answer.
+    """
+    tree = TreeSettings(c_puct=config.search.c_puct, fpu=config.search.fpu)
+    players = [
+        MatchPlayer(valuer=NetworkValuer(oracle, oracle), tree=tree, simulations=simulations)
+        for oracle in (first, second)
+    ]
+    rules = MatchRules(
+        size=config.game.size,
+        half_komi=round(2 * config.game.komi),
+        max_moves=config.game.max_moves,
+        games=games,
+        opening=config.ladder.opening,
+        seed=seed,
+    )
+    return play_match(players[0], players[1], rules)
+
+
+FILE: Final = "ladder.csv"
+PICTURE: Final = "ladder.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One match of the ladder.
+
+    Attributes:
+      round: rounds made.
+      steps: optimiser steps made.
+      against: rounds that the opponent had made.
+      wins, draws, losses: of the newer weights.
+      elo: rating, the first rung's opponent being 0.
+      margin: half the width of the 95 % interval of this match's difference.
+      games: games of self-play so far.
+      seconds: of all sittings so far, self-play, learning and matches.
+    """
+
+    round: int
+    steps: int
+    against: int
+    wins: int
+    draws: int
+    losses: int
+    elo: float
+    margin: float
+    games: int
+    seconds: float
+
+
+def next_rung(
+    before: Rung | None,
+    result: MatchResult,
+    *,
+    round: int,
+    steps: int,
+    games: int,
+    seconds: float,
+) -> Rung:
+    """Return the rung that a match against the weights of the one before makes."""
+    lead, margin = result.elo()
+    return Rung(
+        round=round,
+        steps=steps,
+        against=before.round if before else 0,
+        wins=result.wins,
+        draws=result.draws,
+        losses=result.losses,
+        elo=_tenths(before.elo if before else 0.0, lead),
+        margin=_tenths(margin),
+        games=games,
+        seconds=_tenths(seconds),
+    )
+
+
+def _tenths(*parts: float) -> float:
+    """Return a sum to one decimal."""
+    return float(f"{sum(parts):.1f}")
+
+
+def read_ladder(folder: Path) -> list[Rung]:
+    """Return the rungs of a run. Raises `TrainingError` where the file is damaged."""
+    path = folder / FILE
+    if not path.exists():
+        return []
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return [_rung(row) for row in csv.DictReader(file)]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise TrainingError(f"{path}: is no ladder: {error!r}; delete it to begin anew") from error
+
+
+def write_ladder(folder: Path, rungs: list[Rung]) -> None:
+    """Write the rungs of a run, and their picture where matplotlib is installed."""
+    path = folder / FILE
+    draft = path.with_suffix(".new")
+    with draft.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow([field.name for field in fields(Rung)])
+        rows.writerows(astuple(rung) for rung in rungs)
+    draft.replace(path)
+    _draw(folder / PICTURE, rungs)
+
+
+def _rung(row: dict[str, str]) -> Rung:
+    kinds = {field.name: float if field.name in _REAL else int for field in fields(Rung)}
+    return Rung(**{name: kind(row[name]) for name, kind in kinds.items()})  # type: ignore[arg-type]
+
+
+_REAL: Final = frozenset({"elo", "margin", "seconds"})
+
+
+def _draw(path: Path, rungs: list[Rung]) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    rounds = [0, *(rung.round for rung in rungs)]
+    elo = [0.0, *(rung.elo for rung in rungs)]
+    margins = [0.0, *(rung.margin for rung in rungs)]
+    axes.errorbar(rounds, elo, yerr=margins, fmt="o-", capsize=3, markersize=4, linewidth=1.2)
+    axes.set_xlabel("rounds of self-play")
+    axes.set_ylabel("Elo, each rung against the one before")
+    axes.grid(visible=True, alpha=0.3)
+    figure.savefig(path)
+
+
+class Replay:
+    """Hands out lessons; the same config and games give the same ones, whenever it is asked.
+
+    Args:
+      games: the folder of the run's own games, a shard a round.
+
+    Attributes:
+      recorded: the recorded games; None where the config names none.
+
+    Raises:
+      DataError: the recorded games cannot be read, or none are left to learn from.
+    """
+
+    def __init__(self, config: ZeroConfig, encoder: Encoder, games: Path) -> None:
+        self._config = config
+        self._encoder = encoder
+        self._games = games
+        data = config.recorded.data(config.game.size)
+        self.recorded = open_games(data, encoder)[0] if data else None
+
+    def digest(self) -> str | None:
+        """Return what tells these recorded games from others; None where there are none."""
+        return self.recorded.digest() if self.recorded else None
+
+    def left_out(self) -> str:
+        """Return in a line which recorded games were not taken; empty where all were."""
+        return self.recorded.left_out() if self.recorded else ""
+
+    def told(self) -> str:
+        """Return what the weights' header says that they learnt from."""
+        told = f"games of its own, {self._config.selfplay.games} a round"
+        if self.recorded is not None:
+            share, count = self._config.recorded.share, len(self.recorded)
+            told += f"; {share:g} of the steps {count} recorded games, {self.digest()}"
+        return told
+
+    def komi(self) -> tuple[float, float]:
+        """Return the least and the greatest komi that is learnt from, in points."""
+        own = self._config.game.komi
+        least, most = komi_range(self.recorded) if self.recorded else (own, own)
+        return min(own, least), max(own, most)
+
+    def lessons(self, number: int, *, first: int, count: int) -> Iterator[tuple[str, Lesson]]:
+        """Yield the lessons of a round's steps, each with a prefix for the names of its losses.
+
+        Recorded games come between the round's own, as evenly as their share of steps allows.
+
+        Args:
+          number: of the round, from 0.
+          first: number of the run's step that comes next.
+          count: steps.
+        """
+        share = self._config.recorded.share if self.recorded else 0.0
+        own, recorded = self._own(number), self._from_records(int(first * share))
+        with closing(own), closing(recorded):
+            for step in range(first, first + count):
+                if int((step + 1) * share) > int(step * share):
+                    yield "recorded_", next(recorded)
+                else:
+                    yield "", next(own)
+
+    def _own(self, number: int) -> Generator[Lesson, None, None]:
+        """Yield what the newest rounds' games teach."""
+        config = self._config
+        newest = shard_folders(self._games)[: number + 1][-config.replay.rounds :]
+        shards = [Shard.open(folder, verify=False) for folder in newest]
+        batches = endless(
+            GoDataset.of_shards(shards, encoder=self._encoder),
+            config.optimiser.batch,
+            seed=config.run.seed + 1 + number,
+            targets_only=True,
+        )
+        with closing(batches):
+            yield from map(self._lesson, batches)
+
+    def _from_records(self, first: int) -> Generator[Lesson, None, None]:
+        """Yield what recorded games teach, from a batch on."""
+        if self.recorded is None:
+            return
+        config = self._config
+        batches = endless(self.recorded, config.optimiser.batch, seed=config.run.seed, first=first)
+        with closing(batches):
+            yield from map(lesson_of, batches)
+
+    def _lesson(self, batch: Batch) -> Lesson:
+        assert batch.planes is not None
+        value, share = batch.result, self._config.replay.root_share
+        if share and batch.root_value is not None:
+            expected = np.where(np.isnan(batch.root_value), value, batch.root_value)
+            value = ((1 - share) * value + share * expected).astype(np.float32)
+        return Lesson(
+            planes=batch.planes,
+            policy=batch.policy,
+            value=value,
+            ownership=batch.ownership,
+            score=batch.score,
+        )
+
+
+def train_zero(plan: Plan[ZeroConfig], *, journal: Journal | None = None) -> Ended:
+    """Train from the newest checkpoint of the plan's folder on, or from the beginning.
+
+    The same config and seed give the same games and weights, on any number of workers, as long as
+    torch learns on one thread.
+
+    Raises:
+      MiaiError: names are wrong, a loss is not finite, or nothing can be written.
+    """
+    return _Zero(plan, journal).run()
+
+
+class _Zero:
+    def __init__(self, plan: Plan[ZeroConfig], journal: Journal | None) -> None:
+        config = plan.config
+        prepare_torch(config.run)
+        self._plan = plan
+        self._config = config
+        self._folder = plan.folder / "games"
+        network, self._encoder, self._header = make_network(
+            config.game.size, config.encoder, config.network, seed=config.run.seed
+        )
+        self._replay = Replay(config, self._encoder, self._folder)
+        self._learner = Learner(
+            network,
+            self._encoder.scales,
+            optimiser=config.optimiser,
+            loss=config.loss,
+            run=config.run,
+        )
+        self._best: int | None = None  # the step whose weights play, where there is a gate
+        self._seconds = 0.0
+        self._rounds = Rounds(
+            plan.folder,
+            count=config.selfplay.rounds,
+            learner=self._learner,
+            header=self._grown,
+            journal=journal,
+        )
+
+    def run(self) -> Ended:
+        """Make the rounds that are left; where there is a gate, the weights are the best's.
+
+        Weights that the run begins with have to be beaten, too; drawn ones have not.
+        """
+        begun = bool(self._config.gate.games and self._config.network.start)
+        self._best = 0 if begun else None
+        ended = self._rounds.run(
+            self._round,
+            state=self._state,
+            restore=self._restore,
+            keep_first=begun,
+            greeting=self._replay.left_out(),
+        )
+        if self._config.gate.games and self._best is not None:
+            return replace(ended, weights=self._rounds.checkpoints.weights(self._best))
+        return ended
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "best": self._best,
+            "seconds": round(self._seconds, 1),
+            "recorded": self._replay.digest(),
+        }
+
+    def _restore(self, found: Checkpoint) -> None:
+        if found.state.get("recorded") != self._replay.digest():
+            raise TrainingError(
+                f"{found.folder}: learnt from other recorded games than there are now; put those "
+                "back, or begin anew in another folder with --out"
+            )
+        self._best = found.state["best"]
+        self._seconds = float(found.state["seconds"])
+
+    # -- one round ----------------------------------------------------------------------------
+
+    def _round(self, number: int, journal: Journal) -> None:
+        began = time.perf_counter()
+        figures = self._games(number, journal)
+        figures |= self._learn(number)
+        if self._config.gate.games:
+            figures |= self._gate(number)
+        self._seconds += time.perf_counter() - began
+        told = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
+        rounds = self._config.selfplay.rounds
+        journal.note(self._learner.steps, figures, line=f"[{number + 1}/{rounds}] {told}")
+        every = self._config.ladder.every
+        if every and (number + 1) % every == 0:
+            self._climb(number + 1, journal)
+
+    def _games(self, number: int, journal: Journal) -> dict[str, float]:
+        """Have the games of a round played, unless they are there; return figures of them."""
+        folders = shard_folders(self._folder) if self._folder.is_dir() else []
+        for later in folders[number + 1 :]:
+            shutil.rmtree(later)  # of a run that was broken off and begun again
+        if len(folders) > number:
+            return {}
+        if len(folders) < number:
+            raise TrainingError(
+                f"{self._folder}: has the games of {len(folders)} rounds, but {number} were made; "
+                "put them back, or begin anew in another folder"
+            )
+        began = time.perf_counter()
+        ticker = Ticker(journal.say, "games", self._config.selfplay.games)
+        games, tally = self._play(number, ticker)
+        seconds = time.perf_counter() - began
+        with ShardWriter(
+            self._folder,
+            size=self._config.game.size,
+            sources=("self-play",),
+            games_a_shard=len(games) + 1,  # a round is one shard, however large
+            moves_a_shard=sys.maxsize,
+        ) as out:
+            for game in games:
+                out.add(game)
+        figures = {
+            "moves": float(np.mean([len(game.moves) for game in games])),
+            "black": float(np.mean([game.result == 1 for game in games])),
+            "games_a_second": len(games) / seconds,
+        }
+        if self._config.resign.below is not None and tally.held_out:
+            figures["resign_wrong"] = tally.wrong / tally.held_out
+        return figures
+
+    def _play(self, number: int, ticker: Ticker) -> tuple[list[StoredGame], ResignTally]:
+        """Return the games of all groups, in the groups' order."""
+        section = self._config.selfplay
+        shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
+        workers = min(section.workers or default_threads(), section.groups)
+        oracles = self._players(workers)
+        free = list(range(workers))
+        stopped = threading.Event()
+
+        def play(group: int) -> tuple[list[StoredGame], ResignTally]:
+            mine = free.pop()
+            try:
+                seed = int(
+                    np.random.SeedSequence([self._config.run.seed, number, group]).generate_state(
+                        1, np.uint64
+                    )[0]
+                )
+                table = TreeSelfPlay(
+                    self._config.games(), games=shares[group], at_once=section.at_once, seed=seed
+                )
+                valuer = NetworkValuer(oracles[mine], oracles[mine])
+                games = []
+                for game in takewhile(lambda _: not stopped.is_set(), table.play(valuer)):
+                    games.append(game)
+                    ticker.tick()
+                return games, table.tally
+            finally:
+                free.append(mine)
+
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                parts = list(pool.map(play, range(section.groups)))
+            except BaseException:
+                stopped.set()  # whoever plays on ends with the next game
+                raise
+        tally = ResignTally(sum(t.held_out for _g, t in parts), sum(t.wrong for _g, t in parts))
+        return [game for games, _t in parts for game in games], tally
+
+    def _players(self, count: int) -> list[Oracle]:
+        """Return the network that plays in self-play, once for each thread."""
+        if self._config.selfplay.precision == "run":
+            return [self._player() for _ in range(count)]
+        from miai_go.nets.onnx import onnx_model
+        from miai_go.nets.onnx_oracle import OnnxOracle
+
+        if self._best in {None, self._learner.steps}:
+            model = playing_model(self._learner, self._header)
+        else:
+            path = self._rounds.checkpoints.weights(self._best)
+            weights = load_weights(path, size=self._config.game.size)
+            model = onnx_model(weights, precision="int8").SerializeToString()
+        return [OnnxOracle(model, where="the network in int8") for _ in range(count)]
+
+    def _player(self) -> Oracle:
+        """Return the network that plays: the newest, or the best that passed the gate."""
+        if self._best not in {None, self._learner.steps}:
+            return self._kept(self._best)
+        return playing_copy(self._learner, self._header, self._encoder, self._config.run)
+
+    def _kept(self, step: int) -> Oracle:
+        """Return the network as it was after so many steps."""
+        path = self._rounds.checkpoints.weights(step)
+        weights = load_weights(path, size=self._config.game.size)
+        run = self._config.run
+        return TorchOracle(
+            weights, self._encoder, precision=run.precision, threads=1, device=run.device
+        )
+
+    def _learn(self, number: int) -> dict[str, float]:
+        """Make the steps of a round; return mean figures."""
+        config = self._config
+        learning_threads(config.run)
+        rounds = config.selfplay.rounds
+        steps = config.run.steps * (number + 1) // rounds - config.run.steps * number // rounds
+        sums: dict[str, float] = {}
+        made = Counter[str]()
+        lessons = self._replay.lessons(number, first=self._learner.steps, count=steps)
+        for kind, lesson in lessons:
+            for name, value in self._learner.learn(lesson).items():
+                sums[kind + name] = sums.get(kind + name, 0.0) + value
+                made[kind + name] += 1
+        return {name: value / made[name] for name, value in sums.items()}
+
+    # -- gates and ladders --------------------------------------------------------------------
+
+    def _gate(self, number: int) -> dict[str, float]:
+        """Let the newest weights play the best so far; they are the best if they win."""
+        if self._best is None:
+            self._best = self._learner.steps
+            return {}
+        result = contest(
+            playing_copy(self._learner, self._header, self._encoder, self._config.run),
+            self._player(),
+            self._config,
+            games=self._config.gate.games,
+            simulations=self._config.search.simulations,
+            seed=number,
+        )
+        if result.score >= self._config.gate.score:
+            self._best = self._learner.steps
+        return {"gate": result.score}
+
+    def _climb(self, rounds: int, journal: Journal) -> None:
+        """Play the weights that play against those of the rung before, and write the ladder."""
+        config = self._config.ladder
+        rungs = [rung for rung in read_ladder(self._plan.folder) if rung.round < rounds]
+        before = rungs[-1] if rungs else None
+        oracle = self._kept(before.steps) if before else self._untrained()
+        own = self._player()
+        began = time.perf_counter()
+        result = contest(
+            own,
+            oracle,
+            self._config,
+            games=config.games,
+            simulations=config.simulations,
+            seed=rounds,
+        )
+        self._seconds += time.perf_counter() - began
+        rung = next_rung(
+            before,
+            result,
+            round=rounds,
+            steps=self._learner.steps if self._best is None else self._best,
+            games=rounds * self._config.selfplay.games,
+            seconds=self._seconds,
+        )
+        write_ladder(self._plan.folder, [*rungs, rung])
+        line = f"  {result.wins}-{result.draws}-{result.losses} against round {rung.against}: "
+        line += f"{rung.elo:.0f} Elo in all (95 % of this rung: +-{rung.margin:.0f})"
+        journal.note(self._learner.steps, {"elo": rung.elo}, line=line)
+
+    def _untrained(self) -> Oracle:
+        network, encoder, header = make_network(
+            self._config.game.size,
+            self._config.encoder,
+            self._config.network,
+            seed=self._config.run.seed,
+        )
+        return TorchOracle(Weights(network, header), encoder, threads=1)
+
+    def _grown(self) -> Any:
+        config, plan = self._config, self._plan
+        return grown(
+            self._header,
+            command=plan.command,
+            digest=plan.digest,
+            data=self._replay.told(),
+            run=config.run,
+            steps=self._learner.steps,
+            komi=self._replay.komi(),
+        )

@@ -1,0 +1,169 @@
+"""The config of ``miai go train zero``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from miai.parameters import StrictModel, parameter
+from miai_go.learning.sections import (
+    DataSection,
+    EncoderSection,
+    LossSection,
+    NetworkSection,
+    OptimiserSection,
+    RunSection,
+)
+from miai_go.learning.tree_games import TreeGames
+from miai_go.search.settings import TreeSettings
+
+
+class ZeroGameSection(StrictModel):
+    """The game that is learnt."""
+
+    size: int = parameter(9, ge=2, le=25, unit="points", help="Points on a side")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
+    max_moves: int = parameter(120, ge=2, unit="moves", help="Then a game is counted as it stands")
+
+
+class ZeroSearchSection(StrictModel):
+    """The search of self-play."""
+
+    method: Literal["gumbel", "puct"] = parameter("gumbel", help="How trees are searched")
+    simulations: int = parameter(32, ge=2, unit="simulations", help="Of a full search")
+    fast_simulations: int = parameter(8, ge=1, unit="simulations", help="Of a fast search")
+    full_share: float = parameter(
+        1.0, gt=0, le=1, help="Share of moves with a full search, the others are not learnt from"
+    )
+    considered: int = parameter(16, ge=2, unit="moves", help="Gumbel: moves considered at the root")
+    c_scale: float = parameter(1.0, gt=0, help="Gumbel: weight of values beside priors")
+    c_puct: float = parameter(1.5, ge=0, help="PUCT: weight of the priors")
+    fpu: float = parameter(0.2, ge=-2, le=2, help="PUCT: loss of value of moves never tried")
+    noise_share: float = parameter(0.25, ge=0, le=1, help="PUCT: share of Dirichlet noise")
+    noise_total: float = parameter(10.0, gt=0, help="PUCT: concentration of the noise in all")
+    warm_moves: int = parameter(10, ge=0, unit="moves", help="PUCT: moves drawn by visits")
+
+
+class ResignSection(StrictModel):
+    """Resigning in self-play."""
+
+    below: float | None = parameter(None, ge=-1, le=1, help="Resign below this value")
+    hold_out: float = parameter(0.1, ge=0, le=1, help="Share of games in which nobody resigns")
+
+
+class SelfPlaySection(StrictModel):
+    """How many games are played, and how."""
+
+    rounds: int = parameter(100, ge=1, unit="rounds", help="Rounds of playing and learning")
+    games: int = parameter(256, ge=1, unit="games", help="Games of a round, in all groups together")
+    groups: int = parameter(
+        2, ge=1, le=64, unit="groups", help="Groups of games; each has random numbers of its own"
+    )
+    at_once: int = parameter(64, ge=1, unit="games", help="Games of a group in step")
+    workers: int = parameter(
+        0, ge=0, le=64, unit="workers", help="Threads that play groups; 0: one a processor"
+    )
+    precision: Literal["run", "int8"] = parameter(
+        "run", help="Of the networks that play: the run's, or int8 by ONNX Runtime"
+    )
+
+
+class ReplaySection(StrictModel):
+    """What is learnt from."""
+
+    rounds: int = parameter(20, ge=1, unit="rounds", help="Newest rounds that are learnt from")
+    root_share: float = parameter(
+        0.0, ge=0, le=1, help="Share of the search's value in the value that is learnt"
+    )
+
+
+class RecordedSection(StrictModel):
+    """Recorded games that are learnt from beside those of self-play.
+
+    Self-play has few games in which many positions share a result, which a value that learnt from
+    many games forgets itself on.
+    """
+
+    sources: tuple[str, ...] = Field(
+        default=(), description="Shard sets, or folders, archives and files of SGF; none for none"
+    )
+    share: float = parameter(0.5, gt=0, lt=1, help="Share of the steps that learn from them")
+    min_moves: int = parameter(10, ge=0, unit="moves", help="Shorter games of SGF are left out")
+    validation: float = parameter(0.05, ge=0, lt=1, help="Share of games not learnt from, as in sl")
+    test: float = parameter(0.05, ge=0, lt=1, help="Share of games not learnt from, as in sl")
+
+    def data(self, size: int) -> DataSection | None:
+        """Return the games as supervised learning has them; None where there are none."""
+        if not self.sources:
+            return None
+        return DataSection(
+            sources=self.sources,
+            size=size,
+            min_moves=self.min_moves,
+            validation=self.validation,
+            test=self.test,
+        )
+
+
+class GateSection(StrictModel):
+    """Whether new weights must prove themselves before they play."""
+
+    games: int = parameter(0, ge=0, multiple_of=2, unit="games", help="Games of a gate; 0 for none")
+    score: float = parameter(0.55, ge=0, le=1, help="Score from which on new weights play")
+
+
+class LadderSection(StrictModel):
+    """Matches against earlier weights, for the graph of Elo."""
+
+    every: int = parameter(10, ge=0, unit="rounds", help="Rounds between matches; 0 for none")
+    games: int = parameter(100, ge=2, multiple_of=2, unit="games", help="Games of a match")
+    simulations: int = parameter(32, ge=0, unit="simulations", help="Of a move")
+    opening: int = parameter(4, ge=0, unit="moves", help="Moves drawn from the priors")
+
+
+class ZeroConfig(StrictModel):
+    """The config of ``miai go train zero``; ``run.steps`` are spread evenly over the rounds."""
+
+    game: ZeroGameSection = Field(default=ZeroGameSection())
+    search: ZeroSearchSection = Field(default=ZeroSearchSection())
+    resign: ResignSection = Field(default=ResignSection())
+    selfplay: SelfPlaySection = Field(default=SelfPlaySection())
+    replay: ReplaySection = Field(default=ReplaySection())
+    recorded: RecordedSection = Field(default=RecordedSection())
+    gate: GateSection = Field(default=GateSection())
+    ladder: LadderSection = Field(default=LadderSection())
+    encoder: EncoderSection = Field(default=EncoderSection())
+    network: NetworkSection = Field(default=NetworkSection())
+    optimiser: OptimiserSection = Field(default=OptimiserSection())
+    loss: LossSection = Field(default=LossSection())
+    run: RunSection = Field(default=RunSection())
+
+    def tree(self) -> TreeSettings:
+        """Return how trees search in self-play."""
+        search = self.search
+        return TreeSettings(
+            gumbel=search.considered if search.method == "gumbel" else 0,
+            c_scale=search.c_scale,
+            c_puct=search.c_puct,
+            fpu=search.fpu,
+            root_fpu=0.0 if search.noise_share else search.fpu,
+        )
+
+    def games(self) -> TreeGames:
+        """Return how games of self-play are played."""
+        search = self.search
+        return TreeGames(
+            size=self.game.size,
+            half_komi=round(2 * self.game.komi),
+            max_moves=self.game.max_moves,
+            tree=self.tree(),
+            simulations=search.simulations,
+            fast_simulations=search.fast_simulations,
+            full_share=search.full_share,
+            noise_share=search.noise_share,
+            noise_total=search.noise_total,
+            warm_moves=search.warm_moves,
+            resign_below=self.resign.below,
+            hold_out=self.resign.hold_out,
+        )

@@ -1,0 +1,334 @@
+"""Making many problems: draws on any number of workers, what they find taken in order.
+
+For each number of empty points there is a stream of draws, which the seed and the number of a draw
+decide alone. A stream is drawn until its share of the problems is found, so that the result does
+not depend on the number of workers, nor on how often the run was stopped.
+
+No two problems are the same under translation, the symmetries and the exchange of colours, and at
+most `MOST_OF_A_SHAPE` have the same outline: so diverse they are at least.
+
+What a run has found so far, so that the same command goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import asdict
+from functools import cache
+from itertools import count
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import numpy as np
+
+from miai.parameters import StrictModel, parameter
+from miai_go.errors import ProblemError
+from miai_go.life.problems import Problem
+from miai_go.life.prover import load_prover
+from miai_go.life.walled import DEFAULT_NODES, FEWEST_EMPTY, MOST_EMPTY, Found, find_walled
+
+SUFFIX: Final = ".part"
+_VERSION: Final = 1
+
+
+class Journal:
+    """A file beside the result: one line of JSON for the settings, one for each chunk of draws.
+
+    Used in a ``with`` statement. A last line that is torn is dropped.
+
+    Attributes:
+      chunks: what was found, by empty points and the number of the chunk.
+
+    Args:
+      out: the result.
+      settings: of the run, plain data.
+
+    Raises:
+      ProblemError: the file is of other settings, or cannot be read or written.
+    """
+
+    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
+        self.path = out.with_name(f"{out.name}{SUFFIX}")
+        self.chunks: dict[tuple[int, int], list[Found]] = {}
+        self._head = json.dumps({"version": _VERSION, "settings": dict(settings)}, sort_keys=True)
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            kept = self._read()
+            self._file = self.path.open("r+b" if kept else "wb")
+            self._file.truncate(kept)
+            self._file.seek(kept)
+        except OSError as error:
+            raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
+        if not kept:
+            self._append(self._head)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, empty: int, chunk: int, found: list[Found]) -> None:
+        """Keep what a chunk gave. Raises `ProblemError` where it cannot be written."""
+        self.chunks[empty, chunk] = found
+        self._append(json.dumps([empty, chunk, [_row(each) for each in found]]))
+
+    def remove(self) -> None:
+        """Remove the file, once the result is there."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> int:
+        """Take in what is there; return how many bytes of it are whole."""
+        if not self.path.exists():
+            return 0
+        whole = 0
+        for number, line in enumerate(self.path.read_bytes().splitlines(keepends=True)):
+            if not line.endswith(b"\n"):
+                break
+            if number == 0 and line.strip() != self._head.encode():
+                raise ProblemError(
+                    f"{self.path}: is of a run with other settings: give these, another --out, or "
+                    "remove it"
+                )
+            if number > 0:
+                self._take(line, number + 1)
+            whole += len(line)
+        return whole
+
+    def _take(self, line: bytes, number: int) -> None:
+        try:
+            empty, chunk, rows = json.loads(line)
+            self.chunks[int(empty), int(chunk)] = [_found(row) for row in rows]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ProblemError(
+                f"{self.path}: line {number} is damaged: {error}; remove the file to begin anew"
+            ) from error
+
+    def _append(self, line: str) -> None:
+        assert self._file is not None
+        try:
+            self._file.write(f"{line}\n".encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+
+def _row(found: Found) -> dict[str, Any]:
+    problem = {**asdict(found.problem), "stones": "".join(map(str, found.problem.stones.tolist()))}
+    keys = {"key": found.key.hex(), "shape": found.shape.hex()}
+    return {"problem": problem, "nodes": found.nodes, **keys}
+
+
+def _found(row: Mapping[str, Any]) -> Found:
+    problem = dict(row["problem"])
+    stones = np.array([int(mark) for mark in problem.pop("stones")], np.int8)
+    solutions = tuple(problem.pop("solutions"))
+    return Found(
+        problem=Problem(stones=stones, solutions=solutions, **problem),
+        key=bytes.fromhex(row["key"]),
+        shape=bytes.fromhex(row["shape"]),
+        nodes=int(row["nodes"]),
+    )
+
+
+MOST_OF_A_SHAPE: Final = 3
+
+_CHUNK: Final = 40
+_AHEAD: Final = 3
+"""Chunks for each worker that are begun before their results are wanted."""
+_BARREN_DRAWS: Final = 40_000
+"""So many draws without a new problem end a run."""
+_EASY: Final = 9
+_HALVING: Final = 1.5
+
+Progress = Callable[[int, int, int], None]
+"""Told the empty points, and how many of how many problems are found."""
+
+
+class WalledPlan(StrictModel):
+    """What decides which problems are made."""
+
+    count: int = parameter(100, ge=0, le=100_000, unit="problems", help="How many")
+    seed: int = parameter(0, ge=0, help="Of all draws")
+    least_empty: int = parameter(
+        6, ge=FEWEST_EMPTY, le=MOST_EMPTY, unit="points", help="Empty points of the smallest zones"
+    )
+    most_empty: int = parameter(
+        12, ge=FEWEST_EMPTY, le=MOST_EMPTY, unit="points", help="Empty points of the largest zones"
+    )
+    nodes: int = parameter(
+        DEFAULT_NODES, ge=100, unit="positions", help="Made for one proof at most"
+    )
+
+
+def shares(plan: WalledPlan) -> dict[int, int]:
+    """Return how many problems are made of each number of empty points.
+
+    The same of each up to 9; from there on fewer, half as many with every one and a half points,
+    since they take longer.
+
+    Raises:
+      ProblemError: the least number is larger than the greatest.
+    """
+    numbers = range(plan.least_empty, plan.most_empty + 1)
+    if not numbers:
+        raise ProblemError(
+            f"no zone has {plan.least_empty} to {plan.most_empty} empty points: least_empty is the "
+            "smaller number"
+        )
+    weights = {empty: 2.0 ** (-max(empty - _EASY, 0) / _HALVING) for empty in numbers}
+    whole = sum(weights.values())
+    out, before, given = {}, 0.0, 0
+    for empty, weight in weights.items():
+        before += weight
+        upto = round(plan.count * before / whole)
+        out[empty], given = upto - given, upto
+    return out
+
+
+def draws_of(plan: WalledPlan) -> dict[str, int]:
+    """Return what decides the draws of a plan, for its journal: not how many are wanted."""
+    return {"seed": plan.seed, "nodes": plan.nodes}
+
+
+def make_walled(
+    plan: WalledPlan,
+    journal: Journal,
+    *,
+    workers: int = 1,
+    known: frozenset[bytes] = frozenset(),
+    progress: Progress = lambda *_: None,
+) -> list[Problem]:
+    """Return the problems of a plan, by empty points.
+
+    Args:
+      journal: of the plan's draws.
+      known: keys of problems that are not wanted again.
+
+    Raises:
+      ProblemError: too many draws found nothing new, or a worker died.
+    """
+    out: list[Problem] = []
+    with closing(_Drawing(plan, journal, workers)) as drawing:
+        for empty, wanted in shares(plan).items():
+            out += _stream(drawing, empty, wanted, known, progress)
+    return out
+
+
+def _stream(
+    drawing: _Drawing, empty: int, wanted: int, known: frozenset[bytes], progress: Progress
+) -> list[Problem]:
+    taken: list[Problem] = []
+    keys, shapes = set(known), Counter[bytes]()
+    barren = 0
+    if not wanted:
+        return taken
+    with closing(drawing.chunks(empty)) as chunks:
+        for found in chunks:
+            before = len(taken)
+            for each in found:
+                if each.key not in keys and shapes[each.shape] < MOST_OF_A_SHAPE:
+                    keys.add(each.key)
+                    shapes[each.shape] += 1
+                    taken.append(each.problem)
+            progress(empty, min(len(taken), wanted), wanted)
+            if len(taken) >= wanted:
+                return taken[:wanted]
+            barren = 0 if len(taken) > before else barren + _CHUNK
+            if barren >= _BARREN_DRAWS:
+                break
+    raise ProblemError(
+        f"{barren} draws found no new problem of {empty} empty points, with {len(taken)} of "
+        f"{wanted} found: ask for fewer, or give more --nodes"
+    )
+
+
+class _Drawing:
+    """Draws chunks, here or by workers, unless the journal has them."""
+
+    def __init__(self, plan: WalledPlan, journal: Journal, workers: int) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._ahead = workers * _AHEAD
+        self._pool: ProcessPoolExecutor | None = None
+        if workers > 1:
+            self._pool = ProcessPoolExecutor(
+                workers, mp_context=get_context("spawn"), initializer=_begin_worker
+            )
+
+    def close(self) -> None:
+        """End the workers, as soon as they have done what they are at."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def chunks(self, empty: int) -> Generator[list[Found], None, None]:
+        """Yield what each chunk of a stream gives, in order, without an end."""
+        waiting: deque[Future[list[Found]]] = deque()
+        begun = 0
+        try:
+            for chunk in count():
+                if (empty, chunk) in self._journal.chunks:
+                    yield self._journal.chunks[empty, chunk]
+                    begun = chunk + 1
+                    continue
+                if self._pool is None:
+                    found = draw_chunk(self._plan, empty, chunk)
+                else:
+                    while begun < chunk + self._ahead:
+                        waiting.append(self._pool.submit(draw_chunk, self._plan, empty, begun))
+                        begun += 1
+                    found = waiting.popleft().result()
+                self._journal.add(empty, chunk, found)
+                yield found
+        except BrokenProcessPool as error:
+            raise ProblemError(
+                f"{self._journal.path}: a worker died; the same command goes on"
+            ) from error
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[Found]:
+    """Return what the draws of a chunk find, in order."""
+    load_prover()
+    numbers = range(chunk * _CHUNK, (chunk + 1) * _CHUNK)
+    drawn = (find_walled(plan.seed, empty, number, nodes=plan.nodes) for number in numbers)
+    return [found for found in drawn if found is not None]
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that writes ends the run
+    follow_parent()
+
+
+@cache
+def follow_parent() -> None:
+    """End this process when the one that started it has ended, even if that was killed."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,0 +1,124 @@
+"""A network that tells the prover how hard new positions are to prove: its file, its arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.errors import WeightsError
+from miai_go.life.kernels.guide import OUTPUTS, Guide
+from miai_go.life.kernels.traits import TRAITS
+from miai_go.shipped import FOLDER
+from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
+
+SHIPPED: Final = FOLDER / "tsumego" / "ordering.safetensors"
+"""The network that comes with the distribution."""
+
+MOST_WIDTH: Final = 1024
+_FORMAT: Final = "miai-tsumego-ordering-1"
+_Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderingNet:
+    """Weights that foretell from the traits of a position how its search goes.
+
+    Attributes:
+      linear: float32 of shape (2, TRAITS, OUTPUTS), for either side to move.
+      inner: of shape (2, TRAITS, width), to hidden units, which are rectified.
+      outer: of shape (2, width, OUTPUTS), from these.
+    """
+
+    linear: _Floats
+    inner: _Floats
+    outer: _Floats
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the weights of a file.
+
+        Raises:
+          WeightsError: it cannot be read, or is of another network.
+        """
+        if read_metadata(path).get("format") != _FORMAT:
+            raise WeightsError(
+                f"{path}: is no network that orders searches; `miai go tsumego ordering` makes one"
+            )
+        tensors, _texts = read_tensors(path)
+        try:
+            return cls.of(tensors)
+        except WeightsError as error:
+            raise WeightsError(f"{path}: {error}") from None
+
+    @classmethod
+    def of(cls, tensors: Tensors) -> Self:
+        """Return the weights of tensors by name. Raises `WeightsError` where they do not fit."""
+        names = sorted(tensors)
+        if names != ["inner", "linear", "outer"]:
+            raise WeightsError(f"has the tensors {', '.join(names)[:80]}, not inner, linear, outer")
+        width = tensors["inner"].shape[-1] if tensors["inner"].ndim == 3 else 0
+        shapes = {
+            "linear": (2, TRAITS, OUTPUTS),
+            "inner": (2, TRAITS, width),
+            "outer": (2, width, OUTPUTS),
+        }
+        for name, shape in shapes.items():
+            if tensors[name].shape != shape or tensors[name].dtype != np.float32:
+                raise WeightsError(f"'{name}' has the shape {tensors[name].shape}, not {shape}")
+        if width > MOST_WIDTH:
+            raise WeightsError(f"{width} hidden units; more than {MOST_WIDTH} are refused")
+        return cls(*(np.ascontiguousarray(tensors[name]) for name in ("linear", "inner", "outer")))
+
+    def write(self, path: Path, *, texts: dict[str, str] | None = None) -> None:
+        """Write the weights, whole or not at all. Raises `WeightsError`.
+
+        Args:
+          texts: what else the header is to tell.
+        """
+        tensors: dict[str, NDArray[Any]] = {
+            "linear": self.linear,
+            "inner": self.inner,
+            "outer": self.outer,
+        }
+        write_tensors(path, tensors, {**(texts or {}), "format": _FORMAT})
+
+
+def no_guide() -> Guide:
+    """Return a guide that is never asked."""
+    nothing = np.zeros((2, TRAITS, OUTPUTS), np.float32)
+    return _guide(OrderingNet(nothing, nothing[:, :, :0], nothing[:, :0]), asked=0)
+
+
+def guide_of(network: OrderingNet) -> Guide:
+    """Return a network's advice, with work space of its own."""
+    return _guide(network, asked=1)
+
+
+def find_ordering(named: str) -> OrderingNet | None:
+    """Return the network that an option names: `shipped`, `none`, or a file. Raises `WeightsError`.
+
+    A file of that name in the current folder is written with a slash before it.
+    """
+    if named == "none":
+        return None
+    path = SHIPPED if named == "shipped" else Path(named).expanduser()
+    if not path.is_file():
+        raise WeightsError(f"{named}: is no file; write shipped, none, or the file of a network")
+    return OrderingNet.read(path)
+
+
+def _guide(network: OrderingNet, *, asked: int) -> Guide:
+    # Copies: numba compiles the search once more for arrays that may not be written, such as those
+    # of a file, and that would take half a minute of somebody's first limit.
+    return Guide(
+        asked=np.array([asked], np.int64),
+        linear=np.array(network.linear, order="C"),
+        inner=np.array(network.inner, order="C"),
+        outer=np.array(network.outer, order="C"),
+        traits=np.zeros(TRAITS, np.float32),
+        units=np.zeros(network.inner.shape[-1], np.float32),
+    )

@@ -1,0 +1,246 @@
+"""The fully connected network, reckoned where the prover is: some ten microseconds a position.
+
+Its input is bits, few of them set, so that the first layer is a sum of columns. What does not
+change while a zone is searched, the wall and the edge of the board, is summed once (`prepare`);
+what the zone shows is added for each position. After that only units above zero count.
+
+All arrays are float32 and laid out so that what one input adds to all outputs is contiguous; see
+`miai_go.nets.life_arrays.DenseArrays`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.kernels.bits import lowest, popcount
+from miai_go.life.kernels import kernel, part
+from miai_go.life.kernels.planes import (
+    ATTACKER_FIRST,
+    COLUMN,
+    DEFENDER_FIRST,
+    LIBERTIES,
+    OPPOSITE,
+    ROW,
+    SIZES,
+    Ints,
+    centre_of,
+    find_codes,
+    place_points,
+)
+from miai_go.life.kernels.stones import ATTACKER, ONE, POINTS, Int, Words
+
+Floats = NDArray[np.float32]
+
+NONE = np.int64(63)
+"""Where the logit of no move stands among those of the points of a zone."""
+_ZERO = np.float32(0.0)
+
+
+@part
+def add_row(rows: Floats, row: Int, out: Floats) -> None:
+    """Add one row to a vector."""
+    for i in range(len(out)):
+        out[i] += rows[row, i]
+
+
+@part
+def prepare(
+    zone: Words,
+    facts: Ints,
+    board: Int,
+    centre: Int,
+    side: Int,
+    window: Int,
+    first: Floats,
+    bias: Floats,
+    places: NDArray[np.int16],
+    base: Floats,
+) -> None:
+    """Sum what a zone's surroundings give to the first layer; find where its points are.
+
+    Args:
+      board: points on a side of the board.
+      centre: the point of the zone in the middle of the window, a stone of the target.
+      side: who moves first.
+      first: weights of the first layer, of shape (planes * window ** 2, width).
+      bias: of the first layer, of shape (width,).
+      places: int16 of shape (64,), written; -1 for points beyond the window.
+      base: of shape (width,), written.
+    """
+    place_points(zone, facts, centre, np.int64(0), window, places)
+    area, half = window * window, window // 2
+    mover = ATTACKER_FIRST if side == ATTACKER else DEFENDER_FIRST
+    for i in range(len(base)):
+        base[i] = bias[i]
+    count = popcount(zone[POINTS])
+    for row in range(window):
+        for column in range(window):
+            r = facts[centre, ROW] + row - half
+            c = facts[centre, COLUMN] + column - half
+            if not (0 <= r < board and 0 <= c < board):
+                continue
+            at = row * window + column
+            add_row(first, mover * area + at, base)
+            within = False
+            for p in range(count):
+                within |= places[p] == at
+            if not within:
+                add_row(first, OPPOSITE * area + at, base)
+                add_row(first, (LIBERTIES + 3) * area + at, base)
+                add_row(first, (SIZES + 3) * area + at, base)
+
+
+@part
+def evaluate(
+    zone: Words,
+    diagonals: Words,
+    facts: Ints,
+    attacker: np.uint64,
+    defender: np.uint64,
+    window: Int,
+    few: bool,
+    places: NDArray[np.int16],
+    base: Floats,
+    first: Floats,
+    inner: Floats,
+    biases: Floats,
+    value: Floats,
+    policy: Floats,
+    policy_bias: Floats,
+    codes: Words,
+    room: Floats,
+    logits: Floats,
+) -> float:
+    """Return how sure it is that the target is safe, from -1 to 1; write the moves' logits.
+
+    Args:
+      zone, diagonals, facts: of the zone, see `miai_go.life.kernels.planes`.
+      attacker, defender: the stones; who moves first is in `base`.
+      few: whether the network takes the reference's planes alone.
+      places, base: from `prepare`.
+      first: as in `prepare`.
+      inner: the blocks' layers, of shape (2 * blocks, width, width), inputs first.
+      biases: theirs, of shape (2 * blocks, width).
+      value: of shape (width + 1,), the bias last.
+      policy: of shape (width, window ** 2 + 1); policy_bias: of shape (window ** 2 + 1,).
+      codes: work space, 64 words.
+      room: work space, of shape (4, at least width and window ** 2 + 1).
+      logits: of shape (64,), written: of every point of the zone, NONE for no move; -inf where
+        there is no such point, or it is beyond the window.
+    """
+    width, area = len(base), window * window
+    units, hidden, outer = room[0, :width], room[1, :width], room[2, :width]
+    for i in range(width):
+        units[i] = base[i]
+    find_codes(zone, diagonals, facts, attacker, defender, few, codes)
+    count = popcount(zone[POINTS])
+    for p in range(count):
+        if places[p] >= 0:
+            left = codes[p]
+            while left:
+                add_row(first, lowest(left) * area + places[p], units)
+                left &= left - ONE
+    rectify(units)
+    for block in range(len(inner) // 2):
+        layer(inner[2 * block], biases[2 * block], units, hidden)
+        rectify(hidden)
+        layer(inner[2 * block + 1], biases[2 * block + 1], hidden, outer)
+        for i in range(width):
+            units[i] += outer[i]
+        rectify(units)
+    total = value[width]
+    for i in range(width):
+        total += value[i] * units[i]
+    answers = room[3, : area + 1]
+    layer(policy, policy_bias, units, answers)
+    for p in range(64):
+        logits[p] = -np.inf
+        if p < count and places[p] >= 0:
+            logits[p] = answers[places[p]]
+    logits[NONE] = answers[area]
+    return math.tanh(total)
+
+
+@part
+def layer(weights: Floats, bias: Floats, inputs: Floats, out: Floats) -> None:
+    """Write a layer's outputs; inputs that are 0 cost nothing."""
+    for i in range(len(out)):
+        out[i] = bias[i]
+    for j in range(len(inputs)):
+        x = inputs[j]
+        if x != _ZERO:
+            for i in range(len(out)):
+                out[i] += x * weights[j, i]
+
+
+@part
+def rectify(units: Floats) -> None:
+    """Set what is below 0 to 0."""
+    for i in range(len(units)):
+        units[i] = max(units[i], _ZERO)
+
+
+@kernel
+def evaluate_all(
+    zones: Words,
+    diagonals: Words,
+    facts: Ints,
+    boards: Ints,
+    problems: Ints,
+    attackers: Words,
+    defenders: Words,
+    sides: Ints,
+    picks: Ints,
+    window: int,
+    few: bool,
+    first: Floats,
+    bias: Floats,
+    inner: Floats,
+    biases: Floats,
+    value: Floats,
+    policy: Floats,
+    policy_bias: Floats,
+    places: NDArray[np.int16],
+    base: Floats,
+    codes: Words,
+    room: Floats,
+    values: Floats,
+    logits: Floats,
+) -> None:
+    """Evaluate n positions; those of one zone, mover and centre in a row cost less.
+
+    Args:
+      picks: the stone of the target in the middle, as in `miai_go.life.kernels.planes.encode`.
+      values: of shape (n,), written; logits: of shape (n, 64), written.
+    """
+    problem, side = np.int64(-1), np.int64(-1)
+    centre: Int = np.int64(-1)
+    for i in range(len(problems)):
+        zone, fact = zones[problems[i]], facts[problems[i]]
+        middle = centre_of(zone, fact, defenders[i], picks[i])
+        if problems[i] != problem or sides[i] != side or middle != centre:
+            problem, side, centre = problems[i], sides[i], middle
+            prepare(zone, fact, boards[problem], centre, side, window, first, bias, places, base)
+        values[i] = evaluate(
+            zone,
+            diagonals[problem],
+            fact,
+            attackers[i],
+            defenders[i],
+            window,
+            few,
+            places,
+            base,
+            first,
+            inner,
+            biases,
+            value,
+            policy,
+            policy_bias,
+            codes,
+            room,
+            logits[i],
+        )

@@ -1,0 +1,134 @@
+"""What a position is by itself: decided as it stands, or how hard it looks to prove.
+
+Unconditional life: a target that cannot be captured even if its owner always passes.
+
+D. B. Benson, "Life in the game of Go", Information Sciences 10 (1976).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from miai.kernels.bits import lowest, popcount
+from miai_go.life.kernels import part
+from miai_go.life.kernels.stack import CAPTURE, DISPROVEN, GOAL, LIFE, PROVEN, Ints
+from miai_go.life.kernels.stones import (
+    ATTACKER,
+    NO_BAN,
+    ONE,
+    OPEN,
+    POINTS,
+    TARGET,
+    ZERO,
+    Int,
+    Words,
+    bit,
+    block_at,
+    target_liberties,
+)
+
+
+@part
+def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) -> bool:
+    """Say whether the target lives unconditionally.
+
+    Regions are the connected parts of the zone without stones of the defender; one that touches
+    what is beyond the zone is the attacker's and encloses nothing. A region is vital to a block
+    when each of its empty points is a liberty of the block. Blocks without two vital regions whose
+    other blocks remain are struck out until nothing changes.
+
+    Args:
+      room: work space, 256 words.
+    """
+    points = zone[POINTS]
+    rest = points & ~defender
+    empty = rest & ~attacker
+    regions = np.int64(0)
+    while rest:
+        region, rim = block_at(zone, rest, lowest(rest))
+        rest &= ~region
+        if region & zone[OPEN] == ZERO:
+            room[regions] = region & empty
+            room[64 + regions] = rim & defender  # every stone that borders on it
+            regions += 1
+    if regions < 2:
+        return False
+    alive = defender
+    struck = True
+    while struck:
+        struck = False
+        left = alive
+        while left:
+            block, rim = block_at(zone, alive, lowest(left))
+            left &= ~block
+            vital = np.int64(0)
+            for i in range(regions):
+                within = room[64 + i] & ~alive == ZERO and room[64 + i] & block != ZERO
+                if within and room[i] & ~rim == ZERO:
+                    vital += 1
+            if vital < 2:
+                if block & zone[TARGET] != ZERO:
+                    return False
+                alive &= ~block
+                struck = True
+    return True
+
+
+@part
+def judge(
+    zone: Words,
+    task: Ints,
+    side: Int,
+    ban: Int,
+    attacker: np.uint64,
+    defender: np.uint64,
+    room: Words,
+) -> Int:
+    """Return PROVEN, DISPROVEN or 0 for a position that `side` has just made.
+
+    The target is gone, or in atari with the attacker to move and no ban on its last liberty, or it
+    lives unconditionally. After a move of the attacker's that last is asked only where life is the
+    goal: it must be seen there, since who lives and has nothing left but eyes may not pass.
+    """
+    capturing = task[GOAL] == CAPTURE
+    if side == ATTACKER:
+        if defender & zone[TARGET] == ZERO:
+            return PROVEN if capturing else DISPROVEN
+        if capturing:
+            return 0
+    else:
+        liberties = target_liberties(zone, attacker, defender)
+        if liberties & (liberties - ONE) == ZERO:
+            if ban == NO_BAN or bit(ban) != liberties:
+                return PROVEN if capturing else DISPROVEN
+            return 0
+    if lives(zone, attacker, defender, room):
+        return DISPROVEN if capturing else PROVEN
+    return 0
+
+
+@part
+def outlook(zone: Words, task: Ints, attacker: np.uint64, defender: np.uint64) -> Int:
+    """Return the proof number of a position that nothing is known of."""
+    if task[GOAL] == LIFE:
+        return np.int64(1)
+    eyes = popcount(eye_points(zone, attacker, defender))
+    hard: np.int64 = 1 + eyes + 2 * popcount(target_liberties(zone, attacker, defender))
+    return hard
+
+
+@part
+def eye_points(zone: Words, attacker: np.uint64, defender: np.uint64) -> np.uint64:
+    """Return the points where the defender could have an eye yet."""
+    safe = attacker & zone[OPEN]
+    edge = safe
+    rim = ZERO
+    while edge:
+        near = zone[lowest(edge)]
+        edge &= edge - ONE
+        rim |= near
+        new = near & attacker & ~safe
+        safe |= new
+        edge |= new
+    eyes: np.uint64 = zone[POINTS] & ~(defender | safe | rim | zone[OPEN])
+    return eyes

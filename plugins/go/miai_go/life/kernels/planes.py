@@ -1,0 +1,439 @@
+"""Positions of zones as planes, on a square window whose middle is a stone of the target.
+
+All that is beyond the zone counts as the attacker's wall. What a point of the zone shows is a
+*code*: one bit for each plane. The same codes make planes for torch and feed the network that is
+reckoned in kernels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.kernels.bits import lowest, popcount
+from miai_go.life.kernels import inlined, kernel, part
+from miai_go.life.kernels.stones import (
+    ATTACKER,
+    DEFENDER,
+    ONE,
+    OPEN,
+    POINTS,
+    TARGET,
+    U64,
+    ZERO,
+    Int,
+    Words,
+    bit,
+    block_at,
+    breathes,
+    taken,
+)
+
+Ints = NDArray[np.int64]
+
+# Planes, in order; the first 14 are the reference's.
+ATTACKER_FIRST, DEFENDER_FIRST, OWN, OPPOSITE, TARGET_BLOCK, EYE = 0, 1, 2, 3, 4, 5
+LIBERTIES, SIZES = 6, 10  # 1, 2, 3, 4 and more
+ZONE, TARGET_LIBERTY, POSSIBLE_EYE, NAKADE, EULER, NO_ATTACKER, NO_DEFENDER = range(14, 21)
+PLANES = 21
+FEW_PLANES = 14
+
+# Columns of `facts`, (64, FACTS): a point's row and column, and of its diagonal neighbours how many
+# are on the board beyond the zone, and how many are off the board.
+ROW, COLUMN, WALLS, OFF = range(4)
+FACTS = 4
+
+NEAREST = -1
+"""As a pick: the stone of the target that is nearest to its middle."""
+
+
+@inlined
+def plane(number: Int) -> np.uint64:
+    """Return the code of one plane."""
+    code: np.uint64 = ONE << U64(number)
+    return code
+
+
+@kernel
+def lay_out(zone: Words, size: int, facts: Ints, diagonals: Words) -> None:
+    """Fill in what planes need to know of a zone beside its words.
+
+    Args:
+      size: points on a side of the board.
+      facts: int64 of shape (64, FACTS), with ROW and COLUMN filled in; the rest is written.
+      diagonals: uint64 of shape (64,): the diagonal neighbours within the zone, written.
+    """
+    count = popcount(zone[POINTS])
+    for p in range(count):
+        row, column = facts[p, ROW], facts[p, COLUMN]
+        within, off, found = np.int64(0), np.int64(0), ZERO
+        for q in range(count):
+            if abs(facts[q, ROW] - row) == 1 and abs(facts[q, COLUMN] - column) == 1:
+                found |= bit(q)
+                within += 1
+        for dr in (-1, 1):
+            for dc in (-1, 1):
+                if not (0 <= row + dr < size and 0 <= column + dc < size):
+                    off += 1
+        diagonals[p] = found
+        facts[p, OFF] = off
+        facts[p, WALLS] = 4 - off - within
+
+
+@kernel
+def target_blocks(
+    zones: Words, problems: Ints, attackers: Words, defenders: Words, out: Words
+) -> None:
+    """Write the block of the target of each position into `out`, uint64 of shape (n,).
+
+    Args:
+      zones: uint64 of shape (problems, 67).
+      problems: which zone each position is of.
+    """
+    for i in range(len(out)):
+        zone = zones[problems[i]]
+        out[i] = block_at(zone, defenders[i], lowest(zone[TARGET]))[0]
+
+
+@kernel
+def encode(
+    zones: Words,
+    diagonals: Words,
+    facts: Ints,
+    boards: Ints,
+    problems: Ints,
+    attackers: Words,
+    defenders: Words,
+    sides: Ints,
+    picks: Ints,
+    turns: Ints,
+    window: int,
+    out: NDArray[np.uint8],
+    places: NDArray[np.int16],
+    codes: Words,
+) -> None:
+    """Write the planes of n positions, and where the points of their zones are in the window.
+
+    Args:
+      zones: uint64 of shape (problems, 67).
+      diagonals, facts: of shapes (problems, 64) and (problems, 64, FACTS), from `lay_out`.
+      boards: points on a side of each problem's board.
+      problems: which zone each position is of; so are the following, one for each position.
+      sides: who moves first, 0 the attacker.
+      picks: which stone of the target is in the middle, modulo how many there are; or NEAREST.
+      turns: symmetries, numbered as in `miai_go.rules.symmetry`.
+      window: points on a side, odd.
+      out: of shape (n, 14 or 21, window * window), written.
+      places: of shape (n, 64): the point of the window, -1 beyond it and beyond the zone; written.
+      codes: work space, 64 words.
+    """
+    few = out.shape[1] == FEW_PLANES
+    for i in range(len(problems)):
+        problem = problems[i]
+        zone, fact = zones[problem], facts[problem]
+        centre = centre_of(zone, fact, defenders[i], picks[i])
+        place_points(zone, fact, centre, turns[i], window, places[i])
+        paint_board(fact, boards[problem], centre, turns[i], sides[i], window, out[i])
+        find_codes(zone, diagonals[problem], fact, attackers[i], defenders[i], few, codes)
+        for p in range(popcount(zone[POINTS])):
+            at = places[i, p]
+            if at >= 0:
+                # What the wall showed here; the board's own plane stays.
+                out[i, OPPOSITE, at] = 0
+                out[i, LIBERTIES + 3, at] = 0
+                out[i, SIZES + 3, at] = 0
+                left = codes[p]
+                while left:
+                    out[i, lowest(left), at] = 1
+                    left &= left - ONE
+
+
+@part
+def centre_of(zone: Words, facts: Ints, defender: np.uint64, pick: Int) -> Int:
+    """Return the stone of the target that is in the middle of the window."""
+    block, _rim = block_at(zone, defender, lowest(zone[TARGET]))
+    count = popcount(block)
+    if pick >= 0:
+        left = block
+        for _ in range(pick % count):
+            left &= left - ONE
+        stone: np.int64 = lowest(left)
+        return stone
+    rows, columns = np.int64(0), np.int64(0)
+    left = block
+    while left:
+        p = lowest(left)
+        left &= left - ONE
+        rows += facts[p, ROW]
+        columns += facts[p, COLUMN]
+    best: Int = lowest(block)
+    nearest: Int = np.int64(1 << 40)
+    left = block
+    while left:
+        p = lowest(left)
+        left &= left - ONE
+        away = (facts[p, ROW] * count - rows) ** 2 + (facts[p, COLUMN] * count - columns) ** 2
+        if away < nearest:
+            best, nearest = p, away
+    return best
+
+
+@part
+def turned(row: Int, column: Int, turn: Int, window: Int) -> Int:
+    """Return the point of the window that (row, column) becomes under a symmetry."""
+    if turn & 1:
+        row = window - 1 - row
+    if turn & 2:
+        column = window - 1 - column
+    if turn & 4:
+        row, column = column, row
+    point: Int = row * window + column
+    return point
+
+
+@part
+def place_points(
+    zone: Words, facts: Ints, centre: Int, turn: Int, window: Int, places: NDArray[np.int16]
+) -> None:
+    """Write for each point of the zone where it is in the window, -1 for nowhere."""
+    half = window // 2
+    count = popcount(zone[POINTS])
+    for p in range(64):
+        places[p] = -1
+        if p < count:
+            row = facts[p, ROW] - facts[centre, ROW] + half
+            column = facts[p, COLUMN] - facts[centre, COLUMN] + half
+            if 0 <= row < window and 0 <= column < window:
+                places[p] = turned(row, column, turn, window)
+
+
+@part
+def paint_board(
+    facts: Ints,
+    size: Int,
+    centre: Int,
+    turn: Int,
+    side: Int,
+    window: Int,
+    out: NDArray[np.uint8],
+) -> None:
+    """Write what a window shows if all of the board in it is wall."""
+    half = window // 2
+    out[:] = 0
+    first = ATTACKER_FIRST if side == ATTACKER else DEFENDER_FIRST
+    for row in range(window):
+        for column in range(window):
+            r = facts[centre, ROW] + row - half
+            c = facts[centre, COLUMN] + column - half
+            if 0 <= r < size and 0 <= c < size:
+                at = turned(np.int64(row), np.int64(column), turn, window)
+                out[first, at] = 1
+                out[OPPOSITE, at] = 1
+                out[LIBERTIES + 3, at] = 1
+                out[SIZES + 3, at] = 1
+
+
+@part
+def find_codes(
+    zone: Words,
+    diagonals: Words,
+    facts: Ints,
+    attacker: np.uint64,
+    defender: np.uint64,
+    few: bool,
+    codes: Words,
+) -> None:
+    """Write the code of each point of the zone: what it shows beside who moves first.
+
+    Args:
+      few: whether only the reference's planes are wanted.
+      codes: 64 words.
+    """
+    count = popcount(zone[POINTS])
+    for p in range(count):
+        codes[p] = ZERO
+    target = code_blocks(zone, attacker, defender, DEFENDER, codes)
+    code_blocks(zone, attacker, defender, ATTACKER, codes)
+    free = zone[POINTS] & ~(attacker | defender)
+    left = free
+    while left:
+        p = lowest(left)
+        left &= left - ONE
+        if is_eye(zone, diagonals, facts, defender, p):
+            codes[p] |= plane(EYE)
+    if not few:
+        code_more(zone, diagonals, attacker, defender, target, codes)
+
+
+@part
+def code_blocks(
+    zone: Words, attacker: np.uint64, defender: np.uint64, side: Int, codes: Words
+) -> np.uint64:
+    """Code the blocks of a side; return the target's block where the side is the defender."""
+    stones = defender if side == DEFENDER else attacker
+    free = zone[POINTS] & ~(attacker | defender)
+    target = ZERO
+    left = stones
+    while left:
+        block, rim = block_at(zone, stones, lowest(left))
+        left &= ~block
+        liberties, size = popcount(rim & free), popcount(block)
+        if side == ATTACKER and block & zone[OPEN] != ZERO:
+            liberties, size = 4, 4
+        code = plane(OWN if side == DEFENDER else OPPOSITE)
+        code |= plane(LIBERTIES + min(max(liberties, 1), 4) - 1) | plane(SIZES + min(size, 4) - 1)
+        if block & zone[TARGET] != ZERO and side == DEFENDER:
+            code |= plane(TARGET_BLOCK)
+            target = block
+        while block:
+            codes[lowest(block)] |= code
+            block &= block - ONE
+    return target
+
+
+@part
+def is_eye(zone: Words, diagonals: Words, facts: Ints, defender: np.uint64, p: Int) -> bool:
+    """Say whether an empty point is an eye of one point that no diagonal can make false."""
+    if zone[p] & ~defender != ZERO or zone[OPEN] & bit(p) != ZERO:
+        return False
+    other = popcount(diagonals[p] & ~defender) + facts[p, WALLS]
+    return bool(other <= (0 if facts[p, OFF] else 1))
+
+
+@part
+def code_more(
+    zone: Words,
+    diagonals: Words,
+    attacker: np.uint64,
+    defender: np.uint64,
+    target: np.uint64,
+    codes: Words,
+) -> None:
+    """Code what the reference does not show."""
+    points = zone[POINTS]
+    free = points & ~(attacker | defender)
+    _block, rim = block_at(zone, defender, lowest(target))
+    liberties = rim & free
+    eyes = points & ~(defender | out_of_reach(zone, attacker))
+    vital = vital_points(zone, eyes)
+    full = ZERO
+    if euler(zone, diagonals, target) <= 0:
+        full = target
+    for p in range(popcount(points)):
+        here = bit(p)
+        code = plane(ZONE)
+        if liberties & here:
+            code |= plane(TARGET_LIBERTY)
+        if eyes & here:
+            code |= plane(POSSIBLE_EYE)
+        if vital & here:
+            code |= plane(NAKADE)
+        if full & here:
+            code |= plane(EULER)
+        if free & here:
+            if not playable(zone, ATTACKER, attacker, defender, p):
+                code |= plane(NO_ATTACKER)
+            if not playable(zone, DEFENDER, defender, attacker, p):
+                code |= plane(NO_DEFENDER)
+        codes[p] |= code
+
+
+@part
+def out_of_reach(zone: Words, attacker: np.uint64) -> np.uint64:
+    """Return where the defender can have no eye: the attacker's safe stones and all next to them.
+
+    Safe are stones that are connected with what is beyond the zone.
+    """
+    safe = attacker & zone[OPEN]
+    edge = safe
+    rim = ZERO
+    while edge:
+        near = zone[lowest(edge)]
+        edge &= edge - ONE
+        rim |= near
+        new = near & attacker & ~safe
+        safe |= new
+        edge |= new
+    lost: np.uint64 = safe | rim | zone[OPEN]
+    return lost
+
+
+@part
+def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
+    """Return the middles of rooms of three to six points: the one with most neighbours in it."""
+    vital = ZERO
+    rest = eyes
+    while rest:
+        room, _rim = block_at(zone, rest, lowest(rest))
+        rest &= ~room
+        if 3 <= popcount(room) <= 6:
+            most, middle, left = np.int64(1), ZERO, room
+            while left:
+                p = lowest(left)
+                left &= left - ONE
+                near = popcount(zone[p] & room)
+                if near > most:
+                    most, middle = near, bit(p)
+                elif near == most:
+                    middle = ZERO
+            vital |= middle
+    return vital
+
+
+@part
+def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
+    """Return the Euler number of a block: 1 less the holes that it has within the zone."""
+    stones, sides, squares = popcount(block), np.int64(0), np.int64(0)
+    left = block
+    while left:
+        p = lowest(left)
+        left &= left - ONE
+        sides += popcount(zone[p] & block)
+        corners = diagonals[p] & block
+        while corners:
+            q = lowest(corners)
+            corners &= corners - ONE
+            if popcount(zone[p] & zone[q] & block) == 2:
+                squares += 1
+    number: np.int64 = stones - sides // 2 + squares // 4
+    return number
+
+
+@part
+def playable(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
+    """Say whether a side may play on an empty point, kos apart."""
+    mine = own | bit(p)
+    lost = taken(zone, side, mine, other, p)
+    return bool(lost != ZERO or breathes(zone, side, mine, other, p))
+
+
+@kernel
+def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, found: Ints) -> Int:
+    """Find the row that differs least from any view of a query; return by how many points.
+
+    Args:
+      query: uint64 of shape (views, words), the first half of the words one bit a point, the
+        second half another.
+      rows: uint64 of shape (n, words).
+      keys: rows with another key than `key` are left out.
+      found: the number of the row is written here, -1 if there is none.
+    """
+    words = query.shape[1]
+    half = words // 2
+    least = np.int64(1 << 30)
+    found[0] = -1
+    for i in range(len(rows)):
+        if keys[i] != key:
+            continue
+        for v in range(len(query)):
+            away = np.int64(0)
+            for w in range(half):
+                away += popcount(
+                    (query[v, w] ^ rows[i, w]) | (query[v, half + w] ^ rows[i, half + w])
+                )
+                if away >= least:
+                    break
+            if away < least:
+                least = away
+                found[0] = i
+    return least

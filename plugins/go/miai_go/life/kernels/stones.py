@@ -1,0 +1,117 @@
+"""Stones of a zone: a position is two words, one bit a point for each side.
+
+A zone has at most 63 points, numbered from 0. `near[p]` is the set of the neighbours of `p` within
+the zone. Points of the set `open` touch what is beyond the zone and belongs to the attacker: an
+attacker's stone there has a liberty for ever.
+
+Sides are 0, the attacker, and 1, the defender. A ban is the point that the side to move may not
+play because it was just taken by a ko, -1 for none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.kernels.bits import lowest, popcount
+from miai_go.life.kernels import inlined, part
+
+Int = int | np.signedinteger[Any]
+Words = NDArray[np.uint64]
+
+U64 = np.uint64
+ONE, ZERO = np.uint64(1), np.uint64(0)
+
+ATTACKER, DEFENDER = np.int64(0), np.int64(1)
+NO_BAN = np.int64(-1)
+PASS = np.int64(63)
+
+# Words of a zone beside `near`: see `miai_go.life.zones.Zone`.
+POINTS, OPEN, TARGET = 64, 65, 66
+ZONE_WORDS = 67
+
+
+@inlined
+def bit(p: Int) -> np.uint64:
+    """Return the set of one point."""
+    shifted: np.uint64 = ONE << U64(p)
+    return shifted
+
+
+@part
+def block_at(zone: Words, stones: np.uint64, p: Int) -> tuple[np.uint64, np.uint64]:
+    """Return the block of `stones` that `p` is of, and all neighbours of its points."""
+    block = bit(p)
+    edge = block
+    rim = ZERO
+    while edge:
+        q = lowest(edge)
+        edge &= edge - ONE
+        near = zone[q]
+        rim |= near
+        new = near & stones & ~block
+        block |= new
+        edge |= new
+    return block, rim
+
+
+@part
+def taken(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> np.uint64:
+    """Return the stones of `other` that lose their last liberty when `side` has played at `p`.
+
+    `own` holds the stone at `p` already.
+    """
+    empty = zone[POINTS] & ~(own | other)
+    left = zone[p] & other
+    out = ZERO
+    while left:
+        block, rim = block_at(zone, other, lowest(left))
+        left &= ~block
+        free = (rim & empty) != ZERO
+        if side == DEFENDER:
+            free |= (block & zone[OPEN]) != ZERO
+        if not free:
+            out |= block
+    return out
+
+
+@part
+def breathes(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
+    """Say whether the block of `side` at `p` has a liberty."""
+    block, rim = block_at(zone, own, p)
+    free = (rim & zone[POINTS] & ~(own | other)) != ZERO
+    if side == ATTACKER:
+        free |= (block & zone[OPEN]) != ZERO
+    return bool(free)
+
+
+@part
+def target_liberties(zone: Words, attacker: np.uint64, defender: np.uint64) -> np.uint64:
+    """Return the liberties of the target, which must stand."""
+    _block, rim = block_at(zone, defender, lowest(zone[TARGET]))
+    liberties: np.uint64 = rim & zone[POINTS] & ~(attacker | defender)
+    return liberties
+
+
+@part
+def ko_left(
+    zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, lost: np.uint64
+) -> Int:
+    """Return the ban after `side` played at `p` and took `lost`; `own` and `other` are after it."""
+    if lost == ZERO or lost & (lost - ONE) != ZERO or zone[p] & own != ZERO:
+        return NO_BAN
+    if side == ATTACKER and bit(p) & zone[OPEN] != ZERO:
+        return NO_BAN
+    if zone[p] & zone[POINTS] & ~(own | other) != lost:
+        return NO_BAN
+    taken_back: np.int64 = lowest(lost)
+    return taken_back
+
+
+@inlined
+def size_of(points: np.uint64) -> Int:
+    """Return how many points a set has."""
+    count: np.int64 = popcount(points)
+    return count

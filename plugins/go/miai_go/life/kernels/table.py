@@ -1,0 +1,182 @@
+"""What was found out about positions: buckets of four entries, the least work evicted first.
+
+An entry is five words: the defender's stones, the attacker's, what kind of entry it is and of which
+side, ban and move, the proof and disproof numbers, and the work that it took. Positions are kept
+whole, so that no other can be taken for one.
+
+A disproof that rests on a position met before on the way is true on that way only. Its entry holds
+a digest of the way in place of the work, and how far down from the root the position stands; it is
+found on that way alone (Kishimoto and Mueller, "A general solution to the graph history interaction
+problem", AAAI 2004).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from miai_go.life.kernels import inlined, kernel, part
+from miai_go.life.kernels.stones import U64, ZERO, Int, Words
+
+ENTRY_WORDS = 5
+BUCKET = 4
+
+D, A, INFO, NUMBERS, WORK = range(ENTRY_WORDS)
+
+ESTIMATE, SOLVED, ON_THIS_WAY = np.int64(1), np.int64(2), np.int64(3)
+
+_32 = U64(32)
+_LOW = U64(0xFFFFFFFF)
+_KEY = U64(0xFF)
+_1, _8, _16, _24 = U64(1), U64(8), U64(16), U64(24)
+_FF, _FFFF = U64(0xFF), U64(0xFFFF)
+_MIX_1, _MIX_2 = U64(0xBF58476D1CE4E5B9), U64(0x94D049BB133111EB)
+_GAMMA, _OTHER = U64(0x9E3779B97F4A7C15), U64(0xD6E8FEB86659FD93)
+
+
+@inlined
+def scramble(z: np.uint64) -> np.uint64:
+    """Return a digest of one word (SplitMix64's)."""
+    z = (z ^ (z >> U64(30))) * _MIX_1
+    z = (z ^ (z >> U64(27))) * _MIX_2
+    mixed: np.uint64 = z ^ (z >> U64(31))
+    return mixed
+
+
+@inlined
+def turn_of(side: Int, ban: Int) -> np.uint64:
+    """Return the side to move and its ban in 8 bits."""
+    turn: np.uint64 = U64(side) | (U64(ban + 1) << _1)
+    return turn
+
+
+@part
+def digest(attacker: np.uint64, defender: np.uint64, turn: np.uint64) -> np.uint64:
+    """Return 64 bits that depend on everything of a position."""
+    return scramble(scramble(defender + turn * _GAMMA) ^ (attacker * _OTHER + _GAMMA))
+
+
+@part
+def find(
+    table: Words, attacker: np.uint64, defender: np.uint64, turn: np.uint64, way: np.uint64
+) -> Int:
+    """Return where the table knows a position, of what it knows the surest; -1 for nothing.
+
+    Args:
+      table: uint64 of shape (buckets * 4 * 5,), buckets a power of two.
+      way: digest of the positions on the way to this one.
+    """
+    buckets = len(table) // (BUCKET * ENTRY_WORDS)
+    first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
+    found: Int = np.int64(-1)
+    surest: Int = np.int64(0)
+    for i in range(BUCKET):
+        at = first + i * ENTRY_WORDS
+        if table[at + D] == defender and table[at + A] == attacker:
+            info = table[at + INFO]
+            kind = kind_of(info)
+            known = info & _KEY == turn and (kind != ON_THIS_WAY or table[at + WORK] == way)
+            if known and kind > surest:
+                found, surest = at, kind
+                if kind == SOLVED:
+                    return found
+    return found
+
+
+@inlined
+def kind_of(info: np.uint64) -> Int:
+    """Return what kind of entry it is; 0 is an empty one."""
+    kind: np.int64 = np.int64((info >> _8) & U64(3))
+    return kind
+
+
+@inlined
+def move_of(info: np.uint64) -> Int:
+    """Return the move that was best."""
+    move: np.int64 = np.int64((info >> _16) & _FF)
+    return move
+
+
+@inlined
+def least_of(info: np.uint64) -> Int:
+    """Return the level of the highest position that a disproof on this way rests on."""
+    least: np.int64 = np.int64((info >> _24) & _FFFF)
+    return least
+
+
+@part
+def keep(
+    table: Words,
+    attacker: np.uint64,
+    defender: np.uint64,
+    turn: np.uint64,
+    kind: Int,
+    move: Int,
+    pn: Int,
+    dn: Int,
+    work: np.uint64,
+    least: Int,
+) -> None:
+    """Keep what was found out, in place of what was known of the same, or of what took least work.
+
+    Args:
+      work: positions that were looked at; for an entry of `ON_THIS_WAY` the digest of the way.
+    """
+    buckets = len(table) // (BUCKET * ENTRY_WORDS)
+    first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
+    chosen = first
+    cheapest = _LOW << _32
+    for i in range(BUCKET):
+        at = first + i * ENTRY_WORDS
+        info = table[at + INFO]
+        old = kind_of(info)
+        if old == 0:
+            chosen = at
+            break
+        same = table[at + D] == defender and table[at + A] == attacker and info & _KEY == turn
+        if same and (old == kind or (old == ESTIMATE and kind == SOLVED)):
+            chosen = at
+            break
+        cost = ZERO if old == ON_THIS_WAY else table[at + WORK]
+        if cost < cheapest:
+            chosen, cheapest = at, cost
+    table[chosen + D] = defender
+    table[chosen + A] = attacker
+    table[chosen + INFO] = turn | (U64(kind) << _8) | (U64(move) << _16) | (U64(least) << _24)
+    table[chosen + NUMBERS] = (U64(pn) << _32) | U64(dn)
+    table[chosen + WORK] = work
+
+
+@inlined
+def proof_number(numbers: np.uint64) -> Int:
+    """Return the proof number of an entry."""
+    pn: np.int64 = np.int64(numbers >> _32)
+    return pn
+
+
+@inlined
+def disproof_number(numbers: np.uint64) -> Int:
+    """Return the disproof number of an entry."""
+    dn: np.int64 = np.int64(numbers & _LOW)
+    return dn
+
+
+@kernel
+def move_all(old: Words, new: Words) -> None:
+    """Put all entries of a table into another, an empty one that is larger."""
+    for at in range(0, len(old), ENTRY_WORDS):
+        info = old[at + INFO]
+        kind = kind_of(info)
+        if kind != 0:
+            numbers = old[at + NUMBERS]
+            keep(
+                new,
+                old[at + A],
+                old[at + D],
+                info & _KEY,
+                kind,
+                move_of(info),
+                proof_number(numbers),
+                disproof_number(numbers),
+                old[at + WORK],
+                least_of(info),
+            )

@@ -1,0 +1,359 @@
+"""A proof as a tree: one proven move for the side that succeeds, all moves for the other.
+
+Where the attacker succeeds, no line may come back to a position of its own: a move that leads to a
+won position need not come nearer to the end. Lines are followed to their ends, and another winning
+move is tried where one comes back; the move that comes nearest never does. Where the defender
+succeeds, any move to a safe position will do, and a line that comes back is an end of it.
+
+The tree is made as deep as fits into its limit, the same depth everywhere.
+
+Proof trees as SGF: every node says what was proved there, and why a line ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from time import perf_counter
+from typing import Any, Final
+
+from miai_go.errors import ProblemError
+from miai_go.life.problem_sgf import LETTER_OF, problem_file
+from miai_go.life.problems import Problem
+from miai_go.life.prover import Finding, Master, Place, Prover, Verdict
+from miai_go.life.zones import ATTACKER, DEFENDER
+from miai_go.rules.board import BLACK_STONE, point_name
+
+MOST_NODES: Final = 2_000
+_DEEPEST: Final = 150
+"""Moves of a line at most; deeper ones are cut, which also bounds the recursion."""
+_ASK_SECONDS: Final = 2.0
+
+
+class Ending(Enum):
+    """Why a line of a proof ends."""
+
+    TAKEN = "the target is taken"
+    ATARI = "the target is in atari and the attacker is to move"
+    ALIVE = "the target lives unconditionally"
+    REPEATED = "the position was there before on this line: what never ends is safe"
+    NO_MOVE = "the attacker has no move that could change anything"
+    SHOWN = "the same position is shown elsewhere"
+    CUT = "the tree is cut here"
+
+
+@dataclass(slots=True, eq=False)
+class ProofNode:
+    """A position of a proof.
+
+    Attributes:
+      place: the position, with who is to move.
+      move: what led to it, a point of the board, `size * size` for the pass; None at the root.
+      nodes: positions that were made to prove it, beside what was known already.
+      ending: why the line ends here; None where it goes on.
+      shown: with `SHOWN`: the moves to where it is shown, points of the board.
+      children: what follows.
+    """
+
+    place: Place
+    move: int | None
+    nodes: int = 0
+    ending: Ending | None = None
+    shown: tuple[int, ...] = ()
+    children: list[ProofNode] = field(default_factory=list)
+
+    def walk(self) -> Iterator[ProofNode]:
+        """Yield this node and all below it."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(node.children)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """A tree that proves who succeeds.
+
+    Attributes:
+      prover: of whom the verdicts are.
+      verdict: whether the capture is forced or prevented.
+      root: the position as the problem sets it.
+      count: nodes of the tree.
+      cut: whether a line was cut.
+    """
+
+    prover: Prover
+    verdict: Verdict
+    root: ProofNode
+    count: int
+    cut: bool
+
+
+def proof_tree(
+    prover: Prover, first: int, *, nodes: int = MOST_NODES, seconds: float | None = 30.0
+) -> Proof:
+    """Return the proof of a prover whose goal is capture, `first` moving first.
+
+    Args:
+      nodes: of the tree at most.
+      seconds: for what has to be proved again, and for the whole.
+
+    Raises:
+      ProblemError: it is not solved within the time.
+    """
+    grower = _Grower(prover, most=nodes, seconds=seconds)
+    place = prover.begin(first)
+    verdict = grower.verdict(place)
+    if verdict is None:
+        raise ProblemError("there is no proof to show: the problem is unsolved; give more time")
+    best = ProofNode(place, None, nodes=grower.cost(place), ending=Ending.CUT)
+    for depth in range(1, _DEEPEST):
+        root = grower.grown(place, verdict, depth)
+        if root is None:
+            break
+        best = root
+        if not grower.cut:
+            return Proof(prover, verdict, best, grower.count, cut=False)
+    return Proof(prover, verdict, best, sum(1 for _ in best.walk()), cut=True)
+
+
+class _TooManyError(Exception):
+    """The tree does not fit, or the time is over."""
+
+
+class _Grower:
+    """Grows trees of growing depth; remembers what the prover said."""
+
+    def __init__(self, prover: Prover, *, most: int, seconds: float | None) -> None:
+        self._prover = prover
+        self._most = most
+        self._ends = None if seconds is None else perf_counter() + seconds
+        self._findings: dict[Place, Finding] = {}
+        self._moves: dict[Place, list[tuple[int, Place]]] = {}
+        self._complete: dict[Place, tuple[int, ...]] = {}
+        self._verdict = Verdict.UNSOLVED
+        self._line: list[tuple[Place, int | None]] = []
+        self._over: set[Place] = set()
+        self.count = 0
+        self.cut = False
+
+    def grown(self, place: Place, verdict: Verdict, depth: int) -> ProofNode | None:
+        """Return the tree of a depth, None where it does not fit."""
+        self._verdict = verdict
+        self._complete.clear()
+        self._line.clear()
+        self._over.clear()
+        self.count, self.cut = 0, False
+        try:
+            return self._node(place, None, depth)
+        except _TooManyError:
+            return None
+
+    def verdict(self, place: Place) -> Verdict | None:
+        """Return the prover's verdict, None where it does not find it in time."""
+        verdict = self._find(place).verdict
+        return None if verdict == Verdict.UNSOLVED else verdict
+
+    def cost(self, place: Place) -> int:
+        """Return how many positions the verdict took."""
+        return self._find(place).nodes
+
+    def _node(self, place: Place, move: int | None, depth: int) -> ProofNode | None:
+        """Return the tree below a position, None where a line that must end comes back."""
+        node = ProofNode(place, self._point(move))
+        repeated = place in self._over
+        if repeated and self._verdict == Verdict.REACHED:
+            return None
+        self._count_one()
+        node.ending = Ending.REPEATED if repeated else self._ending(place)
+        if node.ending is not None:
+            return node
+        if place in self._complete:
+            node.ending, node.shown = Ending.SHOWN, self._complete[place]
+            return node
+        if self.verdict(place) != self._verdict or depth == 0:
+            return self._cut(node)
+        node.nodes = self.cost(place)
+        return self._with_children(node, depth)
+
+    def _with_children(self, node: ProofNode, depth: int) -> ProofNode | None:
+        cut_before, count_before, complete = self.cut, self.count, len(self._complete)
+        self.cut = False
+        self._line.append((node.place, node.move))
+        self._over.add(node.place)
+        grows = self._one_child if self._chooses(node.place) else self._all_children
+        done = grows(node, depth)
+        self._line.pop()
+        self._over.discard(node.place)
+        if not done:
+            self.cut, self.count = cut_before, count_before - 1
+            while len(self._complete) > complete:
+                self._complete.popitem()  # what was shown there is shown no more
+            return None
+        if not self.cut:
+            self._complete[node.place] = self._way_to(node)
+        self.cut |= cut_before
+        return node
+
+    def _one_child(self, node: ProofNode, depth: int) -> bool:
+        """Grow one move of the side that succeeds; say whether there is one."""
+        cut_before = self.cut
+        for move, place in self._winning(node.place):
+            child = self._node(place, move, depth - 1)
+            if child is not None:
+                node.children = [child]
+                return True
+            self.cut = cut_before
+        return False
+
+    def _all_children(self, node: ProofNode, depth: int) -> bool:
+        """Grow all moves of the other side; say whether none of them comes back."""
+        moves = self._moves_of(node.place)
+        if not moves:
+            node.ending = Ending.NO_MOVE
+        for move, place in moves:
+            child = self._node(place, move, depth - 1)
+            if child is None:
+                node.children = []
+                return False
+            node.children.append(child)
+        return True
+
+    def _winning(self, place: Place) -> Iterator[tuple[int, Place]]:
+        """Yield the moves that are proven, what ends the line first, then what was found best."""
+        moves, best = self._moves_of(place), self._find(place).move
+        ended = [self._prover.settled(after) == self._verdict for _move, after in moves]
+        order = sorted(range(len(moves)), key=lambda i: (not ended[i], moves[i][0] != best))
+        for i in order:
+            if ended[i] or self.verdict(moves[i][1]) == self._verdict:
+                yield moves[i]
+
+    def _chooses(self, place: Place) -> bool:
+        """Say whether the side to move is the one that succeeds."""
+        return place.side == (ATTACKER if self._verdict == Verdict.REACHED else DEFENDER)
+
+    def _ending(self, place: Place) -> Ending | None:
+        settled = self._prover.settled(place)
+        if settled == Verdict.PREVENTED:
+            return Ending.ALIVE
+        if settled == Verdict.REACHED:
+            return Ending.TAKEN if place.side == DEFENDER else Ending.ATARI
+        return None
+
+    def _cut(self, node: ProofNode) -> ProofNode:
+        node.ending, self.cut = Ending.CUT, True
+        return node
+
+    def _count_one(self) -> None:
+        self.count += 1
+        if self.count > self._most or (self._ends is not None and perf_counter() > self._ends):
+            raise _TooManyError
+
+    def _way_to(self, node: ProofNode) -> tuple[int, ...]:
+        line = [move for _place, move in self._line] + [node.move]
+        return tuple(move for move in line if move is not None)
+
+    def _find(self, place: Place) -> Finding:
+        if place not in self._findings:
+            seconds = None
+            if self._ends is not None:
+                left = self._ends - perf_counter()
+                seconds = max(left if not self._findings else min(left, _ASK_SECONDS), 0.0)
+            self._findings[place] = self._prover.ask(place, seconds=seconds)
+        return self._findings[place]
+
+    def _moves_of(self, place: Place) -> list[tuple[int, Place]]:
+        if place not in self._moves:
+            self._moves[place] = self._prover.moves(place)
+        return self._moves[place]
+
+    def _point(self, move: int | None) -> int | None:
+        return None if move is None else self._prover.zone.point(move)
+
+
+_MASTERS = {
+    Master.ATTACKER: "the attacker may retake every ko at once",
+    Master.DEFENDER: "the defender may retake every ko at once",
+    Master.NOBODY: "nobody may retake a ko at once",
+}
+
+
+def write_proofs(problem: Problem, proofs: Iterable[Proof]) -> bytes:
+    """Return proofs of a problem as one SGF file, a game for each."""
+    return b"".join(_game(problem, proof).serialise() for proof in proofs)
+
+
+def _game(problem: Problem, proof: Proof) -> Any:
+    zone = proof.prover.zone
+    side = proof.root.place.side
+    bare = Problem(
+        size=zone.size,
+        stones=zone.stones,
+        target=zone.target,
+        to_play=zone.color(side),
+        name=problem.name,
+    )
+    file = problem_file(bare)
+    root = file.get_root()
+    root.set("C", _head(proof))
+    pending: list[tuple[Any, ProofNode, int]] = [
+        (root, child, side) for child in reversed(proof.root.children)
+    ]
+    while pending:
+        parent, node, mover = pending.pop()
+        child = parent.new_child()
+        at = node.move if node.move is not None and node.move < zone.size**2 else None
+        child.set_move(LETTER_OF[zone.color(mover)], None if at is None else divmod(at, zone.size))
+        child.set("C", _comment(proof, node))
+        pending.extend((child, below, 1 - mover) for below in reversed(node.children))
+    return file
+
+
+def _head(proof: Proof) -> str:
+    zone = proof.prover.zone
+    attacker, defender = _color(zone.attacker), _color(zone.defender)
+    winner, other = attacker, defender
+    if proof.verdict == Verdict.PREVENTED:
+        winner, other = defender, attacker
+    first = attacker if proof.root.place.side == ATTACKER else defender
+    lines = [
+        f"{defender}'s block at {point_name(zone.target, zone.size)}, {first} first: proved "
+        f"{_word(proof.verdict)}; {_MASTERS[proof.prover.master]}.",
+        f"One proved move of {winner}, all moves of {other} within the zone; {proof.count} nodes"
+        + (", cut where it says so." if proof.cut else ", complete."),
+        f"Positions made: {proof.root.nodes:,}.",
+    ]
+    if proof.root.ending is not None:
+        lines.append(_ending(proof, proof.root))
+    return "\n".join(lines)
+
+
+def _comment(proof: Proof, node: ProofNode) -> str:
+    if node.ending == Ending.CUT:
+        return f"{_ending(proof, node)}."
+    if node.ending is not None and node.ending != Ending.NO_MOVE:
+        return f"{_word(proof.verdict)}: {_ending(proof, node)}."
+    text = f"proved {_word(proof.verdict)}; positions made for it: {node.nodes:,}"
+    return f"{text}: {_ending(proof, node)}." if node.ending else f"{text}."
+
+
+def _ending(proof: Proof, node: ProofNode) -> str:
+    assert node.ending is not None
+    if node.ending != Ending.SHOWN:
+        return str(node.ending.value)
+    zone, side = proof.prover.zone, proof.root.place.side
+    moves = [
+        f"{'BW'[zone.color((side + ply) % 2) - 1]} {point_name(move, zone.size)}"
+        for ply, move in enumerate(node.shown)
+    ]
+    return f"{node.ending.value}, after {', '.join(moves)}"
+
+
+def _word(verdict: Verdict) -> str:
+    return "unsafe" if verdict == Verdict.REACHED else "safe"
+
+
+def _color(stone: int) -> str:
+    return "Black" if stone == BLACK_STONE else "White"

@@ -1,0 +1,114 @@
+"""The networks and their parts as components: what the plugin's entry point registers.
+
+The parameters of networks and of their parts. Nothing here imports torch.
+
+Parameters of the encoders; importing them compiles nothing.
+
+The encoders as components: what the plugin's entry point registers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import field_validator
+
+from miai.parameters import Parameters, parameter
+
+if TYPE_CHECKING:
+    pass
+
+SYMMETRIES = 8
+
+
+class FourConvParameters(Parameters):
+    """Parameters of `FourConv`."""
+
+    width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of each convolution")
+    hidden: int = parameter(256, ge=1, le=4096, unit="units", help="Units of the value's layer")
+    policy: bool = parameter(True, help="Whether it has a policy head")
+    value: bool = parameter(True, help="Whether it has a value head")
+
+
+class TowerParameters(Parameters):
+    """Parameters of `Tower`."""
+
+    height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks of the base")
+    width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of the base")
+    pooling: int = parameter(
+        0, ge=0, le=80, unit="blocks", help="Every so many blocks one pools globally; 0: none"
+    )
+    base: str = parameter("residual", component="go.base", help="The base, by name")
+    base_parameters: dict[str, Any] = parameter({}, help="Parameters of the base")
+    policy: str = parameter(
+        "convolution", component="go.policy-head", help="The policy head; none for no policy"
+    )
+    policy_parameters: dict[str, Any] = parameter({}, help="Parameters of the policy head")
+    value: str = parameter(
+        "dense", component="go.value-head", help="The value head; none for no value"
+    )
+    value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
+    ownership: bool = parameter(False, help="Whether it says who will own each point")
+    score: bool = parameter(False, help="Whether it says by how many points it will be won")
+
+
+class EquivariantParameters(Parameters):
+    """Parameters of `EquivariantTower`."""
+
+    height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks")
+    width: int = parameter(
+        64,
+        ge=SYMMETRIES,
+        le=512,
+        unit="channels",
+        help="Channels, a multiple of 8: one for each symmetry; costs what a tower as wide costs",
+    )
+    hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the value's layer")
+    policy: bool = parameter(True, help="Whether it has a policy head")
+    value: bool = parameter(True, help="Whether it has a value head")
+    ownership: bool = parameter(False, help="Whether it says who will own each point")
+    score: bool = parameter(False, help="Whether it says by how many points it will be won")
+
+    @field_validator("width")
+    @classmethod
+    def _whole_fields(cls, width: int) -> int:
+        if width % SYMMETRIES:
+            raise ValueError(f"{width} is no multiple of {SYMMETRIES}")
+        return width
+
+
+class ConvolutionPolicyParameters(Parameters):
+    """Parameters of `ConvolutionPolicy`."""
+
+    channels: int = parameter(32, ge=1, le=512, unit="channels", help="Planes it is read off")
+
+
+class DensePolicyParameters(Parameters):
+    """Parameters of `DensePolicy`."""
+
+    channels: int = parameter(2, ge=1, le=64, unit="channels", help="Planes it is read off")
+
+
+class DenseValueParameters(Parameters):
+    """Parameters of `DenseValue`."""
+
+    channels: int = parameter(4, ge=1, le=64, unit="channels", help="Planes it is read off")
+    hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the hidden layer")
+
+
+class PooledValueParameters(Parameters):
+    """Parameters of `PooledValue`."""
+
+    channels: int = parameter(32, ge=1, le=512, unit="channels", help="Planes it is read off")
+    hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the hidden layer")
+
+
+class ZeroEncoderParameters(Parameters):
+    """Parameters of `ZeroEncoder`."""
+
+    history: int = parameter(
+        8, ge=1, le=8, unit="positions", help="Positions shown, the present one included"
+    )
+    komi: bool = parameter(False, help="Add a plane of the points that the player to move is given")
+    legal: bool = parameter(False, help="Add a plane of the points where the mover may play")
+    ko: bool = parameter(False, help="Add a plane of the point that may not be retaken now")

@@ -1,0 +1,224 @@
+"""The planes of AlphaGo (Silver et al. 2016, Extended Data Table 2).
+
+What the compiled encoders share: the planes' array, work space and loading.
+
+The small encoders: the stones alone, and the stones with what a beginner counts.
+
+The planes of AlphaGo Zero (Silver et al. 2017, Methods).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.parameters import Parameters
+from miai_go.kernels import FAMILY, ladders
+from miai_go.kernels import encoders as kernels
+from miai_go.nets.components import ZeroEncoderParameters
+from miai_go.nets.positions import Positions
+from miai_go.rules.board import check_size
+
+_Number = TypeVar("_Number", bound=np.generic)
+_LOADED: set[type[CompiledEncoder]] = set()
+"""Whose kernels this process has; the first call waits for a process that compiles them."""
+
+
+class Room(NamedTuple):
+    """Work space of the kernels; see `miai_go.kernels.encoders`."""
+
+    masks: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+    roots: NDArray[np.int32]
+    grid: NDArray[np.uint8]
+
+
+class CompiledEncoder(ABC):
+    """An encoder that is one call of a kernel. May be used by several threads at once.
+
+    Attributes:
+      size: points on a side.
+      planes: how many planes it makes.
+      scales: float32 of shape (planes,): what a network multiplies each plane by.
+    """
+
+    def __init__(self, size: int, planes: int) -> None:
+        check_size(size)
+        self.size = size
+        self.planes = planes
+        self.scales: NDArray[np.float32] = np.ones(planes, np.float32)
+
+    def encode(
+        self, positions: Positions, out: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
+        """Return planes, uint8 of shape (positions, planes, size, size), row 0 the lowest.
+
+        Args:
+          out: written and returned where given, of that shape and C-contiguous.
+
+        Raises:
+          ValueError: positions of another size, or an `out` that does not fit.
+        """
+        if positions.size != self.size:
+            raise ValueError(
+                f"the encoder is for boards of {self.size}, the positions are of {positions.size}"
+            )
+        shape = (len(positions), self.planes, self.size, self.size)
+        if out is None:
+            out = np.empty(shape, np.uint8)
+        elif out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
+            raise ValueError(
+                f"planes are written to a C-contiguous uint8 array of shape {shape}, "
+                f"not {out.dtype} {out.shape}"
+            )
+        words, trails = _writable(positions.words), _writable(positions.trails)
+        flat = out.reshape(len(out), -1)
+        if type(self) in _LOADED:
+            self._write(words, trails, flat)
+            return out
+        with FAMILY.compiling(f"encode-{type(self).__name__}"):
+            self._write(words, trails, flat)
+        _LOADED.add(type(self))
+        return out
+
+    @abstractmethod
+    def _write(
+        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
+    ) -> None:
+        """Write the planes, one position a row."""
+
+
+def make_room(size: int) -> Room:
+    """Return work space for boards of one size."""
+    grid = ladders.empty_grid(size)
+    width = (size * size + 63) // 64
+    return Room(
+        np.zeros((len(grid) + 2) * width, np.uint64),
+        np.zeros(len(grid), np.int32),
+        np.zeros(size * size, np.int32),
+        grid,
+    )
+
+
+def _writable(array: NDArray[_Number]) -> NDArray[_Number]:
+    """Return the array, or a copy of one that kernels would have to be compiled anew for."""
+    if array.flags.c_contiguous and array.flags.writeable:
+        return array
+    return np.array(array, order="C")
+
+
+class AlphaGoEncoder(CompiledEncoder):
+    """Forty-eight planes of zeros and ones.
+
+    ====================  =====  ==============================================================
+    planes                count  1 where
+    ====================  =====  ==============================================================
+    0 own, 1 theirs,      3      the stones lie
+    2 empty
+    3 ones                1      everywhere: shows where the board ends
+    4 to 11 turns since   8      the stone was placed 1, 2, ... 7, 8 or more turns ago, 1 for the
+                                 last move; stones of a set-up count among the last
+    12 to 19 liberties    8      the stone's chain has 1, 2, ... 8 or more liberties
+    20 to 27 captures     8      a move takes 1, 2, ... 8 or more stones
+    28 to 35 self-atari   8      a move leaves its own chain of 1, 2, ... 8 or more stones with one
+                                 liberty
+    36 to 43 liberties    8      a move leaves its own chain with 1, 2, ... 8 or more liberties
+    after
+    44 ladder capture     1      a move on one of a hostile chain's two liberties takes it, whatever
+                                 its owner does
+    45 ladder escape      1      a move saves an own chain from atari, by more than a move
+    46 sensible           1      a move is legal and fills no own true eye
+    47 colour             1      everywhere when Black is to move
+    ====================  =====  ==============================================================
+
+    Planes 20 to 46 hold legal moves of the player to move only, under simple ko without suicide.
+    The paper's plane of zeros is left out. How ladders are read is told in
+    `miai_go.kernels.ladders`.
+    """
+
+    def __init__(self, size: int, parameters: Parameters | None = None) -> None:
+        super().__init__(size, kernels.ALPHAGO_PLANES)
+
+    def _write(
+        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
+    ) -> None:
+        masks, counts, roots, grid = make_room(self.size)
+        after = np.zeros_like(roots)
+        room = ladders.ladder_room(self.size)
+        kernels.encode_alphago(words, trails, masks, counts, roots, after, grid, room, out)
+
+
+class OnePlaneEncoder(CompiledEncoder):
+    """One plane of stones: 2 for own ones, 1 for empty points, 0 for the opponent's.
+
+    The one-plane encoder of the textbooks has 1, 0 and -1; bytes have no sign, so all is greater
+    by one, which the bias of a convolution takes in. Not so at the border, where a convolution
+    pads with zeros: there it sees the opponent's stones, not empty points. Who is Black, ko and
+    the moves before are not shown.
+    """
+
+    def __init__(self, size: int, parameters: Parameters | None = None) -> None:
+        super().__init__(size, 1)
+
+    def _write(
+        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
+    ) -> None:
+        kernels.encode_oneplane(words, trails, out)
+
+
+class SimpleEncoder(CompiledEncoder):
+    """Thirteen planes of zeros and ones.
+
+    - 0 to 2: own stones of chains with one, two, and three or more liberties
+    - 3 to 5: the opponent's stones, likewise
+    - 6: the point that may not be retaken now, under simple ko
+    - 7 to 10: the stone placed one, two, three, four turns ago, where it still stands
+    - 11, 12: ones when Black, when White is to move; one of the two shows where the board ends
+    """
+
+    def __init__(self, size: int, parameters: Parameters | None = None) -> None:
+        super().__init__(size, kernels.SIMPLE_PLANES)
+
+    def _write(
+        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
+    ) -> None:
+        kernels.encode_simple(words, trails, *make_room(self.size), out)
+
+
+class ZeroEncoder(CompiledEncoder):
+    """The last positions and who is to move.
+
+    With T = `history`, the planes are:
+
+    - 2 * t and 2 * t + 1, for t from 0 (now) to T - 1: the stones of the player to move and of the
+      opponent as they lay t plies ago; zeros before the trail began
+    - 2 * T and 2 * T + 1: ones when Black, when White is to move. The paper has the first alone;
+      with both the end of the board is always seen
+    - with `komi`: half the points that the player to move is given, everywhere; stored as 64
+      half points more, limited to 0 to 128, and scaled by 1/32, so that 2 is no komi and 7 points
+      for the mover are 2.4375
+    - with `legal`: points where the player to move may play under simple ko, without suicide
+    - with `ko`: the point that may not be retaken now
+    """
+
+    def __init__(self, size: int, parameters: ZeroEncoderParameters | None = None) -> None:
+        given = parameters or ZeroEncoderParameters()
+        planes = 2 * given.history + 2
+        super().__init__(size, planes + given.komi + given.legal + given.ko)
+        if given.komi:
+            self.scales[planes] = 2 / kernels.KOMI_SHIFT
+        self._history = given.history
+        self._extra = (
+            given.komi * kernels.WITH_KOMI
+            + given.legal * kernels.WITH_LEGAL
+            + given.ko * kernels.WITH_KO
+        )
+
+    def _write(
+        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
+    ) -> None:
+        room = make_room(self.size)
+        kernels.encode_zero(words, trails, self._history, self._extra, *room, out)

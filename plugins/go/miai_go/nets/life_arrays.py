@@ -1,0 +1,526 @@
+"""Networks without torch: those that compiled kernels reckon, read from their files.
+
+What asks a network, asks `Reckoned`, whichever network it is.
+
+The fully connected network without torch: its weights as arrays for kernels, and batches.
+
+The zone's network without torch: its weights as arrays for kernels, and batches.
+
+Positions that the kernels of networks are asked about, and room for what they answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miai.errors import PluginError
+from miai.kernels.lanes import LANES
+from miai_go.errors import WeightsError
+from miai_go.life.kernels import FAMILY, stones, zone_net
+from miai_go.life.kernels import dense_net as kernels
+from miai_go.life.kernels import planes as plane_kernels
+from miai_go.life.kernels import zone_net as zone_ground
+from miai_go.life.kernels.planes import NEAREST
+from miai_go.nets.life_components import ZoneParameters
+from miai_go.nets.life_networks import filled_values
+from miai_go.nets.life_planes import EXTENDED, REFERENCE, Layout
+from miai_go.nets.life_weights import NetHeader, read_net
+
+
+class Batch(NamedTuple):
+    """n positions in the order in which kernels take them; see `miai_go.nets.life_planes.encode`.
+
+    Attributes:
+      words, diagonals, facts, boards: of the layout.
+      problems: int64 of shape (n,), which problem of the layout each position is of.
+      attackers, defenders: uint64 of shape (n,), their stones within the zone.
+      sides: int64 of shape (n,), who moves.
+      picks: int64 of shape (n,), which window is taken.
+    """
+
+    words: NDArray[np.uint64]
+    diagonals: NDArray[np.uint64]
+    facts: NDArray[np.int64]
+    boards: NDArray[np.int64]
+    problems: NDArray[np.int64]
+    attackers: NDArray[np.uint64]
+    defenders: NDArray[np.uint64]
+    sides: NDArray[np.int64]
+    picks: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        problems: ArrayLike,
+        attackers: ArrayLike,
+        defenders: ArrayLike,
+        sides: ArrayLike,
+        picks: ArrayLike | None = None,
+    ) -> Self:
+        """Return positions of a layout; without `picks` the nearest window is taken of each."""
+        numbers = np.ascontiguousarray(problems, np.int64)
+        return cls(
+            layout.words,
+            layout.diagonals,
+            layout.facts,
+            layout.boards,
+            numbers,
+            np.ascontiguousarray(attackers, np.uint64),
+            np.ascontiguousarray(defenders, np.uint64),
+            np.ascontiguousarray(sides, np.int64),
+            np.full(len(numbers), NEAREST)
+            if picks is None
+            else np.ascontiguousarray(picks, np.int64),
+        )
+
+    def room(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return arrays for values (n,) and logits (n, 64)."""
+        count = len(self.problems)
+        return np.empty(count, np.float32), np.empty((count, 64), np.float32)
+
+
+_Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseArrays:
+    """The weights of a `DenseNet` in the layout that `miai_go.life.kernels.dense_net` takes.
+
+    Attributes:
+      window: points on a side of the window.
+      few: whether it takes the reference's planes alone.
+      first: float32 of shape (planes * window ** 2, width); bias: of shape (width,).
+      inner: of shape (2 * blocks, width, width), inputs first; biases: (2 * blocks, width).
+      value: of shape (width + 1,), the bias last.
+      policy: of shape (width, window ** 2 + 1); policy_bias: of shape (window ** 2 + 1,).
+    """
+
+    window: int
+    few: bool
+    first: _Floats
+    bias: _Floats
+    inner: _Floats
+    biases: _Floats
+    value: _Floats
+    policy: _Floats
+    policy_bias: _Floats
+
+    @classmethod
+    def of(cls, header: NetHeader, tensors: dict[str, NDArray[Any]]) -> Self:
+        """Return the weights of tensors by name.
+
+        Raises:
+          WeightsError: they are of another network, or not those that their header tells of.
+          ParameterError: the network's parameters are wrong.
+          KeyError, ValueError: a tensor is missing, or has no such shape.
+        """
+        if header.network != "dense":
+            raise WeightsError(f"is of the network '{header.network}'; 'dense' alone can be used")
+        values = filled_values(header.network, header.network_parameters)
+        layers = [
+            f"blocks.{block}.{name}"
+            for block in range(values["blocks"])
+            for name in ("first", "second")
+        ]
+        first = _turned(tensors["first.weight"])
+        width, actions = int(values["width"]), header.shape.actions
+        arrays = cls(
+            window=header.window,
+            few=header.planes == REFERENCE,
+            first=first,
+            bias=_float(tensors["first.bias"]),
+            inner=np.stack(
+                [_turned(tensors[f"{name}.weight"]) for name in layers]
+                or [np.zeros((width, width), np.float32)]
+            )[: len(layers)],
+            biases=_float([tensors[f"{name}.bias"] for name in layers]).reshape(-1, width),
+            value=_float(np.append(tensors["value.weight"].reshape(-1), tensors["value.bias"])),
+            policy=_turned(tensors["policy.weight"]),
+            policy_bias=_float(tensors["policy.bias"]),
+        )
+        arrays._check((header.shape.planes * header.window**2, width), actions)
+        return arrays
+
+    def arrays(self) -> tuple[_Floats, ...]:
+        """Return the weights in the order in which `evaluate` takes them, `bias` left out."""
+        return self.first, self.inner, self.biases, self.value, self.policy, self.policy_bias
+
+    def room(self) -> _Floats:
+        """Return work space for `evaluate`."""
+        return np.empty((4, max(len(self.bias), self.window**2 + 1)), np.float32)
+
+    def load(self) -> None:
+        """Load the kernel, or compile it, before a clock runs."""
+        load_dense()
+
+    def evaluate(
+        self,
+        layout: Layout,
+        problems: ArrayLike,
+        attackers: ArrayLike,
+        defenders: ArrayLike,
+        sides: ArrayLike,
+        *,
+        picks: ArrayLike | None = None,
+    ) -> tuple[_Floats, _Floats]:
+        """Return values and logits; see `miai_go.nets.life_arrays.Reckoned`."""
+        self.load()
+        return self._evaluate(Batch.of(layout, problems, attackers, defenders, sides, picks))
+
+    def _evaluate(self, batch: Batch) -> tuple[_Floats, _Floats]:
+        values, logits = batch.room()
+        kernels.evaluate_all(
+            *batch,
+            self.window,
+            self.few,
+            self.first,
+            self.bias,
+            self.inner,
+            self.biases,
+            self.value,
+            self.policy,
+            self.policy_bias,
+            np.empty(64, np.int16),
+            np.empty(len(self.bias), np.float32),
+            np.empty(64, np.uint64),
+            self.room(),
+            values,
+            logits,
+        )
+        return values, logits
+
+    def _check(self, first: tuple[int, int], actions: int) -> None:
+        width = first[1]
+        shapes = {
+            "first": (self.first.shape, first),
+            "first's bias": (self.bias.shape, (width,)),
+            "blocks": (self.inner.shape[1:], (width, width)),
+            "blocks' biases": (self.biases.shape, (len(self.inner), width)),
+            "value": (self.value.shape, (width + 1,)),
+            "policy": (self.policy.shape, (width, actions)),
+            "policy's bias": (self.policy_bias.shape, (actions,)),
+        }
+        for name, (shape, wanted) in shapes.items():
+            if shape != wanted:
+                raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
+
+
+def _turned(weights: NDArray[Any]) -> _Floats:
+    """Return weights with the inputs first."""
+    return np.ascontiguousarray(weights.T, np.float32)
+
+
+def _float(values: Any) -> _Floats:
+    return np.ascontiguousarray(np.array(values), np.float32)
+
+
+@cache
+def load_dense() -> None:
+    """Load the kernel, or compile it, before a clock runs."""
+    from miai_go.life.kernels import planes as plane_kernels
+    from miai_go.life.kernels import stones
+
+    few = plane_kernels.FEW_PLANES
+    one = np.zeros((1, 1), np.float32)
+    nothing = DenseArrays(
+        window=3,
+        few=True,
+        first=np.zeros((few * 9, 1), np.float32),
+        bias=one[0],
+        inner=one[None][:0],
+        biases=one[:0],
+        value=np.zeros(2, np.float32),
+        policy=np.zeros((1, 10), np.float32),
+        policy_bias=np.zeros(10, np.float32),
+    )
+    words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
+    words[0, [stones.POINTS, stones.TARGET]] = 1
+    facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
+    layout = Layout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
+    with FAMILY.compiling("tsumego-net"):
+        nothing._evaluate(Batch.of(layout, [0], [0], [1], [0]))
+
+
+_Tensors = dict[str, NDArray[Any]]
+_EPSILON: Final = 1e-5
+"""What a norm adds to variances, torch's default."""
+_COUNTER: Final = ".num_batches_tracked"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneArrays:
+    """The weights of a `ZoneNet` in the layout that `miai_go.life.kernels.zone_net` takes.
+
+    Attributes:
+      window: points on a side of the window.
+      parameters: of the network.
+      weights: the arrays, norms folded into them.
+    """
+
+    window: int
+    parameters: ZoneParameters
+    weights: zone_net.Weights
+
+    @classmethod
+    def of(cls, header: NetHeader, tensors: _Tensors) -> Self:
+        """Return the weights of tensors by name.
+
+        Raises:
+          WeightsError: they are of another network, or not those that their header tells of.
+          ParameterError: the network's parameters are wrong.
+        """
+        if header.network != "zone" or header.planes != EXTENDED:
+            raise WeightsError(
+                f"is of the network '{header.network}' on the planes '{header.planes}'; 'zone' on "
+                f"'{EXTENDED}' alone can be used"
+            )
+        values = filled_values(header.network, header.network_parameters)
+        parameters = ZoneParameters.model_validate(values)
+        _check(parameters, tensors)
+        weights = _weights(parameters, tensors)
+        for name, array in weights._asdict().items():
+            if not np.isfinite(array).all():
+                raise WeightsError(f"its weights are too large: '{name}' is beyond 32 bits")
+        return cls(header.window, parameters, weights)
+
+    def work(self) -> zone_ground.Work:
+        """Return work space for the kernel."""
+        window, reach, width = self.window, self.parameters.reach, self.parameters.width
+        rows = zone_ground.FEATURE_ROWS * width
+        return zone_ground.Work(
+            places=np.empty(64, np.int16),
+            squares=np.empty((window + 2 * reach) ** 2, np.int64),
+            at=np.empty(64, np.int64),
+            near=np.empty((2, 9 * 68), np.int64),
+            starts=np.empty(10, np.int64),
+            seen=np.empty((2, 64 * 64), np.int64),
+            seen_starts=np.empty(65, np.int64),
+            codes=np.empty(64, np.uint64),
+            base=np.zeros(rows, np.float32),
+            features=np.zeros(rows, np.float32),
+            inner=np.zeros(rows, np.float32),
+            pooled=np.empty(zone_net.POOLED * width, np.float32),
+            shift=np.empty(width, np.float32),
+            units=np.empty(len(self.weights.hidden_bias), np.float32),
+            zeros=np.zeros(LANES, np.float32),
+        )
+
+    def load(self) -> None:
+        """Load the kernel, or compile it, before a clock runs."""
+        load_zone()
+
+    def evaluate(
+        self,
+        layout: Layout,
+        problems: ArrayLike,
+        attackers: ArrayLike,
+        defenders: ArrayLike,
+        sides: ArrayLike,
+        *,
+        picks: ArrayLike | None = None,
+    ) -> tuple[_Floats, _Floats]:
+        """Return values and logits; see `miai_go.nets.life_arrays.Reckoned`."""
+        self.load()
+        return self._evaluate(Batch.of(layout, problems, attackers, defenders, sides, picks))
+
+    def _evaluate(self, batch: Batch) -> tuple[_Floats, _Floats]:
+        values, logits = batch.room()
+        zone_net.evaluate_all(
+            *batch,
+            self.window,
+            self.parameters.reach,
+            self.parameters.width,
+            self.parameters.height,
+            self.weights,
+            self.work(),
+            values,
+            logits,
+        )
+        return values, logits
+
+
+def _weights(parameters: ZoneParameters, tensors: _Tensors) -> zone_net.Weights:
+    width, height = parameters.width, parameters.height
+    squares = (2 * parameters.reach + 1) ** 2
+    sight, bias = _folded(tensors, "first")
+    sight = sight.T.reshape(squares, plane_kernels.PLANES, width)
+    layers, biases, spreads = [], [], []
+    for block in range(height):
+        for name in ("first", "second"):
+            layer, shift = _folded(tensors, f"blocks.{block}.{name}")
+            layers.append(layer.reshape(width, 9, width).transpose(1, 2, 0))
+            if name == "first":
+                shift = shift + tensors[f"blocks.{block}.spread.bias"]
+            biases.append(shift)
+        spreads.append(tensors[f"blocks.{block}.spread.weight"].T)
+    spare = -parameters.hidden % LANES
+    return zone_net.Weights(
+        sight=_flat(sight),
+        around=_flat(_around(sight)),
+        bias=_flat(bias),
+        inner=_flat(layers),
+        biases=_flat(biases),
+        spread=_flat(spreads),
+        points=_with_bias(tensors, "points"),
+        none=_with_bias(tensors, "none"),
+        hidden=_flat(np.pad(tensors["hidden.weight"].T, ((0, 0), (0, spare)))),
+        hidden_bias=_flat(np.pad(tensors["hidden.bias"], (0, spare))),
+        value=_flat(
+            np.concatenate(
+                (tensors["value.weight"].reshape(-1), np.zeros(spare), tensors["value.bias"])
+            )
+        ),
+    )
+
+
+def _around(sight: NDArray[Any]) -> NDArray[Any]:
+    """Return what a wall and a point of the zone give: (2 movers, 2, squares, width)."""
+    p = plane_kernels
+    out = np.empty((2, 2, len(sight), sight.shape[2]))
+    for side, mover in enumerate((p.ATTACKER_FIRST, p.DEFENDER_FIRST)):
+        wall = sight[:, [mover, p.OPPOSITE, p.LIBERTIES + 3, p.SIZES + 3]]
+        out[side, zone_ground.WALL] = wall.sum(1)
+        out[side, zone_ground.GROUND] = sight[:, [mover, p.ZONE]].sum(1)
+    return out
+
+
+def _folded(tensors: _Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights (outputs, inputs) and bias of a layer and the norm after it."""
+    norm = {
+        part: tensors[f"{name}.norm.{part}"].astype(np.float64)
+        for part in ("weight", "bias", "running_mean", "running_var")
+    }
+    if (norm["running_var"] < 0).any():
+        raise WeightsError(f"the layer '{name}' has a negative variance")
+    scale = norm["weight"] / np.sqrt(norm["running_var"] + _EPSILON)
+    weight = tensors[f"{name}.weight"].reshape(len(scale), -1) * scale[:, None]
+    return weight, norm["bias"] - norm["running_mean"] * scale
+
+
+def _with_bias(tensors: _Tensors, name: str) -> _Floats:
+    return _flat(np.append(tensors[f"{name}.weight"].reshape(-1), tensors[f"{name}.bias"]))
+
+
+def _flat(values: Any) -> _Floats:
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
+
+
+def _check(parameters: ZoneParameters, tensors: _Tensors) -> None:
+    wanted = _shapes(parameters)
+    given = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
+    for name in sorted(wanted.keys() | given.keys()):
+        if given.get(name) != wanted.get(name):
+            raise WeightsError(
+                f"the tensor '{name}' has the shape {given.get(name)}, not {wanted.get(name)}"
+            )
+
+
+def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
+    width, hidden = parameters.width, parameters.hidden
+    squares, pooled = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
+    layers = {"first": (width * squares, plane_kernels.PLANES)}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for block in range(parameters.height):
+        layers |= {f"blocks.{block}.{name}": (width, 9 * width) for name in ("first", "second")}
+        shapes[f"blocks.{block}.spread.weight"] = (width, pooled)
+        shapes[f"blocks.{block}.spread.bias"] = (width,)
+    for name, layer in layers.items():
+        shapes[f"{name}.weight"] = layer
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            shapes[f"{name}.norm.{part}"] = (width,)
+    heads = {"points": (1, width), "none": (1, pooled), "hidden": (hidden, pooled)}
+    for name, shape in {**heads, "value": (1, hidden)}.items():
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = shape, shape[:1]
+    return shapes
+
+
+@cache
+def load_zone() -> None:
+    """Load the kernel, or compile it, before a clock runs."""
+    parameters = ZoneParameters(height=1, width=LANES, hidden=LANES, reach=1)
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
+    nothing = ZoneArrays(3, parameters, _weights(parameters, zeros))
+    words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
+    words[0, [stones.POINTS, stones.TARGET]] = 1
+    facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
+    layout = Layout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
+    with FAMILY.compiling("tsumego-zone"):
+        nothing._evaluate(Batch.of(layout, [0], [0], [1], [0]))
+
+
+class Reckoned(Protocol):
+    """A network that is reckoned by kernels."""
+
+    def load(self) -> None:
+        """Load the kernel, or compile it, before a clock runs."""
+        ...
+
+    def evaluate(
+        self,
+        layout: Layout,
+        problems: ArrayLike,
+        attackers: ArrayLike,
+        defenders: ArrayLike,
+        sides: ArrayLike,
+        *,
+        picks: ArrayLike | None = None,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return values from -1 to 1 (safe), of shape (n,), and logits of shape (n, 64).
+
+        Logits are of the points of the zone; the last is of no move; -inf for no such point.
+
+        Args:
+          problems, attackers, defenders, sides, picks: as of `miai_go.nets.life_planes.encode`.
+        """
+        ...
+
+
+_READERS: Final[dict[str, Callable[[NetHeader, dict[str, NDArray[Any]]], Reckoned]]] = {
+    "dense": DenseArrays.of,
+    "zone": ZoneArrays.of,
+}
+
+NAMES: Final = tuple(_READERS)
+"""The networks that can be reckoned."""
+
+
+def reckoned(header: NetHeader, tensors: dict[str, NDArray[Any]]) -> Reckoned:
+    """Return the network of tensors by name.
+
+    Raises:
+      WeightsError: it is a network that cannot be reckoned, or not what its header says.
+    """
+    reader = _READERS.get(header.network)
+    if reader is None:
+        raise WeightsError(
+            f"is of the network '{header.network}', which needs torch; without it can be used: "
+            + ", ".join(NAMES)
+        )
+    try:
+        return reader(header, tensors)
+    except PluginError as error:
+        raise WeightsError(f"its network cannot be built: {error}") from error
+    except (KeyError, ValueError) as error:
+        raise WeightsError(f"its tensors are not those of its network: {error}") from error
+
+
+def read_reckoned(path: Path) -> Reckoned:
+    """Return the network of a file.
+
+    Raises:
+      WeightsError: it cannot be read, or as of `reckoned`.
+    """
+    header, tensors = read_net(path)
+    try:
+        return reckoned(header, tensors)
+    except WeightsError as error:
+        raise WeightsError(f"{path}: {error}") from None

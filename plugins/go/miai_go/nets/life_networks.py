@@ -1,0 +1,353 @@
+"""Networks made by name.
+
+Convolutional networks of life and death: residual, pooled over the target, equivariant.
+
+The reference's network: fully connected, with residual blocks.
+
+A network whose features live at the points of the zone alone.
+
+All else in the window is wall or beyond the board and never changes: the first layer sees it, no
+other does. Of n positions with N points in all, features are of shape (N, width), so that nothing
+is reckoned where nothing can happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from miai.errors import ParameterError
+from miai.plugins.loader import registry
+from miai_go.errors import require_torch
+from miai_go.nets.layers import (
+    ConvNorm,
+    GroupBlock,
+    LiftNorm,
+    PointsOfFields,
+    ResidualBlock,
+    board_pool,
+)
+from miai_go.nets.life_components import (
+    SYMMETRIES,
+    DenseParameters,
+    EquivariantNetParameters,
+    ResidualParameters,
+    ZoneParameters,
+)
+from miai_go.nets.network import NetworkShape, Outputs
+from miai_go.nets.registration import KIND
+
+
+def build_net(
+    name: str, shape: NetworkShape, values: Mapping[str, Any], *, seed: int = 0
+) -> nn.Module:
+    """Return a network of a registered name, its weights drawn by `seed`.
+
+    Raises:
+      MissingExtraError: torch is not installed.
+      UnknownComponentError, ParameterError: no such network, or not with these values.
+    """
+    require_torch(f"the network '{name}'")
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: nn.Module = registry().get(KIND, name).build(shape, values=values)
+    return network
+
+
+def filled_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with all defaults.
+
+    Raises:
+      UnknownComponentError, ParameterError: no such network, or not with these values.
+    """
+    return registry().get(KIND, name).fill(values).model_dump(mode="json")
+
+
+TARGET_BLOCK = 4
+"""The plane that shows the target, in every set of planes."""
+
+
+class Heads(nn.Module):
+    """Value and policy from features: (n, channels, window, window).
+
+    Args:
+      pooled: how many numbers the value is made of.
+    """
+
+    def __init__(self, channels: int, pooled: int, hidden: int) -> None:
+        super().__init__()
+        self.points = nn.Conv2d(channels, 1, 1)
+        self.none = nn.Linear(pooled, 1)
+        self.value = nn.Sequential(nn.Linear(pooled, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, features: Tensor, pooled: Tensor) -> Outputs:
+        """Return value and policy."""
+        policy = torch.cat((self.points(features).flatten(1), self.none(pooled)), 1)
+        return Outputs(policy=policy, value=torch.tanh(self.value(pooled)).squeeze(1))
+
+
+class ResidualNet(nn.Module):
+    """A residual tower; moves by convolution, the value from means and maxima over the window."""
+
+    over_target = False
+
+    def __init__(self, shape: NetworkShape, parameters: ResidualParameters) -> None:
+        super().__init__()
+        width, every = parameters.width, parameters.pooling
+        self.first = ConvNorm(shape.planes, width)
+        self.blocks = nn.Sequential(
+            *(
+                ResidualBlock(width, pooling=bool(every) and (i + 1) % every == 0)
+                for i in range(parameters.height)
+            )
+        )
+        self.heads = Heads(width, (4 if self.over_target else 2) * width, parameters.hidden)
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return value and policy."""
+        features = self.blocks(torch.relu(self.first(planes)))
+        pooled = board_pool(features)
+        if self.over_target:
+            pooled = torch.cat((pooled, pool_over(features, planes[:, TARGET_BLOCK])), 1)
+        outputs: Outputs = self.heads(features, pooled)
+        return outputs
+
+
+class GroupPooledNet(ResidualNet):
+    """As `ResidualNet`, and the value sees means and maxima over the target's block, too."""
+
+    over_target = True
+
+
+class EquivariantNet(nn.Module):
+    """A tower whose features turn with the board; a turned board has the same value."""
+
+    def __init__(self, shape: NetworkShape, parameters: EquivariantNetParameters) -> None:
+        super().__init__()
+        fields = parameters.width // SYMMETRIES
+        self.first = LiftNorm(shape.planes, fields)
+        self.blocks = nn.Sequential(*(GroupBlock(fields) for _ in range(parameters.height)))
+        self.points = PointsOfFields(fields)
+        self.none = nn.Linear(4 * fields, 1)
+        self.value = nn.Sequential(
+            nn.Linear(4 * fields, parameters.hidden),
+            nn.ReLU(),
+            nn.Linear(parameters.hidden, 1),
+        )
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return value and policy."""
+        features = self.blocks(torch.relu(self.first(planes)))
+        n, channels, size, _ = features.shape
+        fields = features.view(n, channels // SYMMETRIES, SYMMETRIES * size, size)
+        mask = planes[:, TARGET_BLOCK].repeat(1, SYMMETRIES, 1)
+        pooled = torch.cat((board_pool(fields), pool_over(fields, mask)), 1)
+        policy = torch.cat((self.points(features).flatten(1), self.none(pooled)), 1)
+        return Outputs(policy=policy, value=torch.tanh(self.value(pooled)).squeeze(1))
+
+
+def pool_over(features: Tensor, mask: Tensor) -> Tensor:
+    """Return mean and maximum over the points of a mask: (n, 2 * channels); 0 where it has none.
+
+    Args:
+      features: of shape (n, channels, rows, columns), not negative.
+      mask: 0 or 1, of shape (n, rows, columns).
+    """
+    within = features * mask[:, None]
+    count = mask.sum((1, 2)).clamp(min=1)[:, None]
+    return torch.cat((within.sum((2, 3)) / count, within.amax((2, 3))), 1)
+
+
+class DenseBlock(nn.Module):
+    """Two layers round which the input is carried; (n, width) in and out."""
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.Linear(width, width)
+        self.second = nn.Linear(width, width)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, units: Tensor) -> Tensor:
+        """Return units, none negative."""
+        inner = self.drop(torch.relu(self.first(units)))
+        return torch.relu(units + self.second(inner))
+
+
+class DenseNet(nn.Module):
+    """All planes into one layer, residual blocks, then a value and a policy.
+
+    Planes of shape (n, planes, window, window) are taken row by row, plane after plane.
+    """
+
+    def __init__(self, shape: NetworkShape, parameters: DenseParameters) -> None:
+        super().__init__()
+        width = parameters.width
+        self.first = nn.Linear(shape.planes * shape.size**2, width)
+        self.drop = nn.Dropout(parameters.dropout)
+        self.blocks = nn.Sequential(
+            *(DenseBlock(width, parameters.dropout) for _ in range(parameters.blocks))
+        )
+        self.value = nn.Linear(width, 1)
+        self.policy = nn.Linear(width, shape.actions)
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return value and policy."""
+        units = self.drop(torch.relu(self.first(planes.contiguous().flatten(1))))
+        units = self.blocks(units)
+        return Outputs(policy=self.policy(units), value=torch.tanh(self.value(units)).squeeze(1))
+
+
+ZONE: Final = 14
+"""The plane that shows the zone's points."""
+
+NOWHERE: Final = -1e9
+"""The logit of points beyond the zone."""
+
+
+class Ground(NamedTuple):
+    """Where the points of zones are, N in all.
+
+    Attributes:
+      owner: the position that each is of, int64 of shape (N,), ascending.
+      place: its point of the window, int64 of shape (N,).
+      near: itself and its eight neighbours as numbers of points, row by row, N where there is none,
+        int64 of shape (N, 9).
+      target: the points of the targets' blocks, int64 of shape (T,).
+      positions: how many there are.
+    """
+
+    owner: Tensor
+    place: Tensor
+    near: Tensor
+    target: Tensor
+    positions: int
+
+
+def find_ground(planes: Tensor) -> Ground:
+    """Return the points of the zones that planes show."""
+    count, _, size, _ = planes.shape
+    owner, row, column = planes[:, ZONE].nonzero(as_tuple=True)
+    numbers = planes.new_full((count, size + 2, size + 2), len(owner), dtype=torch.int64)
+    numbers[owner, row + 1, column + 1] = torch.arange(len(owner), device=planes.device)
+    near = [numbers[owner, row + r, column + c] for r in range(3) for c in range(3)]
+    target = planes[owner, TARGET_BLOCK, row, column].nonzero().squeeze(1)
+    return Ground(owner, row * size + column, torch.stack(near, 1), target, count)
+
+
+class Sight(nn.Module):
+    """What each point of the zone sees of the planes about it: (n, planes, size, size) to (N, W).
+
+    Args:
+      reach: how far it sees, in points; the square about it has 2 * reach + 1 on a side.
+    """
+
+    def __init__(self, planes: int, width: int, reach: int) -> None:
+        super().__init__()
+        self.reach, inputs = reach, (2 * reach + 1) ** 2 * planes
+        # A row for each point that is seen, since few bits have a scale for each row: walls set
+        # the same bits at many points at once, whose errors would add up.
+        self.weight = nn.Parameter(torch.empty(width * inputs // planes, planes))
+        self.norm = nn.BatchNorm1d(width)
+        nn.init.normal_(self.weight, std=(2 / inputs) ** 0.5)
+
+    def forward(self, planes: Tensor, ground: Ground) -> Tensor:
+        """Return features of points."""
+        size, side = planes.shape[-1], 2 * self.reach + 1
+        padded = nn.functional.pad(planes, (self.reach,) * 4).permute(0, 2, 3, 1).contiguous()
+        row, column = ground.place // size, ground.place % size
+        here = (ground.owner * padded.shape[1] + row) * padded.shape[2] + column
+        steps = [r * padded.shape[2] + c for r in range(side) for c in range(side)]
+        seen = here[:, None] + torch.tensor(steps, device=here.device)
+        patches = padded.flatten(0, 2).index_select(0, seen.flatten())
+        weight = self.weight.view(self.norm.num_features, -1)
+        return cast("Tensor", self.norm(patches.view(-1, weight.shape[1]) @ weight.T))
+
+
+class NearNorm(nn.Module):
+    """A convolution of 3x3 within the zone, then batch normalisation: (N, W) to (N, W)."""
+
+    def __init__(self, width: int, *, zero: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, 9 * width))
+        self.norm = nn.BatchNorm1d(width)
+        nn.init.normal_(self.weight, std=(2 / (6 * width)) ** 0.5)
+        if zero:
+            nn.init.zeros_(self.norm.weight)
+
+    def forward(self, features: Tensor, ground: Ground) -> Tensor:
+        """Return features of points."""
+        known = torch.cat((features, features.new_zeros(1, features.shape[1])))
+        patches = known.index_select(0, ground.near.flatten()).view(-1, self.weight.shape[1])
+        return cast("Tensor", self.norm(patches @ self.weight.T))
+
+
+class ZoneBlock(nn.Module):
+    """Two convolutions round which the input is carried; what is pooled is added between them."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = NearNorm(width)
+        self.spread = nn.Linear(4 * width, width)
+        self.second = NearNorm(width, zero=True)
+
+    def forward(self, features: Tensor, ground: Ground) -> Tensor:
+        """Return features of points, none negative."""
+        pooled = self.spread(pool_zone(features, ground))
+        inner = self.first(features, ground) + pooled.index_select(0, ground.owner)
+        return torch.relu(features + self.second(torch.relu(inner), ground))
+
+
+class ZoneNet(nn.Module):
+    """Residual convolutions within the zone, pooled over it and over the target's block.
+
+    Raises:
+      ParameterError: the planes do not show the zone.
+    """
+
+    def __init__(self, shape: NetworkShape, parameters: ZoneParameters) -> None:
+        super().__init__()
+        if shape.planes <= ZONE:
+            raise ParameterError(
+                "the network 'zone' needs planes that show the zone: set planes.planes = 'extended'"
+            )
+        width = parameters.width
+        self.first = Sight(shape.planes, width, parameters.reach)
+        self.blocks = nn.ModuleList(ZoneBlock(width) for _ in range(parameters.height))
+        self.points = nn.Linear(width, 1)
+        self.none = nn.Linear(4 * width, 1)
+        self.hidden = nn.Linear(4 * width, parameters.hidden)
+        self.value = nn.Linear(parameters.hidden, 1)
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return value and policy."""
+        ground = find_ground(planes)
+        features = torch.relu(self.first(planes, ground))
+        for block in self.blocks:
+            features = block(features, ground)
+        pooled = pool_zone(features, ground)
+        logits = self.points(features).squeeze(1)
+        policy = logits.new_full((ground.positions, planes.shape[-1] ** 2), NOWHERE)
+        policy = policy.index_put((ground.owner, ground.place), logits)
+        value = self.value(torch.relu(self.hidden(pooled))).squeeze(1)
+        return Outputs(policy=torch.cat((policy, self.none(pooled)), 1), value=torch.tanh(value))
+
+
+def pool_zone(features: Tensor, ground: Ground) -> Tensor:
+    """Return means and maxima over zones and over targets' blocks: (n, 4 * width)."""
+    target = features.index_select(0, ground.target)
+    owner = ground.owner.index_select(0, ground.target)
+    everywhere = _pool(features, ground.owner, ground.positions)
+    return torch.cat((everywhere, _pool(target, owner, ground.positions)), 1)
+
+
+def _pool(features: Tensor, owner: Tensor, count: int) -> Tensor:
+    """Return mean and maximum of features, none negative, by owner; 0 where it has none."""
+    each = torch.bincount(owner, minlength=count)
+    total = features.new_zeros(count, features.shape[1]).index_add(0, owner, features)
+    most = torch.segment_reduce(features, "max", lengths=each, axis=0, initial=0.0)
+    return torch.cat((total / each.clamp(min=1)[:, None], most), 1)

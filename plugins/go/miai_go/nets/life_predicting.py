@@ -1,0 +1,308 @@
+"""What a network says of every block on a board, and of the move that decides its fate.
+
+Boards on which every block is coloured by its chance to live: SVG, and text for terminals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.errors import ProblemError, WeightsError
+from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
+from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned
+from miai_go.nets.life_planes import encode, layout_of_zones, load_planes
+from miai_go.nets.life_weights import NetHeader, read_net_header
+from miai_go.rules.board import EMPTY
+from miai_go.rules.coordinates import COLUMNS, star_points, vertex
+from miai_go.rules.render import STONES
+
+_SIDES: Final = (ATTACKER, DEFENDER)
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What a network says of one block.
+
+    Attributes:
+      points: its stones, points of the board.
+      color: 1 black, 2 white.
+      chances: that it cannot be captured when the attacker moves first, and when its owner does;
+        None where it was not asked.
+      moves: the move that the policy would play for either first mover, a point of the board; None
+        where it sees none.
+      reason: why it was not asked; empty where it was.
+    """
+
+    points: tuple[int, ...]
+    color: int
+    chances: tuple[float, float] | None
+    moves: tuple[int | None, int | None]
+    reason: str = ""
+
+    @property
+    def critical(self) -> bool:
+        """Whether its fate is said to depend on who moves first."""
+        return self.chances is not None and (self.chances[0] < 0.5) != (self.chances[1] < 0.5)
+
+
+class Predictor:
+    """A network that says of blocks whether they live.
+
+    Args:
+      weights: a file of `miai go tsumego train` or `quantize`. A network that kernels reckon needs
+        no torch.
+
+    Raises:
+      WeightsError: it cannot be read or is not what it says.
+      MissingExtraError: it needs torch, which is not installed.
+    """
+
+    def __init__(self, weights: Path) -> None:
+        self._path = weights
+        self.header: NetHeader = read_net_header(weights)
+        self._reckoned: Reckoned | None = None
+        self._net: Any = None
+        if self.header.network in NAMES:
+            self._reckoned = read_reckoned(weights)
+        else:
+            from miai_go.nets.life_weights import load_net
+
+            self._net = load_net(weights).network
+
+    def load(self) -> None:
+        """Load kernels, or compile them, before a clock runs."""
+        load_planes()
+        if self._reckoned is not None:
+            self._reckoned.load()
+
+    def fates(self, stones: NDArray[np.int8]) -> list[Fate]:
+        """Return the fate of every block of a board, lowest point first.
+
+        Args:
+          stones: int8 of shape (size * size,) or (size, size), 0 empty, 1 black, 2 white.
+
+        Raises:
+          WeightsError: as of `evaluate`.
+        """
+        board = np.asarray(stones, np.int8).reshape(-1)
+        out = []
+        for block in blocks_of(board):
+            color = int(board[block[0]])
+            try:
+                zone = find_zone(board, block[0])
+            except ProblemError as error:
+                out.append(Fate(block, color, None, (None, None), str(error)))
+                continue
+            chances, logits = self.evaluate(zone)
+            moves = [self._move(zone, logits[side]) for side in _SIDES]
+            out.append(Fate(block, color, (chances[0], chances[1]), (moves[0], moves[1])))
+        return out
+
+    def evaluate(self, zone: Zone) -> tuple[list[float], NDArray[np.float32]]:
+        """Return what is said of a zone as it stands.
+
+        Returns:
+          The chance that the target is safe, for the attacker and the defender moving first, and
+          logits of shape (2, 64): of every point of the zone, the last of no move; -inf where there
+          is no such point.
+
+        Raises:
+          WeightsError: it says nothing finite.
+        """
+        layout = layout_of_zones([zone])
+        sets = ([0, 0], [zone.attackers] * 2, [zone.defenders] * 2, list(_SIDES))
+        if self._reckoned is not None:
+            values, logits = self._reckoned.evaluate(layout, *sets)
+        else:
+            values, logits = self._by_torch(layout, sets)
+        if not np.isfinite(values).all() or np.isnan(logits).any():
+            raise WeightsError(f"{self._path}: its weights are so large that it says no number")
+        return [float(v + 1) / 2 for v in values], logits
+
+    def _by_torch(self, layout: Any, sets: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        import torch
+
+        views = encode(layout, *sets, planes=self.header.planes, window=self.header.window)
+        with torch.inference_mode():
+            outputs = self._net(torch.from_numpy(views.planes).float())
+        answers = outputs.policy.numpy()
+        places = views.places.astype(np.int64)
+        logits = np.take_along_axis(answers, np.maximum(places, 0), 1)
+        logits[places < 0] = -np.inf
+        logits[:, 63] = answers[:, -1]
+        return outputs.value.numpy(), logits
+
+    def _move(self, zone: Zone, logits: NDArray[np.float32]) -> int | None:
+        taken = zone.attackers | zone.defenders
+        free = [i for i in range(len(zone.points)) if not taken >> i & 1]
+        best = max(free, key=lambda i: float(logits[i]), default=None)
+        return None if best is None or logits[best] == -np.inf else zone.points[best]
+
+
+def blocks_of(board: NDArray[np.int8]) -> Iterator[tuple[int, ...]]:
+    """Yield the blocks of a flat board, each as its points in order."""
+    size = round(len(board) ** 0.5)
+    known: set[int] = set()
+    for point in np.flatnonzero(board != EMPTY).tolist():
+        if point in known:
+            continue
+        block, edge = {point}, [point]
+        while edge:
+            row, column = divmod(edge.pop(), size)
+            for r, c in ((-1, 0), (0, -1), (0, 1), (1, 0)):
+                near = (row + r) * size + column + c
+                inside = 0 <= row + r < size and 0 <= column + c < size
+                if inside and near not in block and board[near] == board[point]:
+                    block.add(near)
+                    edge.append(near)
+        known |= block
+        yield tuple(sorted(block))
+
+
+_TITLES: Final = ("attacker first", "defender first")
+_CELL: Final = 24
+_MARGIN: Final = 30
+_STONE_FILLS: Final = ("", "#111111", "#fafafa")
+_RESET: Final = "\x1b[0m"
+
+
+def svg_of(stones: NDArray[np.int8], fates: Sequence[Fate]) -> str:
+    """Return two boards side by side, for either first mover, as an SVG document.
+
+    The square behind a stone is red where its block is said to be lost and green where it is said
+    to live; grey where it was not asked. The policy's move is a blue ring where a block's fate
+    depends on who moves first.
+
+    Args:
+      stones: int8 of shape (size, size), row 0 lowest.
+    """
+    size = len(stones)
+    side = 2 * _MARGIN + _CELL * (size - 1)
+    width, height = 2 * side, side + _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11" '
+        'text-anchor="middle">',
+        f'<rect width="{width}" height="{height}" fill="#f4e3bd"/>',
+    ]
+    for first in (0, 1):
+        parts.append(f'<g transform="translate({first * side} {_MARGIN})">')
+        parts.append(f'<text x="{side / 2:g}" y="-8" font-size="14">{_TITLES[first]}</text>')
+        parts += [*_grid(size), *_chances(size, fates, first), *_stones(stones)]
+        parts += [*_moves(size, fates, first), "</g>"]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def text_of(
+    stones: NDArray[np.int8], fates: Sequence[Fate], *, first: int, color: bool = False
+) -> str:
+    """Return a board for one first mover, as text: X Black, O White, * the policy's move.
+
+    Args:
+      first: who moves first, 0 whoever attacks a block, 1 its owner.
+      color: whether stones are coloured by the codes of terminals, from red, lost, to green.
+    """
+    size = len(stones)
+    shades = {
+        point: fate.chances[first]
+        for fate in fates
+        if fate.chances is not None
+        for point in fate.points
+    }
+    moves = {fate.moves[first] for fate in fates if fate.critical}
+    header = "   " + " ".join(COLUMNS[:size])
+    lines = [f"{_TITLES[first]}:", header]
+    for row in reversed(range(size)):
+        cells = []
+        for column in range(size):
+            point = row * size + column
+            cell = "*" if point in moves else STONES[int(stones[row, column])]
+            if color and point in shades:
+                cell = f"\x1b[38;5;{_terminal_color(shades[point])}m{cell}{_RESET}"
+            cells.append(cell)
+        lines.append(f"{row + 1:2} {' '.join(cells)} {row + 1}")
+    return "\n".join([*lines, header])
+
+
+def rows_of(size: int, fates: Sequence[Fate]) -> list[str]:
+    """Return a line for each block: where, whose, its chances, the moves, or why it has none."""
+    out = []
+    for fate in fates:
+        place, stones = vertex(fate.points[0], size), len(fate.points)
+        counted = f"{stones:>3} {'stone ' if stones == 1 else 'stones'}"
+        name = f"{place:>4} {STONES[fate.color]} {counted}"
+        if fate.chances is None:
+            out.append(f"{name}  not asked: {fate.reason}")
+            continue
+        told = []
+        for title, chance, move in zip(_TITLES, fate.chances, fate.moves, strict=True):
+            played = f" {vertex(move, size)}" if fate.critical and move is not None else ""
+            told.append(f"{title} {chance:.0%}{played}")
+        out.append(f"{name}  lives with {', '.join(told)}")
+    return out
+
+
+def _terminal_color(chance: float) -> int:
+    """Return a colour of the 256 of terminals, from red to green."""
+    red, green = round(5 * min(1.0, 2 - 2 * chance)), round(5 * min(1.0, 2 * chance))
+    return 16 + 36 * red + 6 * green
+
+
+def _at(size: int, point: int) -> tuple[int, int]:
+    row, column = divmod(point, size)
+    return _MARGIN + _CELL * column, _MARGIN + _CELL * (size - 1 - row)
+
+
+def _grid(size: int) -> list[str]:
+    low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
+    out = []
+    for i in range(size):
+        at = _MARGIN + _CELL * i
+        out.append(f'<path d="M{low} {at}H{high}M{at} {low}V{high}" stroke="#806030" fill="none"/>')
+        out.append(f'<text x="{at}" y="{high + 24}">{COLUMNS[i]}</text>')
+        out.append(f'<text x="{low - 20}" y="{high - _CELL * i + 4}">{i + 1}</text>')
+    for point in star_points(size):
+        x, y = _at(size, point)
+        out.append(f'<circle cx="{x}" cy="{y}" r="2.5" fill="#806030"/>')
+    return out
+
+
+def _chances(size: int, fates: Sequence[Fate], first: int) -> list[str]:
+    out = []
+    for fate in fates:
+        chance = None if fate.chances is None else fate.chances[first]
+        fill = "#999999" if chance is None else f"hsl({round(120 * chance)} 75% 45%)"
+        told = "not asked" if chance is None else f"{chance:.0%}"
+        for point in fate.points:
+            x, y = _at(size, point)
+            corner = f'x="{x - _CELL // 2}" y="{y - _CELL // 2}" width="{_CELL}" height="{_CELL}"'
+            out.append(f'<rect {corner} fill="{fill}" opacity="0.8"><title>{told}</title></rect>')
+    return out
+
+
+def _stones(stones: NDArray[np.int8]) -> list[str]:
+    size = len(stones)
+    out = []
+    for row, column in np.argwhere(stones).tolist():
+        x, y = _at(size, row * size + column)
+        fill = _STONE_FILLS[int(stones[row, column])]
+        out.append(f'<circle cx="{x}" cy="{y}" r="8" fill="{fill}" stroke="#333333"/>')
+    return out
+
+
+def _moves(size: int, fates: Sequence[Fate], first: int) -> list[str]:
+    out = []
+    for fate in fates:
+        move = fate.moves[first]
+        if fate.critical and move is not None:
+            x, y = _at(size, move)
+            out.append(
+                f'<circle cx="{x}" cy="{y}" r="8" fill="none" stroke="#1040d0" stroke-width="3"/>'
+            )
+    return out

@@ -1,0 +1,381 @@
+"""Networks made by name, and made ready for inference.
+
+A residual tower whose answers turn with the board, exactly up to rounding.
+
+A small network of four convolutions, with a policy and a value head.
+
+Heads of a tower: what is read off its features.
+
+Features are of shape (n, channels, size, size). A component of kind ``go.policy-head`` or
+``go.value-head`` is a factory(shape, channels, parameters) -> torch.nn.Module that makes of them
+logits (n, size * size + 1), or values (n,) between -1 and 1; or None, for no such head.
+
+The residual tower: a base, a policy head and a value head, each replaceable by name.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from miai.parameters import Parameters
+from miai.plugins.loader import registry
+from miai_go.errors import require_torch
+from miai_go.nets.components import (
+    ConvolutionPolicyParameters,
+    DensePolicyParameters,
+    DenseValueParameters,
+    EquivariantParameters,
+    FourConvParameters,
+    PooledValueParameters,
+    TowerParameters,
+)
+from miai_go.nets.layers import (
+    ConvNorm,
+    GroupBlock,
+    GroupConvNorm,
+    LiftNorm,
+    PointsOfFields,
+    ResidualBlock,
+    UnitsOfFields,
+    board_pool,
+)
+from miai_go.nets.network import NetworkShape, Outputs
+from miai_go.rules.symmetry import SYMMETRIES
+
+
+def build_network(
+    name: str, shape: NetworkShape, values: Mapping[str, Any], *, seed: int = 0
+) -> nn.Module:
+    """Return a network of a registered name, its weights drawn by `seed`.
+
+    The same name, shape, values and seed give the same weights on one version of torch; torch's
+    own generator is left as it was.
+
+    Raises:
+      MissingExtraError: torch is not installed.
+      UnknownComponentError, ParameterError: no such network, or not with these values.
+    """
+    require_torch(f"the network '{name}'")
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: nn.Module = registry().get("go.network", name).build(shape, values=values)
+    return network
+
+
+def filled_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with all defaults, as a weights file keeps them.
+
+    Raises:
+      UnknownComponentError, ParameterError: no such network, or not with these values.
+    """
+    return registry().get("go.network", name).fill(values).model_dump(mode="json")
+
+
+def folded(network: nn.Module) -> nn.Module:
+    """Return a copy for inference, in which norms are folded into the convolutions before them.
+
+    Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by what that
+    returns; others stay as they are.
+    """
+    return _fold(copy.deepcopy(network).eval()).eval().requires_grad_(False)
+
+
+def _fold(module: nn.Module) -> nn.Module:
+    form = getattr(module, "inference_form", None)
+    if callable(form):
+        inner: nn.Module = form()
+        return inner
+    for name, child in list(module.named_children()):
+        setattr(module, name, _fold(child))
+    return module
+
+
+def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
+    """Return the names of what a network answers, found by asking it about an empty board."""
+    import torch
+
+    training = network.training
+    parameter = next(iter(network.parameters()), torch.zeros(0))
+    planes = torch.zeros(1, shape.planes, shape.size, shape.size, device=parameter.device)
+    with torch.no_grad():
+        answers: Outputs = network.eval()(planes.to(parameter.dtype))
+    network.train(training)
+    return tuple(name for name, answer in answers._asdict().items() if answer is not None)
+
+
+class EquivariantTower(nn.Module):
+    """A tower of group convolutions: a position and the same position turned are one to it.
+
+    Moves and owners turn with the board, value and score stay. It has about an eighth of the free
+    weights of a tower as wide. See `miai_go.nets.layers`.
+    """
+
+    def __init__(self, shape: NetworkShape, parameters: EquivariantParameters) -> None:
+        super().__init__()
+        fields = parameters.width // SYMMETRIES
+        self.first = LiftNorm(shape.planes, fields)
+        self.blocks = nn.Sequential(*(GroupBlock(fields) for _ in range(parameters.height)))
+        self.policy = EquivariantPolicy(fields) if parameters.policy else None
+        self.value = InvariantValue(fields, parameters.hidden) if parameters.value else None
+        self.ownership = PointsOfFields(fields) if parameters.ownership else None
+        self.score = UnitsOfFields(fields, 1) if parameters.score else None
+        self.size = shape.size
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return what the heads make of planes of shape (n, planes, size, size)."""
+        features = self.blocks(torch.relu(self.first(planes)))
+        owners = None if self.ownership is None else torch.tanh(self.ownership(features)).squeeze(1)
+        return Outputs(
+            policy=None if self.policy is None else self.policy(features),
+            value=None if self.value is None else self.value(features),
+            ownership=owners,
+            score=None if self.score is None else self.score(features).squeeze(1) * self.size,
+        )
+
+
+class EquivariantPolicy(nn.Module):
+    """A logit a point that turns with the board; the pass by what the whole board shows."""
+
+    def __init__(self, fields: int) -> None:
+        super().__init__()
+        self.reduce = GroupConvNorm(fields, fields, kernel=1)
+        self.points = PointsOfFields(fields)
+        self.passing = UnitsOfFields(fields, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return logits of shape (n, size * size + 1), the pass last."""
+        reduced = torch.relu(self.reduce(features))
+        return torch.cat((self.points(reduced).flatten(1), self.passing(reduced)), 1)
+
+
+class InvariantValue(nn.Module):
+    """The value through one hidden layer, the same for a position however it is turned."""
+
+    def __init__(self, fields: int, hidden: int) -> None:
+        super().__init__()
+        self.reduce = GroupConvNorm(fields, fields, kernel=1)
+        self.hidden = UnitsOfFields(fields, hidden)
+        self.value = nn.Linear(hidden, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return values of shape (n,), 1 won by the player to move, -1 lost."""
+        hidden = torch.relu(self.hidden(torch.relu(self.reduce(features))))
+        return torch.tanh(self.value(hidden)).squeeze(1)
+
+
+_FIRST_KERNEL = 5
+
+
+class FourConv(nn.Module):
+    """Four convolutions, 5x5 and then three of 3x3; moves and value from all points of the last.
+
+    The pass is a move like the others.
+    """
+
+    def __init__(self, shape: NetworkShape, parameters: FourConvParameters) -> None:
+        super().__init__()
+        width, inner = parameters.width, parameters.width * shape.size**2
+        self.base = nn.Sequential(
+            ConvNorm(shape.planes, width, kernel=_FIRST_KERNEL),
+            nn.ReLU(),
+            *(layer for _ in range(3) for layer in (ConvNorm(width, width), nn.ReLU())),
+        )
+        self.policy = nn.Linear(inner, shape.actions) if parameters.policy else None
+        self.value = _value(inner, parameters.hidden) if parameters.value else None
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return moves and values of planes of shape (n, planes, size, size)."""
+        features = self.base(planes).flatten(1)
+        return Outputs(
+            policy=None if self.policy is None else self.policy(features),
+            value=None if self.value is None else torch.tanh(self.value(features)).squeeze(1),
+        )
+
+
+def _value(inputs: int, hidden: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+
+def no_head(shape: NetworkShape, channels: int, parameters: Parameters) -> None:
+    """Return no head: the component ``none``, which switches one off."""
+
+
+class ConvolutionPolicy(nn.Module):
+    """A logit a point by convolution, the pass by what the whole board shows.
+
+    Nothing in it depends on the place of a point, other than through the features.
+    """
+
+    def __init__(
+        self, shape: NetworkShape, channels: int, parameters: ConvolutionPolicyParameters
+    ) -> None:
+        super().__init__()
+        self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
+        self.points = nn.Conv2d(parameters.channels, 1, 1)
+        self.passing = nn.Linear(2 * parameters.channels, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return logits of shape (n, size * size + 1), the pass last."""
+        reduced = torch.relu(self.reduce(features))
+        passing = self.passing(board_pool(reduced))
+        return torch.cat((self.points(reduced).flatten(1), passing), 1)
+
+
+class DensePolicy(nn.Module):
+    """All logits from all points of few planes at once (Silver et al. 2017)."""
+
+    def __init__(
+        self, shape: NetworkShape, channels: int, parameters: DensePolicyParameters
+    ) -> None:
+        super().__init__()
+        self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
+        self.moves = nn.Linear(parameters.channels * shape.size**2, shape.actions)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return logits of shape (n, size * size + 1), the pass last."""
+        logits: Tensor = self.moves(torch.relu(self.reduce(features)).flatten(1))
+        return logits
+
+
+class DenseValue(nn.Module):
+    """The value from all points of few planes through one hidden layer (Silver et al. 2017)."""
+
+    def __init__(
+        self, shape: NetworkShape, channels: int, parameters: DenseValueParameters
+    ) -> None:
+        super().__init__()
+        self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
+        self.hidden = nn.Linear(parameters.channels * shape.size**2, parameters.hidden)
+        self.value = nn.Linear(parameters.hidden, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return values of shape (n,), 1 won by the player to move, -1 lost."""
+        hidden = self.hidden(torch.relu(self.reduce(features)).flatten(1))
+        return torch.tanh(self.value(torch.relu(hidden))).squeeze(1)
+
+
+class PooledValue(nn.Module):
+    """The value from means and maxima over the board (Wu 2019)."""
+
+    def __init__(
+        self, shape: NetworkShape, channels: int, parameters: PooledValueParameters
+    ) -> None:
+        super().__init__()
+        self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
+        self.hidden = nn.Linear(2 * parameters.channels, parameters.hidden)
+        self.value = nn.Linear(parameters.hidden, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return values of shape (n,), 1 won by the player to move, -1 lost."""
+        hidden = self.hidden(board_pool(torch.relu(self.reduce(features))))
+        return torch.tanh(self.value(torch.relu(hidden))).squeeze(1)
+
+
+class Ownership(nn.Module):
+    """Who will own each point."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.points = nn.Conv2d(channels, 1, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return (n, size, size), 1 the player to move, -1 the opponent."""
+        return torch.tanh(self.points(features)).squeeze(1)
+
+
+class Score(nn.Module):
+    """By how many points the player to move will win.
+
+    What the layer makes is multiplied by the size of the board, which is about the spread of
+    scores between equals, so that its weights learn at the pace of the others.
+    """
+
+    def __init__(self, shape: NetworkShape, channels: int) -> None:
+        super().__init__()
+        self.size = shape.size
+        self.points = nn.Linear(2 * channels, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return points, of shape (n,)."""
+        score: Tensor = self.points(board_pool(features)).squeeze(1) * self.size
+        return score
+
+
+@dataclass(frozen=True, slots=True)
+class TowerShape:
+    """How large a base is asked for.
+
+    Attributes:
+      height: blocks.
+      width: channels, of its output too.
+      pooling: every so many blocks one pools over the board; 0 for none.
+    """
+
+    height: int
+    width: int
+    pooling: int = 0
+
+
+class ResidualBase(nn.Module):
+    """One convolution and then residual blocks (Silver et al. 2017).
+
+    A component of kind ``go.base`` is a factory(shape, tower, parameters) -> torch.nn.Module that
+    makes planes (n, planes, size, size) into features (n, tower.width, size, size); `tower` is a
+    `TowerShape`.
+    """
+
+    def __init__(self, shape: NetworkShape, tower: TowerShape, parameters: Parameters) -> None:
+        super().__init__()
+        self.first = ConvNorm(shape.planes, tower.width)
+        pooling = [
+            tower.pooling > 0 and i % tower.pooling == tower.pooling - 1
+            for i in range(tower.height)
+        ]
+        self.blocks = nn.Sequential(*(ResidualBlock(tower.width, pooling=p) for p in pooling))
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Return features of shape (n, width, size, size)."""
+        features: Tensor = self.blocks(self.first(planes).relu())
+        return features
+
+
+class Tower(nn.Module):
+    """A base and the heads on it; each of base, policy and value is a component of its kind.
+
+    Attributes:
+      base, policy, value, ownership, score: its parts; None for a head that it has not.
+    """
+
+    def __init__(self, shape: NetworkShape, parameters: TowerParameters) -> None:
+        super().__init__()
+        width = parameters.width
+        size = TowerShape(parameters.height, width, parameters.pooling)
+        self.base = _part(parameters, "base", "go.base", shape, size)
+        self.policy = _part(parameters, "policy", "go.policy-head", shape, width)
+        self.value = _part(parameters, "value", "go.value-head", shape, width)
+        self.ownership = Ownership(width) if parameters.ownership else None
+        self.score = Score(shape, width) if parameters.score else None
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return what the heads make of planes of shape (n, planes, size, size)."""
+        features = self.base(planes)
+        return Outputs(
+            policy=None if self.policy is None else self.policy(features),
+            value=None if self.value is None else self.value(features),
+            ownership=None if self.ownership is None else self.ownership(features),
+            score=None if self.score is None else self.score(features),
+        )
+
+
+def _part(parameters: TowerParameters, role: str, kind: str, *context: Any) -> Any:
+    component = registry().get(kind, getattr(parameters, role))
+    values = getattr(parameters, f"{role}_parameters")
+    return component.build(*context, values=values, where=f"{role}_parameters")

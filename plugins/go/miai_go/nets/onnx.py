@@ -1,0 +1,278 @@
+"""Networks as ONNX files, which ONNX Runtime plays without torch.
+
+The file takes planes as encoders make them, uint8, and does their scaling itself; it carries the
+header of the weights in its metadata. With int8 the convolutions are quantised after training:
+weights a channel at a time, activations by what they were on positions that the network met
+playing against itself (Jacob et al. 2018).
+
+The form in which a network is exported: planes as encoders make them in, tensors out.
+
+Positions that a network meets when it plays against itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from miai_go.errors import MissingExtraError, WeightsError
+from miai_go.kernels.trail import begin_trail, extend_trail
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.header import METADATA_KEY, WeightsHeader
+from miai_go.nets.network import Outputs
+from miai_go.nets.networks import folded
+from miai_go.nets.positions import Positions
+from miai_go.tensors import write_atomically
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from miai_go.nets.weights import Weights
+
+INPUT = "planes"
+PRECISION_KEY = "miai_precision"
+_CALIBRATION_BATCH = 64
+
+
+def export_onnx(
+    weights: Weights,
+    path: str | Path,
+    *,
+    precision: Literal["fp32", "int8"] = "fp32",
+    positions: int = 1024,
+    seed: int = 0,
+) -> WeightsHeader:
+    """Write a network as an ONNX file, whole or not at all; return the header that it carries.
+
+    The digest in the header is that of the weights that it was made of.
+
+    Args:
+      precision: int8 makes the file a quarter as long, and on processors with int8 instructions
+        (AVX512-VNNI) several times as fast.
+      positions: that activations are measured on, for int8.
+      seed: of the games that these are from.
+
+    Raises:
+      MissingExtraError: onnx or onnxscript, or for int8 onnxruntime, is not installed.
+      WeightsError: the file cannot be written, or the encoder does not fit the weights.
+    """
+    model = onnx_model(weights, precision=precision, positions=positions, seed=seed)
+    write_atomically(Path(path), [model.SerializeToString()])
+    return weights.header
+
+
+def onnx_model(
+    weights: Weights,
+    *,
+    precision: Literal["fp32", "int8"] = "fp32",
+    positions: int = 1024,
+    seed: int = 0,
+) -> ModelProto:
+    """Return a network as an ONNX model; see `export_onnx`."""
+    _require("onnx", "onnxscript")
+    from miai_go.nets.inference import encoder_of
+
+    encoder = encoder_of(weights.header, where="the weights")
+    model = _traced(weights, encoder)
+    if precision == "int8":
+        model = _quantised(model, own_games(weights, encoder, positions, seed=seed))
+    entries = {METADATA_KEY: weights.header.to_json(), PRECISION_KEY: precision}
+    del model.metadata_props[:]
+    for key, text in entries.items():
+        model.metadata_props.add(key=key, value=text)
+    return model
+
+
+def _require(*modules: str) -> None:
+    for module in modules:
+        if find_spec(module) is None:
+            raise MissingExtraError(
+                f"making ONNX files needs {module}, which is not installed: pip install "
+                "'miai-go[nn,onnx]'"
+            )
+
+
+def _traced(weights: Weights, encoder: Encoder) -> ModelProto:
+    """Return the network as torch exports it, without the traces of where it was made."""
+    import torch
+
+    network = Exported(weights.network, encoder.scales).eval()
+    shape = weights.header.shape
+    planes = torch.zeros(2, shape.planes, shape.size, shape.size, dtype=torch.uint8)
+    with _quietly():
+        program = torch.onnx.export(
+            network,
+            (planes,),
+            dynamo=True,
+            input_names=[INPUT],
+            output_names=list(weights.header.outputs),
+            dynamic_shapes=({0: torch.export.Dim("positions", min=1)},),
+            verbose=False,
+        )
+    assert program is not None
+    model: ModelProto = program.model_proto
+    _strip(model.graph)
+    return model
+
+
+def _strip(graph: Any) -> None:
+    """Remove what torch notes on each node: traces with paths of this machine."""
+    for part in (graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    del graph.value_info[:]
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Silence what torch's exporter says of itself: other packages it would know of, its age."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _quantised(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
+    """Return the model with int8 convolutions, its activations measured on planes."""
+    _require("onnxruntime")
+    import onnx
+    from onnxruntime.quantization import (
+        CalibrationDataReader,
+        QuantFormat,
+        QuantType,
+        quantize_static,
+    )
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            starts = range(0, len(planes), _CALIBRATION_BATCH)
+            self._batches = iter([planes[i : i + _CALIBRATION_BATCH] for i in starts])
+
+        def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
+            batch = next(self._batches, None)
+            return None if batch is None else {INPUT: batch}
+
+    with tempfile.TemporaryDirectory(prefix="miai-go-") as folder:
+        plain, source, target = (Path(folder) / name for name in ("plain", "source", "target"))
+        onnx.save(model, plain)
+        try:
+            quant_pre_process(plain, source, skip_optimization=True, skip_symbolic_shape=True)
+            quantize_static(
+                source,
+                target,
+                Reader(),
+                quant_format=QuantFormat.QDQ,
+                per_channel=True,
+                # Without AVX512-VNNI sums of two full products would overflow: with weights of
+                # seven bits the answers are the same on every processor.
+                reduce_range=True,
+                activation_type=QuantType.QUInt8,
+                weight_type=QuantType.QInt8,
+                op_types_to_quantize=["Conv"],
+            )
+        except Exception as error:  # a library's, of many kinds
+            raise WeightsError(
+                f"the network cannot be quantised: {type(error).__name__}: {error}; use fp32"
+            ) from error
+        return onnx.load(target)
+
+
+class Exported(nn.Module):
+    """A network, folded, with the scaling of its encoder before it."""
+
+    scales: Tensor
+
+    def __init__(self, network: nn.Module, scales: NDArray[np.float32]) -> None:
+        super().__init__()
+        self.network = folded(network).cpu()
+        self.register_buffer("scales", torch.from_numpy(scales).view(1, -1, 1, 1))
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, ...]:
+        """Return the answers that there are, in their order, of uint8 planes (n, P, S, S)."""
+        outputs: Outputs = self.network(planes.to(torch.float32) * self.scales)
+        return tuple(output for output in outputs if output is not None)
+
+
+_GAMES = 32
+_TRIES = 20
+
+
+def own_games(
+    weights: Weights, encoder: Encoder, positions: int, *, seed: int
+) -> NDArray[np.uint8]:
+    """Return planes of positions of games in which moves are drawn from the network's policy.
+
+    Without a policy head moves are drawn evenly. A game begins anew after as many moves as the
+    board has points and half of that, or when no legal move was drawn, which happens rarely
+    before its end.
+
+    Args:
+      positions: how many, rounded up to whole plies of the games played at once.
+
+    Returns:
+      uint8 of shape (positions, planes, size, size).
+    """
+    rng = np.random.default_rng(seed)
+    size = encoder.size
+    games = Positions.room(size, _GAMES)
+    half_komi = np.int64(round(sum(weights.header.komi)))
+    empty = games.words.copy()
+    for row in range(_GAMES):
+        begin_trail(games.words[row], games.trails[row], np.int64(1), half_komi)
+    fresh = games.trails.copy()
+    found: list[NDArray[np.uint8]] = []
+    while len(found) * _GAMES < positions:
+        planes = encoder.encode(games)
+        found.append(planes.copy())
+        chances = _chances(weights, encoder, planes)
+        for row in range(_GAMES):
+            over = games.plies()[row] >= size**2 * 3 // 2
+            if over or not _play(games, row, chances[row], rng):
+                games.words[row], games.trails[row] = empty[row], fresh[row]
+    return np.concatenate(found)
+
+
+def _chances(weights: Weights, encoder: Encoder, planes: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return the probabilities of the moves, (n, size * size + 1)."""
+    import torch
+
+    actions = weights.header.shape.actions
+    if "policy" not in weights.header.outputs:
+        return np.full((len(planes), actions), 1 / actions)
+    scaled = torch.from_numpy(planes * encoder.scales[None, :, None, None])
+    device = next(weights.network.parameters()).device
+    with torch.inference_mode():
+        policy = weights.network.eval()(scaled.to(device)).policy
+        chances: NDArray[np.float64] = torch.softmax(policy.double(), 1).cpu().numpy()
+    chances /= chances.sum(1, keepdims=True)
+    return chances
+
+
+def _play(
+    games: Positions, row: int, chances: NDArray[np.float64], rng: np.random.Generator
+) -> bool:
+    """Play a drawn move in one game; return whether a legal one was drawn."""
+    for _ in range(_TRIES):
+        action = np.array([rng.choice(len(chances), p=chances)], np.int16)
+        if extend_trail(games.words[row], games.trails[row], action, False) == 1:
+            return True
+    return False

@@ -1,0 +1,288 @@
+"""The pattern policy: probabilities of moves from a table of weights, and its file.
+
+Work space and constants of the pattern kernels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from miai.errors import ParameterError
+from miai.parameters import StrictModel, build_parameters
+from miai.plain import dumps, loads
+from miai_go.errors import WeightsError
+from miai_go.kernels import FAMILY
+from miai_go.kernels import patterns as kernels
+from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, Room
+from miai_go.nets.encoders import make_room
+from miai_go.nets.header import TrainingRecord
+from miai_go.nets.positions import Positions
+from miai_go.rules.parameters import MAX_SIZE
+from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
+
+_KEY_SEED = 20070601
+"""Of the hash keys; weights fit no other."""
+_COLOR_OF = (0, 1, 1, 1, 2, 2, 2, 3)
+
+
+def pattern_room(size: int) -> Room:
+    """Return what the kernels need on boards of one size."""
+    masks, counts, roots, grid = make_room(size)
+    width = size + 2 * kernels.MARGIN
+    actions = size * size + 1
+    return Room(
+        masks=masks,
+        counts=counts,
+        roots=roots,
+        grid=grid,
+        codes=np.full(width * width, STATES - 1, np.uint8),
+        steps=np.array([row * width + column for row, column in OFFSETS], np.int32),
+        keys=pattern_keys(),
+        hashes=np.zeros(24, np.uint32),
+        moves=np.zeros(actions, np.int32),
+        scores=np.zeros(actions, np.float32),
+        features=np.zeros(actions * kernels.FAMILIES, np.int32),
+    )
+
+
+@cache
+def pattern_keys() -> NDArray[np.uint32]:
+    """Return the hash keys, laid out as `miai_go.kernels.patterns.Room` tells.
+
+    The key of a point under symmetry g is the plain key of where g takes it, so that turning the
+    board permutes the eight hashes.
+    """
+    rng = np.random.Generator(np.random.PCG64(_KEY_SEED))
+    index = {offset: k for k, offset in enumerate(OFFSETS)}
+    plain = rng.integers(1 << 32, size=(len(OFFSETS), STATES), dtype=np.uint32)
+    far = RINGS[0]
+    plain[far:] = plain[far:, :4][:, _COLOR_OF]
+    patterns = np.empty((len(OFFSETS), STATES, 8), np.uint32)
+    for k, offset in enumerate(OFFSETS):
+        for g in range(8):
+            patterns[k, :, g] = plain[index[_turned(offset, g)]]
+    where = rng.integers(1 << 32, size=(kernels.PLACES, SIDE, SIDE), dtype=np.uint32)
+    places = np.empty((kernels.PLACES, SIDE, SIDE, 8), np.uint32)
+    for row in range(SIDE):
+        for column in range(SIDE):
+            for g in range(8):
+                r, c = _turned((row - NEAR, column - NEAR), g)
+                places[:, row, column, g] = where[:, r + NEAR, c + NEAR]
+    keys = np.concatenate([patterns.ravel(), places.ravel()])
+    keys.flags.writeable = True
+    return keys
+
+
+def _turned(offset: tuple[int, int], symmetry: int) -> tuple[int, int]:
+    """Return an offset turned by `symmetry % 4` quarters, mirrored from 4 on."""
+    row, column = offset
+    for _ in range(symmetry % 4):
+        row, column = column, -row
+    return (row, -column) if symmetry >= 4 else (row, column)
+
+
+FORMAT_VERSION: Final = 1
+METADATA_KEY: Final = "miai-patterns"
+PASS: Final = "pass"  # noqa: S105  the name of a tensor
+MAX_HEADER_BYTES: Final = 1 << 20
+
+
+class PatternHeader(StrictModel):
+    """What stands in a file of pattern weights beside the weights.
+
+    Attributes:
+      version: of the format.
+      features: the families of features, in order.
+      sizes: least and greatest board that the policy was trained on.
+      history: what made it, the oldest first.
+      licence: of the weights, as an SPDX expression; empty if nobody said.
+      sha256: digest of the rest of the header and of the weights, written by `save`.
+    """
+
+    version: int = FORMAT_VERSION
+    features: tuple[str, ...] = kernels.NAMES
+    sizes: tuple[int, int]
+    history: tuple[TrainingRecord, ...] = Field(default=(), max_length=200)
+    licence: str = Field(default="", max_length=200)
+    sha256: str = Field(default="", max_length=64)
+
+
+class PatternPolicy:
+    """A softmax policy over legal moves that fill no own eye, and the pass; see the kernels.
+
+    Attributes:
+      weights: float32, one table of all families; layout in `miai_go.kernels.patterns`.
+      header: what it is and where it comes from.
+    """
+
+    def __init__(self, weights: NDArray[np.float32], header: PatternHeader) -> None:
+        self.weights = weights
+        self.header = header
+
+    @classmethod
+    def untrained(cls, size: int) -> Self:
+        """Return the policy that plays all moves alike, for boards of one size."""
+        weights = np.zeros(kernels.TABLE, np.float32)
+        return cls(weights, PatternHeader(sizes=(size, size)))
+
+    @classmethod
+    def load(cls, path: str | Path, *, size: int | None = None) -> Self:
+        """Return the policy of a file.
+
+        Args:
+          size: points on a side that it must be for; None for any.
+
+        Raises:
+          WeightsError: it cannot be read, is of another version or for other sizes, or is not what
+            it says: truncated, changed, with other tensors or numbers that are not finite.
+        """
+        path = Path(path)
+        header = _header_of(read_metadata(path), where=str(path))
+        _check_size(header, size, where=str(path))
+        tensors, metadata = read_tensors(path)
+        header = _header_of(metadata, where=str(path))
+        _check_size(header, size, where=str(path))
+        if _digest(header, tensors) != header.sha256:
+            raise WeightsError(
+                f"{path}: its digest is not that of what it holds: it was damaged or changed after "
+                "it was written; copy it again"
+            )
+        return cls(_joined(tensors, where=str(path)), header)
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy, whole or not at all.
+
+        Raises:
+          WeightsError: it cannot be written, or a weight is not finite.
+        """
+        tensors = _parted(self.weights)
+        signed = self.header.model_copy(update={"sha256": _digest(self.header, tensors)})
+        write_tensors(Path(path), tensors, {METADATA_KEY: _to_json(signed)})
+        self.header = signed
+
+    def probabilities(self, positions: Positions) -> NDArray[np.float32]:
+        """Return the probability of each action, float32 of shape (n, size * size + 1)."""
+        size = positions.size
+        out = np.zeros((len(positions), size * size + 1), np.float32)
+        words = np.array(positions.words, order="C")
+        trails = np.array(positions.trails, order="C")
+        with FAMILY.compiling("patterns"):
+            kernels.pattern_probabilities(words, trails, self.weights, pattern_room(size), out)
+        return out
+
+    def playouts(
+        self, positions: Positions, row: int, count: int, *, seed: int, limit: int | None = None
+    ) -> tuple[NDArray[np.int32], float]:
+        """Play playouts by the policy from one position.
+
+        Args:
+          limit: of moves; default: three for every point.
+
+        Returns:
+          Black's area minus White's without komi, int32 of shape (count,), and moves a playout.
+        """
+        size = positions.size
+        words, start = positions.words[row].copy(), positions.trails[row].copy()
+        most = 3 * size * size if limit is None else limit
+        scores = np.zeros(count, np.int32)
+        with FAMILY.compiling("pattern-playouts"):
+            moves = kernels.pattern_playouts(
+                words,
+                start,
+                words.copy(),
+                start.copy(),
+                np.int64(count),
+                self.weights,
+                np.zeros(most, np.uint32),
+                np.array([seed % 2**64], np.uint64),
+                np.int64(most),
+                pattern_room(size),
+                np.zeros(size * size, np.int8),
+                np.zeros(size * size, np.int32),
+                scores,
+            )
+        return scores, float(moves) / count
+
+
+def _parted(weights: NDArray[np.float32]) -> Tensors:
+    """Return one tensor a family, and one of the pass."""
+    ends = (*kernels.STARTS[1:], kernels.TABLE)
+    tensors: Tensors = {PASS: weights[: kernels.PASSES]}
+    for name, start, end in zip(kernels.NAMES, kernels.STARTS, ends, strict=True):
+        tensors[name] = weights[start:end]
+    return tensors
+
+
+def _joined(tensors: Tensors, *, where: str) -> NDArray[np.float32]:
+    """Return the table of the tensors, which must be those of `_parted`."""
+    weights = np.zeros(kernels.TABLE, np.float32)
+    wanted = _parted(weights)
+    if strange := sorted(wanted.keys() ^ tensors.keys()):
+        raise WeightsError(f"{where}: '{strange[0]}' is missing, or is no family of features")
+    for name, part in wanted.items():
+        given = tensors[name]
+        if given.dtype != np.float32 or given.shape != part.shape:
+            raise WeightsError(
+                f"{where}: '{name}' is {given.dtype.name} of shape {given.shape}; float32 of shape "
+                f"{part.shape} is read"
+            )
+        part[:] = given
+    return weights
+
+
+def _to_json(header: PatternHeader) -> str:
+    return dumps(header.model_dump(mode="json"))
+
+
+def _digest(header: PatternHeader, tensors: Tensors) -> str:
+    """Return the digest of a header, its own digest left out, and of the weights."""
+    total = hashlib.sha256(_to_json(header.model_copy(update={"sha256": ""})).encode("ascii"))
+    for name in sorted(tensors):
+        total.update(f"\n{name} {list(tensors[name].shape)}\n".encode())
+        total.update(tensors[name].tobytes())
+    return total.hexdigest()
+
+
+def _header_of(metadata: Mapping[str, str], *, where: str) -> PatternHeader:
+    """Return the header in a file's metadata. Raises `WeightsError`."""
+    text = metadata.get(METADATA_KEY)
+    if text is None or len(text) > MAX_HEADER_BYTES:
+        raise WeightsError(f"{where}: carries no header of a pattern policy of miai")
+    try:
+        values = loads(text)
+    except ValueError as error:
+        raise WeightsError(f"{where}: its header is no JSON: {error}") from None
+    if not isinstance(values, dict) or values.get("version") != FORMAT_VERSION:
+        raise WeightsError(
+            f"{where}: a pattern policy of another format version; this miai-go reads version "
+            f"{FORMAT_VERSION}: install the miai-go that wrote it"
+        )
+    try:
+        header = build_parameters(PatternHeader, values, where="header")
+    except ParameterError as error:
+        raise WeightsError(f"{where}: {'; '.join(str(error).splitlines())}") from None
+    if header.features != kernels.NAMES:
+        raise WeightsError(
+            f"{where}: has other families of features than this miai-go; train it anew"
+        )
+    if not 1 <= header.sizes[0] <= header.sizes[1] <= MAX_SIZE:
+        raise WeightsError(f"{where}: sizes {list(header.sizes)} are no range of boards")
+    return header
+
+
+def _check_size(header: PatternHeader, size: int | None, *, where: str) -> None:
+    """Raise `WeightsError` where the policy is for other boards than asked for."""
+    least, most = header.sizes
+    if size is not None and not least <= size <= most:
+        raise WeightsError(
+            f"{where}: a pattern policy for boards of {least} to {most}, not for {size}; choose "
+            f"weights trained on {size}x{size}"
+        )

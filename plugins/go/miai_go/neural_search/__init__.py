@@ -1,1 +1,0 @@
-"""Searches guided by networks: trees of many games, and the players that go by them."""

@@ -1,1 +1,0 @@
-"""The pattern policy: moves by small patterns and tactics, fast enough for playouts."""

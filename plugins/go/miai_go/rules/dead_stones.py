@@ -1,0 +1,110 @@
+"""Which stones are dead at the end of play: the component kind ``go.dead-stones``.
+
+A component of this kind is built with ``factory(game, parameters)`` and is a `DeadStoneJudge`.
+Any plugin may add one; ``load_game("go", dead_stones="referee", referee=NAME)`` asks it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.errors import MiaiError
+from miai.parameters import Parameters
+from miai_go.rules.board import BLACK, EMPTY, WHITE, WHITE_STONE, Board
+from miai_go.rules.parameters import PlayoutJudgeParameters
+from miai_go.rules.playouts import Playouts
+
+if TYPE_CHECKING:
+    from miai_go.rules.game import GoGame
+    from miai_go.rules.state import GoState
+
+__all__ = [
+    "DeadStoneJudge",
+    "NoDeadStones",
+    "PlayoutJudge",
+    "PlayoutJudgeParameters",
+    "RefereeError",
+    "settled_margin",
+]
+
+
+class RefereeError(MiaiError):
+    """A referee gave no answer: no player's fault, so the game has no result."""
+
+
+class DeadStoneJudge(Protocol):
+    """Finds the dead stones of a position in which both players passed."""
+
+    def dead_points(self, state: GoState) -> tuple[int, ...]:
+        """Return the points of all dead stones, whole chains, ascending.
+
+        A function of the position: asked twice, it says the same.
+
+        Raises:
+          RefereeError: it cannot tell.
+        """
+
+
+class NoDeadStones:
+    """The judge ``none``: every stone is alive."""
+
+    def __init__(self, game: GoGame, parameters: Parameters) -> None:
+        pass
+
+    def dead_points(self, state: GoState) -> tuple[int, ...]:
+        """Return no points."""
+        return ()
+
+
+class PlayoutJudge:
+    """The judge ``playouts``: a chain is dead when most random games lose its points.
+
+    The playouts are seeded by the position, so the answer is a function of it. They know no
+    tactics: on settled positions they are right, in unsettled ones they are a guess, and a seki in
+    which neither side may move first is often broken by them.
+    """
+
+    def __init__(self, game: GoGame, parameters: PlayoutJudgeParameters) -> None:
+        self.parameters = parameters
+
+    def dead_points(self, state: GoState) -> tuple[int, ...]:
+        """Return the points of the chains that the opponent owns in most playouts."""
+        flat = state.board.stones().reshape(-1)
+        if not flat.any():
+            return ()
+        black = self.ownership(state.board)
+        dead: list[int] = []
+        left = set(np.flatnonzero(flat != EMPTY).tolist())
+        while left:
+            chain = state.board.group_at(min(left))
+            left -= set(chain.tolist())
+            kept = float(black[chain].mean())
+            if flat[chain[0]] == WHITE_STONE:
+                kept = -kept
+            if (1 - kept) / 2 > self.parameters.threshold:
+                dead += chain.tolist()
+        return tuple(sorted(dead))
+
+    def ownership(self, board: Board) -> NDArray[np.float64]:
+        """Return how often Black minus how often White owns each point, float64 of (points,)."""
+        playouts = Playouts(board.size, board.hash)
+        half = self.parameters.playouts // 2
+        results = [playouts.run(board, color, half, komi=0.0) for color in (BLACK, WHITE)]
+        black: NDArray[np.float64] = np.mean([r.ownership for r in results], axis=0)
+        return black.reshape(-1)
+
+
+def settled_margin(state: GoState) -> float:
+    """Return Black's margin if play ended here, points: by the judge where dead stones are settled.
+
+    Where the game counts the board as it stands, that is what counts.
+
+    Raises:
+      RefereeError: the judge failed.
+    """
+    if state.game.rules.dead_stones == "none":
+        return state.score_with_dead(()).margin
+    return state.score_with_dead(state.game.judge.dead_points(state)).margin

@@ -1,0 +1,199 @@
+"""The game ``go``: parameters settled, states made."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from miai.errors import GameError, InvalidStateError, ParameterError
+from miai.game import Game, GameInfo
+from miai_go.rules.board import BLACK, WHITE, Board, BoardError, KoRule
+from miai_go.rules.coordinates import star_points, vertex
+from miai_go.rules.parameters import GoParameters, default_max_moves
+from miai_go.rules.phases import Phase, Start
+from miai_go.rules.playouts import load_playouts, load_rules
+from miai_go.rules.rule_sets import compensation_points
+from miai_go.rules.state import PLANES, GoState
+
+if TYPE_CHECKING:
+    from miai_go.rules.dead_stones import DeadStoneJudge
+
+__all__ = ["VERSION", "GoGame", "GoParameters", "GoState", "Phase", "Start"]
+
+VERSION: Final = 1
+
+_KO_RULES: Final = {
+    "simple": KoRule.SIMPLE,
+    "positional": KoRule.POSITIONAL,
+    "situational": KoRule.SITUATIONAL,
+}
+
+
+class GoGame(Game):
+    """Go on one board size under one rule set, from one starting position.
+
+    Actions: `row * size + column` from A1, then the pass; under `dead_stones = "agreement"` one
+    more, `resume`, which refuses a proposal of dead stones. Player 0 is Black. Utilities are 1, 0
+    and -1.
+
+    Attributes:
+      parameters: with every default of the preset written out.
+      rules: the rule set.
+      size: points on a side.
+      ko_rule: the ko rule as the board knows it.
+      start: the starting position, handicap included.
+      white_bonus: komi and compensation, points.
+      max_moves: actions after which the game ends, counted by area as it stands.
+      pass_action, resume_action: those actions; -1 where there is no `resume`.
+
+    Raises:
+      ParameterError: the starting position has a chain without a liberty.
+      AgentUnavailableError: the referee for dead stones is an engine that is missing.
+    """
+
+    parameters: GoParameters
+
+    def __init__(self, parameters: GoParameters) -> None:
+        self.parameters = parameters.resolved()
+        self.rules = parameters.resolved_rules()
+        self.size = parameters.board_size
+        self.ko_rule = _KO_RULES[self.rules.ko]
+        self.max_moves = parameters.max_moves or default_max_moves(self.size)
+        self.white_bonus = self.rules.komi + compensation_points(
+            self.rules.compensation, parameters.handicap_stones
+        )
+        self.start = Start(
+            parameters.black_points(),
+            parameters.white_points(),
+            WHITE if self.parameters.first_player == "white" else BLACK,
+        )
+        self.pass_action = self.size * self.size
+        agreement = self.rules.dead_stones == "agreement"
+        self.resume_action = self.pass_action + 1 if agreement else -1
+        self.info = GameInfo(
+            name="go",
+            version=VERSION,
+            num_players=2,
+            num_distinct_actions=self.pass_action + (2 if agreement else 1),
+            max_game_length=self.max_moves,
+            player_names=("black", "white"),
+        )
+        self._start_board = self._set_up(self.start)
+        if self.rules.dead_stones in ("referee", "playouts"):
+            _ = self.judge  # a missing referee is told now, not at the end of a game
+
+    def new_initial_state(self) -> GoState:
+        """Return the starting position, handicap stones and set-up included."""
+        load_rules()
+        if self.rules.dead_stones in ("playouts", "agreement"):
+            load_playouts()  # the judge's
+        return GoState(self, self.start, self._start_board.copy())
+
+    def new_state(self, start: Start) -> GoState:
+        """Return a state that starts from another position, for analysis.
+
+        Raises:
+          InvalidStateError: a stone lies off the board, on another, or in a chain without liberty.
+        """
+        try:
+            return GoState(self, start, self._set_up(start))
+        except ParameterError as error:
+            raise InvalidStateError(str(error)) from error
+
+    def deserialize(self, text: str) -> GoState:
+        """Return the state that `GoState.serialize` wrote.
+
+        Raises:
+          InvalidStateError: the text describes no state of this game.
+        """
+        values = self._serialised_values(text)
+        state = self.new_state(_start_from(values["start"])) if "start" in values else None
+        state = state or self.new_initial_state()
+        for ply, action in enumerate(values["actions"]):
+            try:
+                state.apply_action(action)
+            except GameError as error:
+                raise InvalidStateError(f"go: action {ply} of the serialised state: {error}") from (
+                    error
+                )
+        return state
+
+    def observation_tensor_shape(self) -> tuple[int, ...]:
+        """Return (planes, size, size); see `GoState.observation_tensor`."""
+        return (PLANES, self.size, self.size)
+
+    @cached_property
+    def star_points(self) -> tuple[int, ...]:
+        """The points that the board marks."""
+        return star_points(self.size)
+
+    @cached_property
+    def judge(self) -> DeadStoneJudge:
+        """Who finds the dead stones: the referee of the parameters, else playouts."""
+        from miai.plugins.loader import registry
+
+        if self.rules.dead_stones == "referee":
+            name, values = self.parameters.referee, self.parameters.referee_settings
+        else:
+            name, values = "playouts", {}
+        component = registry().get("go.dead-stones", name)
+        judge: DeadStoneJudge = component.build(self, values=values, where="referee_settings")
+        return judge
+
+    def _serialised_values(self, text: str) -> dict[str, Any]:
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidStateError(_not_a_state(text)) from error
+        if not isinstance(values, dict) or not isinstance(values.get("actions"), list):
+            raise InvalidStateError(_not_a_state(text))
+        if values.get("size") != self.size:
+            raise InvalidStateError(
+                f"go: a serialised state of size {values.get('size')!r} in a game of "
+                f"size {self.size}"
+            )
+        if len(values["actions"]) > self.max_moves:
+            raise InvalidStateError(
+                f"go: {len(values['actions'])} actions, but a game here ends after {self.max_moves}"
+            )
+        return values
+
+    def _set_up(self, start: Start) -> Board:
+        if not (start.black or start.white):
+            return Board(self.size)
+        stones = np.zeros((self.size, self.size), np.int8)
+        flat = stones.reshape(-1)
+        for color, points in ((BLACK, start.black), (WHITE, start.white)):
+            for point in points:
+                if not 0 <= point < self.pass_action or flat[point]:
+                    raise ParameterError(f"go: no stone can be set up on point {point}")
+                flat[point] = color + 1
+        try:
+            return Board.from_stones(stones)
+        except BoardError as error:
+            names = ", ".join(vertex(p, self.size) for p in (*start.black, *start.white)[:20])
+            raise ParameterError(f"go: starting position ({names}): {error}") from error
+
+
+def _start_from(values: object) -> Start:
+    """Return a start from plain data of unknown shape."""
+    if isinstance(values, list) and len(values) == len(("black", "white", "to_move")):
+        black, white, to_move = values
+        if (
+            isinstance(black, list)
+            and isinstance(white, list)
+            and all(type(p) is int for p in (*black, *white))
+            and to_move in (BLACK, WHITE)
+        ):
+            return Start(tuple(black), tuple(white), int(to_move))
+    raise InvalidStateError(
+        f"go: the start of a serialised state is [black points, white points, player], "
+        f"got {str(values)[:80]}"
+    )
+
+
+def _not_a_state(text: str) -> str:
+    return f"go: a serialised state is a JSON object with size and actions, got {text[:80]!r}"

@@ -1,0 +1,237 @@
+"""Boards as text for a terminal, and the renderer of Go.
+
+Boards as SVG inside a page: an empty board that is defined once, and stones that refer to it.
+
+Stones of one colour are one path of dots, each a line of no length with round ends: a board full of
+stones takes some hundred characters, so that a page can hold a whole game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_go.rules.coordinates import COLUMNS, star_points
+from miai_go.rules.phases import Phase
+
+if TYPE_CHECKING:
+    from miai.game import Game, State
+    from miai.information import PlayerView
+    from miai_go.rules.game import GoGame
+    from miai_go.rules.state import GoState
+
+BOARD_ID: Final = "go-board"
+"""The id of the empty board's definition."""
+
+WOOD: Final = "#f0d9a8"
+LINE: Final = "#6b5330"
+
+_CELL = 20
+_MARGIN = 24
+_OUTER, _INNER = 0.96, 0.89  # diameters of a stone and of its face, in cells
+_BLACK, _WHITE, _MARK, _CROSS = "#111111", "#fbfbfb", "#d5312b", "#d5312b"
+
+
+def board_definitions(size: int) -> str:
+    """Return the empty board of that size, with coordinates and star points, as a definition."""
+    low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
+    side = _side(size)
+    lines = "".join(f"M{low} {at}H{high}M{at} {low}V{high}" for at in range(low, high + 1, _CELL))
+    stars = _dots(size, star_points(size))
+    parts = [
+        f'<rect width="{side}" height="{side}" rx="3" fill="{WOOD}"/>',
+        f'<path d="{lines}" stroke="{LINE}" stroke-width="0.8" stroke-linecap="square"/>',
+        f'<path d="{stars}" transform="translate({_MARGIN} {_MARGIN})scale({_CELL})" '
+        f'stroke="{LINE}" stroke-width=".22" stroke-linecap="round"/>',
+        *_coordinates(size),
+    ]
+    return f'<g id="{BOARD_ID}">{"".join(parts)}</g>'
+
+
+def board_picture(
+    stones: NDArray[np.int8], *, last: int | None = None, dead: Sequence[int] = ()
+) -> str:
+    """Return a position as an ``svg`` element that refers to `board_definitions`.
+
+    Args:
+      stones: int8 of shape (size, size), row 0 lowest; 1 Black, 2 White.
+      last: the action to mark; none is marked for a pass.
+      dead: points of stones to cross out.
+    """
+    size = len(stones)
+    points = [np.flatnonzero(stones == colour).tolist() for colour in (1, 2)]
+    side = _side(size)
+    parts = [
+        *_stones(size, points[0] + points[1], _BLACK, _OUTER),
+        *_stones(size, points[1], _WHITE, _INNER),
+    ]
+    if last is not None and last < size * size and stones.flat[last]:
+        x, y = _at(size, last)
+        parts.append(f'<circle cx="{x}" cy="{y}" r=".2" fill="{_MARK}"/>')
+    if dead:
+        crosses = "".join(_cross(*_at(size, point)) for point in dead)
+        parts.append(f'<path d="{crosses}" stroke="{_CROSS}" stroke-width=".1"/>')
+    return (
+        f'<svg viewBox="0 0 {side} {side}" role="img"><use href="#{BOARD_ID}"/>'
+        f'<g transform="translate({_MARGIN} {_MARGIN})scale({_CELL})">{"".join(parts)}</g></svg>'
+    )
+
+
+def _side(size: int) -> int:
+    return 2 * _MARGIN + _CELL * (size - 1)
+
+
+def _at(size: int, point: int) -> tuple[int, int]:
+    """Return where a point lies, in cells from the upper left corner."""
+    row, column = divmod(point, size)
+    return column, size - 1 - row
+
+
+def _stones(size: int, points: Sequence[int], colour: str, diameter: float) -> list[str]:
+    if not points:
+        return []
+    return [
+        f'<path d="{_dots(size, points)}" stroke="{colour}" stroke-width="{diameter:g}" '
+        'stroke-linecap="round"/>'
+    ]
+
+
+def _dots(size: int, points: Iterable[int]) -> str:
+    """Return a path of lines of no length, which round ends make dots."""
+    return "".join("M{} {}h0".format(*_at(size, point)) for point in points)
+
+
+def _cross(x: int, y: int) -> str:
+    return f"M{x - 0.2:g} {y - 0.2:g}l.4 .4m0-.4l-.4 .4"
+
+
+def _coordinates(size: int) -> list[str]:
+    edge = _MARGIN + _CELL * (size - 1)
+    parts = [f'<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="{LINE}">']
+    for i in range(size):
+        at = _MARGIN + _CELL * i
+        parts.append(f'<text x="{at}" y="{edge + 19}">{COLUMNS[i]}</text>')
+        parts.append(f'<text x="8" y="{edge - _CELL * i + 3}">{i + 1}</text>')
+    return [*parts, "</g>"]
+
+
+STONES: Final = ".XO"
+"""Empty, Black, White; dead stones are lower case."""
+
+_TASKS: Final = {
+    Phase.PLAY: "to play",
+    Phase.PROPOSE: "to propose dead stones",
+    Phase.REPLY: "to accept or resume",
+}
+
+
+def draw(
+    stones: NDArray[np.int8],
+    *,
+    last: int | None = None,
+    dead: tuple[int, ...] = (),
+    stars: tuple[int, ...] = (),
+    marks: Mapping[int, str] | None = None,
+) -> str:
+    """Return a board with coordinates, highest row first: X Black, O White, + star points.
+
+    Args:
+      stones: int8 of shape (size, size); row 0 is drawn lowest.
+      last: the action to put in parentheses; a pass is not shown.
+      dead: points of stones that are drawn in lower case.
+      stars: points to mark where they are empty.
+      marks: a character for each of these points instead of what lies there.
+    """
+    size = len(stones)
+    header = "   " + " ".join(COLUMNS[:size])
+    lines = [header]
+    for row in reversed(range(size)):
+        cells = " "
+        for column in range(size):
+            point = row * size + column
+            cell = _cell(int(stones[row, column]), point in dead, point in stars)
+            cells += (marks or {}).get(point, cell)
+            cells += "(" if point + 1 == last and column + 1 < size else " "
+            if point == last:
+                cells = f"{cells[:-1]})"
+        if last is not None and last == row * size:
+            cells = "(" + cells[1:]
+        lines.append(f"{row + 1:2}{cells}{row + 1}")
+    lines.append(header)
+    return "\n".join(lines)
+
+
+def _cell(stone: int, dead: bool, star: bool) -> str:
+    if stone == 0:
+        return "+" if star else STONES[0]
+    return STONES[stone].lower() if dead else STONES[stone]
+
+
+def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
+    """Return a state as text: the board, and who is to do what, or the result.
+
+    Args:
+      marks: a character for each of these points instead of what lies there.
+    """
+    result = state.result_to_string()  # settles which stones are dead
+    last = state.last_action
+    picture = draw(
+        state.board.stones(), last=last, dead=state.dead, stars=state.game.star_points, marks=marks
+    )
+    by_black, by_white = state.board.captures
+    taken = f"captured: Black {by_black}, White {by_white}"
+    if state.phase == Phase.OVER:
+        return f"{picture}\n{result}; {taken}"
+    name = state.game.info.player_names[state.to_move].capitalize()
+    after = "" if last is None else f" after {state.action_to_string(last)}"
+    return f"{picture}\n{name} {_TASKS[state.phase]}{after}; {taken}"
+
+
+class GoRenderer:
+    """The renderer of Go: the board with coordinates, star points and the last move marked."""
+
+    def __init__(self, game: Game, parameters: object = None) -> None:
+        self.game = game
+
+    def render(self, view: PlayerView) -> str:
+        """Return the position of a view, with who is to move and the prisoners."""
+        return str(view.state)
+
+    def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
+        """Return the position with a character at the place of each action, the pass left out."""
+        return describe(cast("GoState", view.state), marks=marks)
+
+    def svg_definitions(self) -> str:
+        """Return the empty board as a definition."""
+        return board_definitions(cast("GoGame", self.game).size)
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the position of a view as a picture."""
+        return self.svg_state(view.state)
+
+    def svg_state(self, state: State) -> str:
+        """Return a position as a picture: the last move marked, dead stones crossed out."""
+        position = cast("GoState", state)
+        position.result_to_string()  # settles which stones are dead
+        return board_picture(position.board.stones(), last=position.last_action, dead=position.dead)
+
+    def hint(self, view: PlayerView) -> str:
+        """Return what to do while dead stones are settled; empty while stones are placed."""
+        state = cast("GoState", view.state)
+        if state.phase == Phase.PROPOSE:
+            return _proposal_hint(state)
+        if state.phase == Phase.REPLY:
+            proposed = "The stones in lower case" if state.dead else "No stones"
+            return f"{proposed} would be dead: pass accepts that, resume plays on."
+        return ""
+
+
+def _proposal_hint(state: GoState) -> str:
+    stones = [action for action in state.legal_actions() if action != state.game.pass_action]
+    if not stones:
+        return "No stone is left to name; pass ends the list."
+    example = state.action_to_string(stones[0])
+    return f"Name a dead stone, such as {example}, to mark its chain; pass ends the list."

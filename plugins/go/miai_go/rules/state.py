@@ -1,0 +1,492 @@
+"""One position of a game of Go, with all that the rules remember of it.
+
+The positions that a game has been through, for superko and the rule of repetition.
+
+Actions of Go as text, and why an action is refused.
+
+A position as planes for a network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.errors import InvalidActionError
+from miai.game import Player, State
+from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, KoRule, history_key
+from miai_go.rules.coordinates import parse_vertex, vertex
+from miai_go.rules.phases import Ending, Phase, Start
+from miai_go.rules.render import describe
+from miai_go.rules.scoring import Score, area_score, result_text, territory_score
+
+if TYPE_CHECKING:
+    from miai_go.rules.game import GoGame
+
+_ROOM: Final = 64
+
+
+class PositionHistory:
+    """Keys of positions (`history_key`), in the order in which they occurred."""
+
+    __slots__ = ("_count", "_keys")
+
+    def __init__(self) -> None:
+        self._keys = np.empty(_ROOM, np.uint64)
+        self._count = 0
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The keys, uint64 of shape (positions,); a view, not to be changed."""
+        return self._keys[: self._count]
+
+    def add(self, key: int) -> None:
+        """Add the key of the position that has just arisen."""
+        if self._count == len(self._keys):
+            grown = np.empty(2 * self._count, np.uint64)
+            grown[: self._count] = self._keys
+            self._keys = grown
+        self._keys[self._count] = key
+        self._count += 1
+
+    def __contains__(self, key: int) -> bool:
+        return bool((self._keys[: self._count] == np.uint64(key)).any())
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        other = object.__new__(type(self))
+        other._keys = self._keys.copy()
+        other._count = self._count
+        return other
+
+
+RESUME: Final = "resume"
+
+
+def read_action(state: GoState, text: str) -> int:
+    """Return the legal action that is written so: ``D4``, ``pass``, ``resume``; case ignored.
+
+    Where dead chains are marked, any stone of a chain names it.
+
+    Raises:
+      InvalidActionError: no vertex, or no legal action; the message says why.
+    """
+    if text.strip().lower() == RESUME and state.game.resume_action >= 0:
+        action = state.game.resume_action
+    else:
+        action = parse_vertex(text, state.game.size)
+    if state.phase == Phase.PROPOSE and action < state.game.pass_action:
+        action = next(iter(state.board.group_at(action).tolist()), action)
+    if not state.is_legal(action):
+        raise InvalidActionError(f"go: {state.action_to_string(action)} {why_not(state, action)}")
+    return action
+
+
+def why_not(state: GoState, action: int) -> str:
+    """Return why an action that exists is not legal: ``is occupied``."""
+    if state.phase == Phase.OVER:
+        return "is not legal: the game is over"
+    if state.phase != Phase.PLAY or action >= state.game.pass_action:
+        legal = ", ".join(state.action_to_string(a) for a in state.legal_actions())
+        return f"is not legal here; legal are {legal}"
+    if state.board.color_at(action) != EMPTY:
+        return "is occupied"
+    if state.board.ko_point == action:
+        return "would retake the ko at once"
+    rules = state.game.rules
+    if state.board.is_legal(state.to_move, action, suicide=rules.suicide):
+        return f"would repeat an earlier position ({rules.ko} superko)"
+    return "would be suicide"
+
+
+PLANES: Final = 7
+
+
+def planes_of(state: GoState, player: int) -> NDArray[np.float32]:
+    """Return the board as `player` sees it, float32 of shape (7, size, size), row 0 the lowest.
+
+    Planes: 0 own stones, 1 the opponent's, 2 empty points, 3 points where the player to move may
+    play, 4 the last stone played, 5 ones when it is `player`'s turn, 6 ones when `player` is Black.
+    """
+    size = state.game.size
+    planes = np.zeros((PLANES, size, size), np.float32)
+    stones = state.board.stones()
+    planes[0] = stones == player + 1
+    planes[1] = stones == 2 - player
+    planes[2] = stones == EMPTY
+    if state.phase == Phase.PLAY:
+        planes[3].reshape(-1)[state.legal_actions()[:-1]] = 1
+    last = state.last_action
+    if last is not None and last < state.game.pass_action:
+        planes[4].reshape(-1)[last] = 1
+    planes[5] = state.current_player() == player
+    planes[6] = player == BLACK
+    return planes
+
+
+__all__ = ["Ending", "GoState", "Phase", "Start"]
+
+REFUSALS: Final = 2
+"""After so many refused proposals of dead stones the board is counted as it stands."""
+
+
+class GoState(State):
+    """A position of Go; see `GoGame` for the actions.
+
+    Attributes:
+      board: the stones, prisoners and simple ko; not to be changed from outside.
+      start: where this game started.
+      phase: what is being done; see `Phase`.
+      dead: points of the stones proposed or agreed to be dead, ascending.
+      ending: why the game is over; None before.
+    """
+
+    game: GoGame
+
+    def __init__(self, game: GoGame, start: Start, board: Board) -> None:
+        super().__init__(game)
+        self.board = board
+        self.start = start
+        self.phase = Phase.PLAY
+        self.dead: tuple[int, ...] = ()
+        self.ending: Ending | None = None
+        self._player = start.to_move
+        self._passes = 0
+        self._pass_stones = (0, 0)
+        self._refusals = 0
+        self._captured = False
+        self._seen = PositionHistory()
+        self._legal: list[int] | None = None
+        self._score: Score | None = None
+        self._remember()
+
+    # -- the framework's view -----------------------------------------------------------------
+
+    def current_player(self) -> int:
+        """Return 0 for Black, 1 for White, or `Player.TERMINAL`."""
+        return Player.TERMINAL if self.phase == Phase.OVER else self._player
+
+    def legal_actions(self) -> list[int]:
+        """Return the legal actions, ascending: points, then the pass, then `resume`."""
+        if self._legal is None:
+            self._legal = self._find_legal()
+        return self._legal.copy()
+
+    def opening_actions(self) -> list[int]:
+        """Return the legal points; where there is none, every legal action."""
+        legal = self.legal_actions()
+        return [action for action in legal if action < self.game.pass_action] or legal
+
+    def is_legal(self, action: int) -> bool:
+        """Return whether the current player may take `action`, superko included."""
+        if type(action) is not int:
+            return False
+        if self._legal is not None:
+            return action in self._legal
+        if self.phase != Phase.PLAY:
+            return action in self.legal_actions()
+        if not 0 <= action < self.game.pass_action:
+            return action == self.game.pass_action
+        if not self.board.is_legal(self._player, action, suicide=self.game.rules.suicide):
+            return False
+        return not self._repeats(action)
+
+    def returns(self) -> tuple[float, ...]:
+        """Return 1 for the winner and -1 for the loser, 0 for a draw and before the end."""
+        if self.phase != Phase.OVER or self.ending == Ending.REPETITION:
+            return (0.0, 0.0)
+        return _utilities(self.score().margin)
+
+    def truncated_returns(self) -> tuple[float, ...]:
+        """Return the utilities by area, the board counted as it stands."""
+        return _utilities(self.area_as_it_stands().margin)
+
+    def result_to_string(self) -> str:
+        """Return ``B+3.5``, ``0`` for a draw, ``Void`` without result, empty before the end."""
+        if self.phase != Phase.OVER:
+            return ""
+        if self.ending == Ending.REPETITION:
+            return "Void"
+        return result_text(self.score().margin)
+
+    def key(self) -> bytes:
+        """Return 16 bytes; equal keys mean equal futures.
+
+        They identify the stones, the player to move, passes, phase and marks, the simple ko, the
+        number of actions (a game ends at `GoGame.max_moves`), prisoners where they count, and the
+        set of earlier positions where the ko rule or the rule of repetition looks at them. So two
+        orders of the same moves are as a rule *different* states: their superko histories differ.
+        `position_key` leaves the history out.
+        """
+        digest = hashlib.blake2b(self.board.stones().tobytes(), digest_size=16)
+        digest.update(repr(self._memory()).encode())
+        digest.update(np.sort(self.positions()).tobytes())
+        return digest.digest()
+
+    def position_key(self) -> int:
+        """Return the 64-bit Zobrist hash of the stones with the player to move.
+
+        States that differ in history, ko, prisoners and number of moves share it.
+        """
+        return history_key(self.board.hash, self._player, KoRule.SITUATIONAL)
+
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        """Return the board as `player` sees it, of shape (7, size, size); see `planes_of`."""
+        return planes_of(self, player)
+
+    def action_to_string(self, action: int) -> str:
+        """Return the vertex, ``pass`` or ``resume``."""
+        return RESUME if action == self.game.resume_action else vertex(action, self.game.size)
+
+    def string_to_action(self, text: str) -> int:
+        """Return the legal action that is written so: ``D4``, ``pass``, ``resume``; case ignored.
+
+        Where dead chains are marked, any stone of a chain names it.
+
+        Raises:
+          InvalidActionError: no vertex, or no legal action; the message says why.
+        """
+        return read_action(self, text)
+
+    def serialize(self) -> str:
+        """Return text from which `GoGame.deserialize` rebuilds the state."""
+        values: dict[str, object] = {"size": self.game.size, "actions": self._history}
+        if self.start != self.game.start:
+            values["start"] = [self.start.black, self.start.white, self.start.to_move]
+        return json.dumps(values, separators=(",", ":"))
+
+    def __str__(self) -> str:
+        """Return the board with coordinates, the last move in brackets, and who is to move."""
+        return describe(self)
+
+    # -- of Go --------------------------------------------------------------------------------
+
+    @property
+    def last_action(self) -> int | None:
+        """The last action; None at the start."""
+        return self._history[-1] if self._history else None
+
+    @property
+    def to_move(self) -> int:
+        """Who moves, 0 for Black; also when the game is over: who would move."""
+        return self._player
+
+    @property
+    def passes(self) -> int:
+        """Passes in a row just now."""
+        return self._passes
+
+    @property
+    def pass_stones(self) -> tuple[int, int]:
+        """Stones that Black and White gave up by passing, where passes cost one."""
+        black, white = self._pass_stones
+        if self.game.rules.pass_stones and self._passes >= 2:
+            # White passes last: where Black made the second pass, one stone is still owed.
+            whites_turn = (self._player == WHITE) != (self.phase == Phase.REPLY)
+            white += whites_turn
+        return black, white
+
+    def positions(self) -> NDArray[np.uint64]:
+        """Return the `history_key` of every position that may not recur, the present included.
+
+        A uint64 view of shape (positions,), not to be changed; empty where no rule looks back.
+        """
+        return self._seen.keys
+
+    def score(self) -> Score:
+        """Return the position as counted by the rules; before the end, by area as it stands.
+
+        A game that ended by `GoGame.max_moves` is counted by area as it stands, whatever the rules:
+        neither prisoners nor passes have evened out.
+
+        Raises:
+          MiaiError: the referee for dead stones failed.
+        """
+        if self._score is None:
+            self._score = self._count_points()
+        return self._score
+
+    def area_as_it_stands(self) -> Score:
+        """Return the position counted by area, every stone alive."""
+        return area_score(self.board, white_bonus=self.game.white_bonus)
+
+    def score_with_dead(self, dead: tuple[int, ...]) -> Score:
+        """Return the position as the rules count it if the stones on `dead` are dead."""
+        rules, bonus = self.game.rules, self.game.white_bonus
+        if rules.scoring == "area":
+            return area_score(self.board, white_bonus=bonus, dead=dead)
+        given = self.pass_stones if rules.pass_stones else (0, 0)
+        return territory_score(self.board, rules, white_bonus=bonus, pass_stones=given, dead=dead)
+
+    # -- moves --------------------------------------------------------------------------------
+
+    def _apply(self, action: int) -> None:
+        self._legal = None
+        self._score = None
+        if self.phase != Phase.PLAY:
+            self._settle(action)
+        elif action == self.game.pass_action:
+            self._pass_turn()
+        else:
+            self._play(action)
+        if len(self._history) + 1 >= self.game.max_moves and self.phase != Phase.OVER:
+            self._end(Ending.MAX_MOVES)
+
+    def _play(self, action: int) -> None:
+        if self.board.play_unchecked(self._player, action):
+            self._captured = True
+        self._passes = 0
+        self._player = 1 - self._player
+        if self._remember():
+            self._end(Ending.REPETITION)
+
+    def _pass_turn(self) -> None:
+        self.board.play_unchecked(self._player, self.game.pass_action)
+        self._passes += 1
+        black, white = self._pass_stones
+        self._pass_stones = (black + (self._player == BLACK), white + (self._player == WHITE))
+        self._player = 1 - self._player
+        if self.game.ko_rule == KoRule.SITUATIONAL:
+            self._remember()
+        if self._passes < 2:
+            return
+        if self.game.rules.dead_stones == "agreement" and self._refusals < REFUSALS:
+            self.phase = Phase.PROPOSE
+        else:
+            self._end(Ending.PASSES)
+
+    def _settle(self, action: int) -> None:
+        """Take an action of the agreement on dead stones."""
+        if action < self.game.pass_action:
+            self.dead = tuple(sorted((*self.dead, *self.board.group_at(action).tolist())))
+        elif self.phase == Phase.PROPOSE:
+            self.phase = Phase.REPLY
+            self._player = 1 - self._player
+        else:
+            self._player = 1 - self._player
+            if action == self.game.resume_action:
+                self.phase, self.dead = Phase.PLAY, ()
+                self._passes = 0
+                self._refusals += 1
+            else:
+                self._end(Ending.PASSES)
+
+    def _end(self, ending: Ending) -> None:
+        self.phase = Phase.OVER
+        self.ending = ending
+        if ending == Ending.MAX_MOVES:
+            self.dead = ()
+
+    # -- legality -----------------------------------------------------------------------------
+
+    def _find_legal(self) -> list[int]:
+        game = self.game
+        if self.phase == Phase.PLAY:
+            legal = self._legal_points()
+        elif self.phase == Phase.PROPOSE:
+            legal = self._unmarked_chains()
+        else:
+            legal = []
+        if self.phase != Phase.OVER:
+            legal.append(game.pass_action)
+        if self.phase == Phase.REPLY:
+            legal.append(game.resume_action)
+        return legal
+
+    def _legal_points(self) -> list[int]:
+        game = self.game
+        suicide = game.rules.suicide
+        points = self.board.legal_points(self._player, suicide=suicide)
+        if self._may_repeat():
+            seen = self._seen.keys
+            points = self.board.without_repeats(self._player, points, seen, game.ko_rule)
+        legal: list[int] = points.tolist()
+        return legal
+
+    def _unmarked_chains(self) -> list[int]:
+        """Return the lowest point of every chain that is not marked dead."""
+        left = set(np.flatnonzero(self.board.stones()).tolist()) - set(self.dead)
+        lowest = []
+        while left:
+            point = min(left)
+            lowest.append(point)
+            left -= set(self.board.group_at(point).tolist())
+        return lowest
+
+    def _may_repeat(self) -> bool:
+        # Until stones are taken off, every move makes a position with a stone more than any before.
+        rules = self.game.rules
+        return rules.ko != "simple" and (self._captured or rules.suicide)
+
+    def _repeats(self, point: int) -> bool:
+        """Return whether a move that is legal under simple ko is forbidden by superko."""
+        if not self._may_repeat():
+            return False
+        after = self.board.hash_after(self._player, point)
+        return history_key(after, 1 - self._player, self.game.ko_rule) in self._seen
+
+    def _remember(self) -> bool:
+        """Add the position to those that may not recur; return whether it is there already."""
+        rules = self.game.rules
+        rule = self.game.ko_rule
+        if rule == KoRule.SIMPLE:
+            if rules.repetition == "allowed":
+                return False
+            rule = KoRule.SITUATIONAL
+        key = history_key(self.board.hash, self._player, rule)
+        if rules.ko == "simple" and self._captured and key in self._seen:
+            return True
+        self._seen.add(key)
+        return False
+
+    # -- the rest -----------------------------------------------------------------------------
+
+    def _count_points(self) -> Score:
+        rules = self.game.rules
+        if self.ending != Ending.PASSES:
+            return self.area_as_it_stands()
+        if rules.dead_stones in ("playouts", "referee"):
+            self.dead = self.game.judge.dead_points(self)
+        return self.score_with_dead(self.dead)
+
+    def _memory(self) -> list[int]:
+        """Return what decides the future beside stones and history."""
+        rules = self.game.rules
+        ko_point = self.board.ko_point
+        memory = [
+            self._player,
+            self._passes,
+            int(self.phase),
+            -1 if self.ending is None else int(self.ending),
+            self._refusals,
+            -1 if ko_point is None else ko_point,
+            len(self._history),
+        ]
+        if rules.scoring == "territory":
+            memory += [*self.board.captures, *self._pass_stones]
+        return memory + list(self.dead) if rules.dead_stones == "agreement" else memory
+
+    def _copy_to(self, other: Self) -> None:
+        other.board = self.board.copy()
+        other.start = self.start
+        other.phase = self.phase
+        other.dead = self.dead
+        other.ending = self.ending
+        other._player = self._player
+        other._passes = self._passes
+        other._pass_stones = self._pass_stones
+        other._refusals = self._refusals
+        other._captured = self._captured
+        other._seen = self._seen.copy()
+        other._legal = self._legal
+        other._score = self._score
+
+
+def _utilities(margin: float) -> tuple[float, float]:
+    if margin == 0:
+        return (0.0, 0.0)
+    return (1.0, -1.0) if margin > 0 else (-1.0, 1.0)

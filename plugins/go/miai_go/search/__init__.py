@@ -1,0 +1,1 @@
+"""Searches of Go: compiled MCTS, and searches guided by networks."""

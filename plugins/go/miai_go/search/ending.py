@@ -1,0 +1,122 @@
+"""The end of play, where a tree that counts by area cannot see all of the game's rules."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.errors import GameError
+from miai.game import State
+from miai.search.protocol import SearchResult
+from miai_go.rules.agents import settle
+from miai_go.rules.board import BLACK
+from miai_go.rules.dead_stones import settled_margin
+from miai_go.rules.game import GoGame
+from miai_go.rules.phases import Phase
+from miai_go.rules.state import GoState
+
+_CLOSE: Final = 0.05
+"""Under territory scoring, a pass so close to the best move in value is as good."""
+_TRIED: Final = 10
+"""Visits after which the value of a pass is believed."""
+
+
+class Searched(Protocol):
+    """What is asked of a tree that was searched; all of shape (size * size + 1,), pass last."""
+
+    def visits(self) -> NDArray[np.int32]:
+        """Return how often each move at the root was simulated."""
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the mean value of each for the player to move; nan where not tried."""
+
+    def allowed(self) -> NDArray[np.bool_]:
+        """Return which moves the root has."""
+
+    def best(self) -> int:
+        """Return the move that the tree would play."""
+
+
+def go_state(state: State, game: GoGame) -> GoState:
+    """Return a state that a search of `game` can begin at.
+
+    Raises:
+      GameError: the state is of another game, or the game is over.
+    """
+    if not isinstance(state, GoState) or state.game.size != game.size:
+        raise GameError(f"this search is for Go on {game.size}x{game.size}")
+    if state.is_terminal():
+        raise GameError("the game is over: there is nothing to search")
+    return state
+
+
+def settled(state: GoState, *, pass_when_winning: bool) -> SearchResult | None:
+    """Return what is to be done without a search, or None.
+
+    Dead stones are settled by the game's own judge; a pass is answered by a pass where that wins.
+    """
+    if state.phase != Phase.PLAY:
+        return SearchResult(
+            action=settle(state), value=value_of_margin(settled_margin(state), state)
+        )
+    if state.passes and pass_when_winning and pass_value(state) > 0:
+        return SearchResult(action=state.game.pass_action, value=pass_value(state))
+    return None
+
+
+def counts_like_a_tree(game: GoGame) -> bool:
+    """Return whether the game counts as trees do: by area, every stone alive."""
+    return game.rules.scoring == "area" and game.rules.dead_stones == "none"
+
+
+def pass_value(state: GoState) -> float:
+    """Return the utility of two passes now for the player to move; 0 where it need not be known."""
+    if state.passes > 0 or state.game.rules.scoring == "territory":
+        return value_of_margin(settled_margin(state), state)
+    return 0.0
+
+
+def root_mask(state: GoState, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which moves a search may choose, (size * size + 1,), pass last.
+
+    The legal ones; but no pass that ends and loses the game while there is any other move.
+
+    Args:
+      allowed: the moves that the tree has.
+    """
+    mask = np.zeros(state.game.pass_action + 1, np.bool_)
+    mask[state.legal_actions()] = True
+    if state.passes > 0 and pass_value(state) < 0 and (mask & allowed)[:-1].any():
+        mask[-1] = False
+    return mask
+
+
+def choose(state: GoState, tree: Searched) -> int:
+    """Return the move to play after a search.
+
+    Where the game counts otherwise than the tree, that is not always the tree's best: under
+    territory scoring a pass is played as soon as the board, counted now, is won and no move is
+    worth more; and no pass that loses by the game's own count while anything else was tried.
+    """
+    best = tree.best()
+    if counts_like_a_tree(state.game):
+        return best
+    visits, values = tree.visits(), np.nan_to_num(tree.values(), nan=-1.0)
+    last = state.game.pass_action
+    if state.game.rules.scoring == "territory" and pass_value(state) > 0:
+        if visits[last] >= _TRIED and values[last] >= values[best] - _CLOSE:
+            return last
+    elif best == last and value_of_margin(settled_margin(state), state) < 0:
+        others = visits[:-1].copy()
+        others[~tree.allowed()[:-1]] = 0
+        if others.any():
+            return int(others.argmax())
+    return best
+
+
+def value_of_margin(margin: float, state: GoState) -> float:
+    """Return the utility of a margin of Black's for the player to move."""
+    black = float(np.sign(margin))
+    return black if state.to_move == BLACK else -black

@@ -1,0 +1,587 @@
+"""Trees of many games in the same arrays, searched in step so that their leaves make one batch.
+
+The schedule of sequential halving at the root.
+
+Who plays the rollouts from leaves: light playouts, or the pattern policy.
+
+The memory of search trees of many games in step, and what can be read in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miai_go.kernels import forest as kernels
+from miai_go.kernels import rollouts as rollout_kernels
+from miai_go.kernels import rules, trail
+from miai_go.nets.patterns import PatternPolicy, pattern_room
+from miai_go.nets.positions import Positions
+from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
+from miai_go.search.settings import TreeSettings
+
+
+@cache
+def halving_schedule(considered: int, simulations: int) -> NDArray[np.int32]:
+    """Return how often the move that each simulation goes to was visited before.
+
+    Sequential halving (Karnin et al. 2013) as Danihelka et al. 2022 use it: all `considered` moves
+    are visited equally often, then the better half of them, and so on; each phase has the same
+    share of the simulations. Which moves are meant follows from the visits alone.
+
+    Returns:
+      int32 of shape (simulations,), not to be changed.
+    """
+    if considered <= 1 or simulations == 0:
+        plan = np.arange(simulations, dtype=np.int32)
+    else:
+        plan = _halved(considered, simulations)
+    plan.flags.writeable = False
+    return plan
+
+
+def _halved(considered: int, simulations: int) -> NDArray[np.int32]:
+    phases = int(np.ceil(np.log2(considered)))
+    visits = np.zeros(considered, np.int32)
+    parts: list[NDArray[np.int32]] = []
+    left, alive = simulations, considered
+    while left > 0:
+        for _ in range(max(1, simulations // (phases * alive))):
+            parts.append(visits[:alive].copy())
+            visits[:alive] += 1
+            left -= alive
+        alive = max(2, alive // 2)
+    return np.concatenate(parts)[:simulations]
+
+
+class Rollouts:
+    """Plays games to their end from leaves of one board size; not for two threads at once.
+
+    Args:
+      policy: draws the moves; None plays uniformly over legal moves that fill no own eye.
+    """
+
+    def __init__(self, size: int, policy: PatternPolicy | None = None) -> None:
+        points = size * size
+        self.longest = 4 * points + 8
+        self._policy = policy
+        self._board = np.zeros(rules.board_words(size), np.uint32)
+        self._trail = np.zeros(trail.trail_words(size), np.int16)
+        self._record = np.zeros(self.longest, np.uint32)
+        self._owner = np.zeros(points, np.int8)
+        self._stack = np.zeros(points, np.int32)
+        self._room = pattern_room(size) if policy is not None else None
+
+    def results(
+        self,
+        leaves: Positions,
+        games: NDArray[np.int32],
+        *,
+        counts: NDArray[np.int64],
+        limits: NDArray[np.int64],
+        komi: NDArray[np.float64],
+        rng: NDArray[np.uint64],
+    ) -> NDArray[np.float64]:
+        """Return the mean result from each leaf for the player to move, float64 of shape (leaves,).
+
+        Args:
+          games: of each leaf.
+          counts: rollouts of each leaf of a game, 0 for none; the mean is 0 then.
+          limits: moves after which a rollout of a game is counted as it stands.
+          komi: of each game, points.
+          rng: random states of the games; changed.
+        """
+        out = np.zeros(len(leaves))
+        limits = np.minimum(limits, self.longest)
+        given = (leaves.words, leaves.trails, games, counts, limits, komi, rng)
+        space = (self._record, self._owner, self._stack, out)
+        if self._policy is None or self._room is None:
+            rollout_kernels.light_rollouts(*given, self._board, *space)
+        else:
+            table = self._policy.weights
+            rollout_kernels.pattern_rollouts(
+                *given, table, self._room, self._board, self._trail, *space
+            )
+        return out
+
+
+class Trees:
+    """One tree for each of a number of games on boards of one size; `Forest` makes them grow.
+
+    Values are results, 1 won, -1 lost, for the player to move at the root of the game in question.
+    """
+
+    def __init__(self, size: int, games: int, *, max_nodes: int) -> None:
+        points = size * size
+        self.size = size
+        self.games = games
+        self._pass = points
+        self._ints = np.zeros((games, kernels.FIELDS, max_nodes), np.int32)
+        self._floats = np.zeros((games, kernels.FLOATS, max_nodes), np.float64)
+        self._settings = np.zeros((games, kernels.SETTINGS), np.int64)
+        self._weights = np.zeros((games, kernels.WEIGHTS), np.float64)
+        self._noise = np.zeros((games, points + 1), np.float64)
+        self._roots = Positions.room(size, games)
+        self._scores = np.zeros(points + 1, np.float64)
+
+    def to_move(self, game: int) -> int:
+        """Return who is to move at a root: 0 Black, 1 White."""
+        return int(self._roots.trails[game, trail.COLOR]) - 1
+
+    def passes(self, game: int) -> int:
+        """Return how many passes were made just before a root."""
+        return int(self._settings[game, kernels.PASSES])
+
+    def board(self, game: int) -> Board:
+        """Return a copy of the board at a root."""
+        return self._roots.board(game)
+
+    def nodes(self, game: int) -> int:
+        """Return the nodes of a tree in memory."""
+        return int(self._settings[game, kernels.USED])
+
+    def simulations(self, game: int) -> int:
+        """Return the simulations through a root, those kept from earlier moves included."""
+        return int(self._ints[game, kernels.VISITS, 0])
+
+    def value(self, game: int) -> float:
+        """Return the mean value of the simulations through a root, 0 without any."""
+        visits = self.simulations(game)
+        return -float(self._floats[game, kernels.TOTAL, 0]) / visits if visits else 0.0
+
+    def proven(self, game: int) -> int:
+        """Return 1 if the player to move is proven to win, -1 to lose, 0 if neither."""
+        return -int(self._ints[game, kernels.STATUS, 0])
+
+    def visits(self, game: int) -> NDArray[np.int32]:
+        """Return how often each move at a root was simulated, (size * size + 1,), pass last."""
+        block = self._block(game)
+        out = np.zeros(self._pass + 1, np.int32)
+        out[self._actions(game, block)] = self._ints[game, kernels.VISITS, block]
+        return out
+
+    def values(self, game: int) -> NDArray[np.float64]:
+        """Return the mean value of each move at a root, (size * size + 1,); nan if not tried."""
+        block = self._block(game)
+        visits = self._ints[game, kernels.VISITS, block]
+        out = np.full(self._pass + 1, np.nan)
+        with np.errstate(invalid="ignore"):
+            means = self._floats[game, kernels.TOTAL, block] / visits
+        out[self._actions(game, block)] = means
+        return out
+
+    def priors(self, game: int) -> NDArray[np.float64]:
+        """Return the prior of each move at a root, (size * size + 1,), noise included."""
+        block = self._block(game)
+        out = np.zeros(self._pass + 1)
+        out[self._actions(game, block)] = self._floats[game, kernels.PRIOR, block]
+        return out
+
+    def allowed(self, game: int) -> NDArray[np.bool_]:
+        """Return which moves a valued root has, (size * size + 1,)."""
+        block = self._block(game)
+        mask = np.zeros(self._pass + 1, np.bool_)
+        open_ = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN
+        mask[self._actions(game, block)[open_]] = True
+        return mask
+
+    def improved_policy(self, game: int) -> NDArray[np.float64]:
+        """Return the improved policy at a root, (size * size + 1,) (Danihelka et al. 2022)."""
+        block = self._block(game)
+        found = np.zeros(self._pass + 1)
+        kernels.improved_policy(
+            self._ints[game], self._floats[game], self._weights[game], self._scores, found
+        )
+        out = np.zeros(self._pass + 1)
+        out[self._actions(game, block)] = found[: block.stop - block.start]
+        return out
+
+    def best(self, game: int) -> int:
+        """Return the move to play: a proven win, otherwise the one with the most visits.
+
+        A proven loss only where nothing else is left. Among equals the higher mean value, then
+        the higher prior, then the lower number. A Gumbel search takes, among the moves with most
+        visits, the best by noise, prior and transformed value.
+        """
+        if self._settings[game, kernels.GUMBEL] and self.proven(game) <= 0:
+            return self._best_gumbel(game)
+        return self._best_of(game, 0)[1]
+
+    def principal_variation(self, game: int, length: int = 20) -> list[int]:
+        """Return the best moves for both players, from a root on, as far as they were tried."""
+        moves: list[int] = []
+        node = 0
+        while len(moves) < length and self._ints[game, kernels.COUNT, node] > 0:
+            node, action = self._best_of(game, node)
+            if self._ints[game, kernels.VISITS, node] == 0:
+                break
+            moves.append(action)
+        return moves
+
+    def _best_gumbel(self, game: int) -> int:
+        block = self._block(game)
+        count = block.stop - block.start
+        scores = np.empty(self._pass + 1)
+        kernels.transformed_root(self._ints[game], self._floats[game], self._weights[game], scores)
+        found = scores[:count] + self._noise[game, :count]
+        visits = self._ints[game, kernels.VISITS, block]
+        status = self._ints[game, kernels.STATUS, block]
+        rank = np.where(status == kernels.OPEN, 0, status)
+        best = int(np.lexsort((-found, -visits, -rank))[0])
+        return int(self._actions(game, block)[best])
+
+    def _best_of(self, game: int, node: int) -> tuple[int, int]:
+        """Return the best child of a node that has children, and the action that leads there."""
+        block = self._block(game, node)
+        actions = self._actions(game, block)
+        visits = self._ints[game, kernels.VISITS, block]
+        values = self._floats[game, kernels.TOTAL, block] / np.maximum(visits, 1)
+        priors = self._floats[game, kernels.PRIOR, block]
+        status = self._ints[game, kernels.STATUS, block]
+        rank = np.where(status == kernels.OPEN, 0, status)
+        best = int(np.lexsort((actions, -priors, -values, -visits, -rank))[0])
+        return block.start + best, int(actions[best])
+
+    def _block(self, game: int, node: int = 0) -> slice:
+        first = int(self._ints[game, kernels.FIRST, node])
+        return slice(first, first + int(self._ints[game, kernels.COUNT, node]))
+
+    def _actions(self, game: int, block: slice) -> NDArray[np.int64]:
+        points = self._ints[game, kernels.POINT, block]
+        actions = self._roots.words[game, points + rules.ACTION].astype(np.int64)
+        return np.where(points == 0, self._pass, actions)
+
+    def _child(self, game: int, action: int) -> int:
+        """Return the node that an action at the root leads to, 0 for none."""
+        block = self._block(game)
+        found = np.flatnonzero(self._actions(game, block) == action)
+        return block.start + int(found[0]) if len(found) else 0
+
+
+MAX_DEPTH: Final = 400
+"""Deepest path, in plies."""
+
+Games = NDArray[np.int32]
+
+
+class LeafValuer(Protocol):
+    """Values leaves in bulk; networks do, and so does anything else that knows a value."""
+
+    def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return logits (leaves, size * size + 1), pass last, and values (leaves,).
+
+        Both float32 and for the player to move; values from -1 to 1.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """Where a tree begins.
+
+    Attributes:
+      board: the stones and simple ko.
+      trail: what went before, int16 of shape (`trail.trail_words(size)`,); the player to move too.
+      komi: what White is given, in points.
+      passes: passes made just before, 0 or 1.
+      history: `history_key` of every earlier position that superko compares with.
+      ko_rule, suicide: the rules.
+    """
+
+    board: Board
+    trail: NDArray[np.int16]
+    komi: float
+    passes: int = 0
+    history: Sequence[int] | NDArray[np.uint64] = ()
+    ko_rule: KoRule = KoRule.SIMPLE
+    suicide: bool = False
+
+
+class Forest(Trees):
+    """One tree for each of a number of games on boards of one size.
+
+    Values are results, 1 won, -1 lost, for the player to move at the root of the game in question.
+    Moves in the trees are the legal ones that fill no own eye, and the pass; two passes end a game,
+    counted by area as the board stands. Won and lost nodes are proven. The same seeds, roots and
+    answers of the valuer give the same trees.
+
+    Args:
+      size: points on a side.
+      games: how many trees there are.
+      max_nodes: nodes of each tree, 56 bytes each; when none is left, its search ends.
+      leaves: how many leaves of one tree are valued at once, at most.
+      max_moves: longest game, in actions, that `play` follows.
+      max_budget: most simulations of one Gumbel search.
+      seed: of the rollouts.
+      rollout_policy: draws the moves of rollouts; None for light playouts.
+
+    Raises:
+      ValueError: a number is too small.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        games: int,
+        *,
+        max_nodes: int,
+        leaves: int = 1,
+        max_moves: int = 1000,
+        max_budget: int = 0,
+        seed: int = 0,
+        rollout_policy: PatternPolicy | None = None,
+    ) -> None:
+        check_size(size)
+        points = size * size
+        if games < 1 or leaves < 1:
+            raise ValueError("a forest has at least one game, and values at least one leaf")
+        if max_nodes < points + 2:
+            raise ValueError(f"max_nodes must be at least {points + 2}, not {max_nodes}")
+        super().__init__(size, games, max_nodes=max_nodes)
+        self.leaves = leaves
+        self._max_moves = max_moves
+        self._spare = (
+            np.zeros((kernels.FIELDS, max_nodes), np.int32),
+            np.zeros((kernels.FLOATS, max_nodes), np.float64),
+        )
+        self._history = np.zeros((games, max_moves + MAX_DEPTH + 2), np.uint64)
+        self._schedule = np.zeros((games, max_budget), np.int32)
+        sequence = np.random.SeedSequence(seed)
+        self._rng = sequence.generate_state(games, np.uint64).astype(np.uint64)
+        self._rollouts = Rollouts(size, rollout_policy)
+        self._made_room(games * leaves)
+        for game in range(games):
+            self.configure(game, TreeSettings())
+            self._clear(game)
+
+    def _made_room(self, count: int) -> None:
+        points = self._pass
+        self._leaves = Positions.room(self.size, count + 1)
+        self._paths = np.zeros((count + 1, MAX_DEPTH + 1), np.int32)
+        self._depths = np.zeros(count + 1, np.int32)
+        self._owners = np.zeros(count + 1, np.int32)
+        self._scratch = (
+            np.zeros(points, np.int8),
+            np.zeros(points, np.int32),
+            np.zeros(points + 1, np.float64),
+        )
+
+    # -- setting up ---------------------------------------------------------------------------
+
+    def configure(self, game: int, settings: TreeSettings) -> None:
+        """Say how a tree searches from now on."""
+        settings.write(self._settings[game], self._weights[game])
+        self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
+
+    def set_root(self, game: int, root: Root) -> None:
+        """Start a new tree at a position.
+
+        Raises:
+          BoardError: the board is of another size.
+          ValueError: the game is longer than `max_moves`.
+        """
+        if root.board.size != self.size:
+            raise BoardError(f"the forest is for boards of size {self.size}")
+        keys = np.asarray(root.history, np.uint64)
+        if len(keys) + 1 > self._max_moves:
+            raise ValueError(f"a history of {len(keys)} positions, but max_moves is lower")
+        self._roots.words[game] = root.board.words
+        self._roots.trails[game] = root.trail
+        settings = self._settings[game]
+        settings[kernels.PASSES] = root.passes
+        settings[kernels.KO_RULE] = root.ko_rule
+        settings[kernels.SUICIDE] = root.suicide
+        self._weights[game, kernels.KOMI] = root.komi
+        now = history_key(root.board.hash, self.to_move(game), root.ko_rule)
+        self._history[game, : len(keys)] = keys
+        self._history[game, len(keys)] = now
+        settings[kernels.HISTORY] = len(keys) + 1
+        self._clear(game)
+
+    def play(self, game: int, action: int, *, keep: bool = True) -> None:
+        """Play a legal action at a root; keep what the tree knows beyond it, or nothing.
+
+        Raises:
+          ValueError: the game is longer than `max_moves`.
+        """
+        child = self._child(game, action) if keep else 0
+        settings = self._settings[game]
+        if settings[kernels.HISTORY] + 1 > self._max_moves:
+            raise ValueError(f"a game of more than max_moves = {self._max_moves} actions")
+        kernels.play_root(
+            self._roots.words[game],
+            self._roots.trails[game],
+            settings,
+            self._history[game],
+            action,
+        )
+        if child and self._ints[game, kernels.COUNT, child]:
+            settings[kernels.USED] = kernels.keep_branch(
+                self._ints[game], self._floats[game], *self._spare, child
+            )
+        else:
+            self._clear(game)
+
+    def restrict(self, game: int, legal: ArrayLike) -> None:
+        """Forbid the moves at a valued root that a mask (size * size + 1,), pass last, leaves out.
+
+        Raises:
+          BoardError: the mask is of another shape.
+        """
+        mask = np.asarray(legal, np.bool_)
+        if mask.shape != (self._pass + 1,):
+            raise BoardError(f"the mask has shape {mask.shape}, not ({self._pass + 1},)")
+        block = self._block(game)
+        status = self._ints[game, kernels.STATUS, block]
+        status[~mask[self._actions(game, block)]] = kernels.FORBIDDEN
+
+    def blur(self, game: int, noise: NDArray[np.float64], *, share: float) -> None:
+        """Mix noise (moves allowed at the root,) that adds up to 1 into a valued root's priors."""
+        block = self._block(game)
+        allowed = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN
+        prior = self._floats[game, kernels.PRIOR, block]
+        prior[allowed] = (1 - share) * prior[allowed] + share * noise[: allowed.sum()]
+
+    def set_priors(self, game: int, priors: NDArray[np.float64]) -> None:
+        """Give the moves at a valued root other priors (size * size + 1,), pass last.
+
+        Those of the moves allowed should add up to 1.
+        """
+        block = self._block(game)
+        self._floats[game, kernels.PRIOR, block] = priors[self._actions(game, block)]
+
+    def add_gumbel(self, game: int, noise: NDArray[np.float64]) -> None:
+        """Set the noise (size * size + 1,) that a Gumbel search adds to the moves at its root."""
+        self._noise[game] = noise
+
+    # -- searching ----------------------------------------------------------------------------
+
+    def value_roots(self, games: Games, valuer: LeafValuer) -> None:
+        """Have those roots valued that were not; this counts as no simulation.
+
+        Their moves are then those of the game, superko included.
+        """
+        fresh = games[self._ints[games, kernels.VALUED, 0] == 0]
+        if len(fresh):
+            self._settings[fresh, kernels.DONE] = 0
+            self._settings[fresh, kernels.BUDGET] = 1
+            self._advance(fresh, valuer)
+        kernels.forbid_repeats(
+            games,
+            self._roots.words,
+            self._roots.trails,
+            self._ints,
+            self._floats,
+            self._settings,
+            self._history,
+        )
+        self._settings[games, kernels.DONE] = 0
+        self._settings[games, kernels.BUDGET] = 0
+
+    def search(
+        self,
+        games: Games,
+        budgets: ArrayLike,
+        valuer: LeafValuer,
+        *,
+        stop: Callable[[], bool] | None = None,
+    ) -> NDArray[np.int64]:
+        """Search the trees of `games`, each with its number of simulations, all in step.
+
+        A Gumbel search whose roots were visited before starts from those visits.
+
+        Args:
+          games: int32, no game twice.
+          budgets: simulations of each.
+          stop: asked after each batch whether to end early.
+
+        Returns:
+          the simulations done for each, int64 of shape (games,); fewer where a root is proven or
+          the tree is full.
+        """
+        self.value_roots(games, valuer)
+        for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
+            self._settings[game, kernels.BUDGET] = budget
+            if considered := int(self._settings[game, kernels.GUMBEL]):
+                moves = int((self._ints[game, kernels.STATUS, self._block(game)] >= 0).sum())
+                plan = halving_schedule(min(considered, max(moves, 1)), int(budget))
+                self._schedule[game, : len(plan)] = plan
+        active = games
+        while len(active):
+            self._advance(active, valuer)
+            if stop is not None and stop():
+                break
+            settings = self._settings[active]
+            left = settings[:, kernels.DONE] < settings[:, kernels.BUDGET]
+            left &= self._ints[active, kernels.STATUS, 0] == kernels.OPEN
+            active = active[left]
+        done: NDArray[np.int64] = self._settings[games, kernels.DONE]
+        return done
+
+    def _advance(self, games: Games, valuer: LeafValuer) -> None:
+        """Value one batch of leaves, or find that nothing is left to be valued."""
+        count = kernels.gather(
+            games,
+            self.leaves,
+            self._roots.words,
+            self._roots.trails,
+            self._ints,
+            self._floats,
+            self._settings,
+            self._weights,
+            self._history,
+            self._noise,
+            self._schedule,
+            self._leaves.words,
+            self._leaves.trails,
+            self._paths,
+            self._depths,
+            self._owners,
+            *self._scratch,
+        )
+        if count == 0:
+            return  # all of them ended in finished games
+        try:
+            logits, values = valuer.value_leaves(self._leaves[:count])
+        except BaseException:
+            for game in np.unique(self._owners[:count]).tolist():
+                self._clear(game)  # or its leaves would be pending for ever
+            raise
+        kernels.apply(
+            count,
+            self._ints,
+            self._floats,
+            self._settings,
+            self._weights,
+            self._leaves.words,
+            self._leaves.trails,
+            self._paths,
+            self._depths,
+            self._owners,
+            self._rolled(count),
+            logits,
+            values,
+        )
+
+    def _rolled(self, count: int) -> NDArray[np.float64]:
+        """Return the mean results of rollouts from the leaves, 0 where a tree has none."""
+        settings = self._settings
+        counts = settings[:, kernels.ROLLOUTS].copy()
+        owners = self._owners[:count]
+        if not counts[owners].any():
+            return np.zeros(count)
+        return self._rollouts.results(
+            self._leaves[:count],
+            owners,
+            counts=counts,
+            limits=settings[:, kernels.ROLLOUT_LIMIT].copy(),
+            komi=self._weights[:, kernels.KOMI].copy(),
+            rng=self._rng,
+        )
+
+    def _clear(self, game: int) -> None:
+        kernels.clear_root(self._ints[game], self._floats[game], self._settings[game])

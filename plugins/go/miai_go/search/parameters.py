@@ -1,0 +1,279 @@
+"""The parameters of the players that networks guide.
+
+They are kept from what they are parameters of, so that listing them compiles and imports nothing.
+
+The parameters of what comes with the game: search, evaluator, judge, reader of openings.
+
+They are kept from what they are parameters of, so that listing them compiles and imports nothing.
+
+The parameters of searches that ask about endangered groups.
+
+They are kept from what asks, so that listing them compiles and imports nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, Self
+
+from pydantic import model_validator
+
+from miai.parameters import Parameters, parameter
+
+if TYPE_CHECKING:
+    from miai_go.search.life_advice import InPlay
+
+
+class InPlayParameters(Parameters):
+    """Who is asked about life and death at the root of a search, and how much."""
+
+    tsumego: Literal["off", "net", "solver"] = parameter(
+        "off",
+        help="Who is asked about enclosed groups before a move: nobody, the shipped network or "
+        "the solver; what they say is favoured at the root, never forced",
+    )
+    tsumego_nodes: int = parameter(
+        50_000,
+        ge=100,
+        le=1_000_000_000,
+        unit="positions",
+        help="What the solver may look at before a move, for all groups together",
+    )
+
+    def asked(self) -> InPlay | None:
+        """Return who is asked, all that it takes loaded; None for nobody.
+
+        Raises:
+          WeightsError: the shipped network cannot be read.
+        """
+        if self.tsumego == "off":
+            return None
+        from miai_go.search.life_advice import InPlay, asking
+
+        return InPlay(asking(self.tsumego), nodes=self.tsumego_nodes)
+
+
+Backend = Literal["auto", "torch", "onnx"]
+Precision = Literal["auto", "fp32", "bf16", "int8"]
+Symmetry = Literal["none", "random", "average"]
+
+
+class NetworkParameters(Parameters):
+    """How networks are run."""
+
+    backend: Backend = parameter("auto", help="What runs the networks: torch or ONNX Runtime")
+    precision: Precision = parameter(
+        "auto", help="Numbers that the networks reckon with; auto: bf16 where the processor has it"
+    )
+    threads: int = parameter(1, ge=1, le=256, unit="threads", help="Threads for the networks")
+    device: str = parameter("cpu", help="Where torch runs the networks: cpu, cuda, cuda:1")
+    symmetry: Symmetry = parameter(
+        "none", help="Turned boards: none; random: one of the eight; average: all eight"
+    )
+    fixed_batch: int = parameter(
+        0,
+        ge=0,
+        le=1024,
+        unit="positions",
+        help="Fill every batch up to so many, which makes results independent of how leaves were "
+        "batched; 0 for none",
+    )
+    server: bool = parameter(
+        False, help="Let one server on this machine run the networks of all players together"
+    )
+
+
+class PolicyParameters(NetworkParameters):
+    """Parameters of the player ``policy``."""
+
+    weights: str = parameter("", help="Weights file, or the name of shipped weights")
+    temperature: float = parameter(
+        0.0, ge=0, le=100, help="0: the likeliest move; 1: as likely as the network says"
+    )
+    resign_below: float | None = parameter(
+        None, ge=-1, le=1, unit="utility", help="Resign below this value; needs a value head"
+    )
+    pass_when_winning: bool = parameter(
+        True, help="Answer a pass by a pass when that wins by the game's own count"
+    )
+
+
+class TreeParameters(NetworkParameters, InPlayParameters):
+    """What all tree searches with networks have in common."""
+
+    simulations: int = parameter(
+        400, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+    )
+    planned: int = parameter(
+        1000,
+        ge=1,
+        le=100_000,
+        unit="simulations",
+        help="What Gumbel's search plans for where only seconds are given",
+    )
+    leaves: int = parameter(
+        8, ge=1, le=1024, unit="leaves", help="Leaves of the tree that are valued together"
+    )
+    virtual_loss: float = parameter(
+        1.0, ge=0, le=100, unit="losses", help="What a leaf counts as while it is being valued"
+    )
+    temperature: float = parameter(1.0, gt=0, le=100, help="Of the priors; below 1 sharpens them")
+    fpu: float = parameter(
+        0.2,
+        ge=-2,
+        le=2,
+        unit="utility",
+        help="How much worse than its parent a move never tried is held",
+    )
+    reuse: bool = parameter(True, help="Keep the tree between moves (PUCT)")
+    max_nodes: int = parameter(
+        1_000_000,
+        ge=1,
+        le=100_000_000,
+        unit="nodes",
+        help="Room of the tree, 56 bytes a node; a search ends when it is full",
+    )
+    resign_below: float | None = parameter(
+        None, ge=-1, le=1, unit="utility", help="Resign below this value"
+    )
+    pass_when_winning: bool = parameter(
+        True, help="Answer a pass by a pass when that wins by the game's own count"
+    )
+    stop_early: bool = parameter(
+        True, help="Where seconds alone limit, save what could no longer change the move (PUCT)"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_budget(self) -> Self:
+        if not self.simulations and self.seconds is None:
+            raise ValueError("without simulations, give seconds")
+        return self
+
+
+class AlphaZeroParameters(TreeParameters):
+    """Parameters of the search ``alphazero``."""
+
+    weights: str = parameter("", help="Weights file, or the name of shipped weights")
+    search: Literal["puct", "gumbel"] = parameter(
+        "puct",
+        help="puct: AlphaZero's; gumbel: sequential halving at the root, for few simulations",
+    )
+    c_puct: float = parameter(1.5, ge=0, le=100, help="Weight of the priors (PUCT)")
+    considered: int = parameter(
+        16, ge=1, le=1000, unit="moves", help="Moves that Gumbel's search considers at the root"
+    )
+
+
+class AlphaGoParameters(TreeParameters):
+    """Parameters of the search ``alphago``."""
+
+    policy: str = parameter("", help="Weights of the policy: a file, or the name of shipped ones")
+    value: str = parameter("", help="Weights of the value network; not read where lambda is 1")
+    rollout: str = parameter(
+        "light",
+        help="Who plays the rollouts: light (uniform, fills no eye) or weights of a pattern policy",
+    )
+    mix: float = parameter(
+        0.5, ge=0, le=1, help="Share of the rollout in a leaf's value, the paper's lambda"
+    )
+    rollouts: int = parameter(1, ge=1, le=1000, unit="rollouts", help="Rollouts from every leaf")
+    rollout_limit: int = parameter(
+        243, ge=0, le=2000, unit="moves", help="A rollout is counted as it stands after so many"
+    )
+    depth: int = parameter(
+        120, ge=1, le=400, unit="plies", help="Positions so far from the root are not looked beyond"
+    )
+    c_puct: float = parameter(1.5, ge=0, le=100, help="Weight of the priors (PUCT)")
+
+
+# Measured on 9x9 at 1000 simulations, 30 games each: RAVE against none 30 to 0; beside RAVE an
+# exploration of 0 to 0.2 against 0.5 at least 25 to 5; without RAVE 0.5 against 0.2 21 to 9.
+_UCT_ALONE: Final = 0.5
+_UCT_BESIDE_RAVE: Final = 0.1
+
+# Every playout from a leaf without visits adds some 70 nodes on 9x9.
+_SHORT: Final = 10_000
+_LATE: Final = 8
+
+
+class GoMctsParameters(InPlayParameters):
+    """Parameters of `GoMcts`."""
+
+    simulations: int = parameter(
+        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+    )
+    exploration: float | None = parameter(
+        None,
+        ge=0,
+        unit="half the range of utilities",
+        help=f"Weight of exploration (UCT); default: {_UCT_ALONE}, beside RAVE {_UCT_BESIDE_RAVE}",
+    )
+    rave: float = parameter(
+        1000.0,
+        ge=0,
+        unit="visits",
+        help="Visits at which a move's own value and its all-moves-as-first value weigh the same; "
+        "0 switches RAVE off",
+    )
+    fpu: float = parameter(
+        10.0,
+        unit="utility",
+        help="Value of a move that neither the tree nor RAVE knows; 10: tried before any twice",
+    )
+    playouts: Literal["light", "tactical"] = parameter(
+        "light",
+        help="Games from the leaves: light ones are uniformly random, tactical ones answer atari",
+    )
+    expand_after: int | None = parameter(
+        None,
+        ge=0,
+        unit="visits",
+        help=f"Visits after which a node gets children; default: 1, but {_LATE} where only seconds "
+        f"or more than {_SHORT:,} simulations limit a move, so that the nodes last",
+    )
+    max_nodes: int = parameter(
+        1_000_000,
+        ge=1000,
+        le=100_000_000,
+        unit="nodes",
+        help="Most nodes kept, 32 bytes each, twice with reuse; a full tree grows no more",
+    )
+    reuse: bool = parameter(True, help="Keep the tree from move to move")
+    resign_below: float | None = parameter(
+        None,
+        ge=-1,
+        le=1,
+        unit="utility",
+        help="Resign when the position is worth less: -0.9 is a chance of 5 %; none: never",
+    )
+    pass_when_winning: bool = parameter(
+        True, help="Answer a pass by a pass when the board, counted now, is won"
+    )
+    stop_early: bool = parameter(
+        True, help="Where seconds alone limit, save what could no longer change the move"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.simulations == 0 and self.seconds is None:
+            raise ValueError("simulations = 0 needs a budget in seconds")
+        return self
+
+    @property
+    def exploration_used(self) -> float:
+        """The weight of exploration, the default settled."""
+        if self.exploration is not None:
+            return self.exploration
+        return _UCT_BESIDE_RAVE if self.rave else _UCT_ALONE
+
+    @property
+    def expand_after_used(self) -> int:
+        """Visits after which a node gets children, the default settled."""
+        if self.expand_after is not None:
+            return self.expand_after
+        return 1 if 0 < self.simulations <= _SHORT else _LATE

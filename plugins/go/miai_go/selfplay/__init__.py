@@ -1,1 +1,0 @@
-"""Games for learning: many at once, so that networks see them in batches."""

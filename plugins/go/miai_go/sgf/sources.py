@@ -1,0 +1,215 @@
+"""The bytes of SGF files in folders and archives, one after another.
+
+Nothing is unpacked to disk and no name in an archive is used as a path. An archive is read once
+from its beginning, in bounded memory; what it holds beside SGF is passed over.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from miai_go.errors import DataError
+from miai_go.sgf.check import MAX_FILE_BYTES, SgfError, read_bytes_of
+
+_OPENERS: Final[dict[str, Callable[[Path], Any]]] = {
+    ".tar.gz": gzip.open,
+    ".tgz": gzip.open,
+    ".tar.bz2": bz2.open,
+    ".tbz2": bz2.open,
+    ".tar.xz": lzma.open,
+    ".txz": lzma.open,
+    ".tar": lambda path: path.open("rb"),
+}
+_BROKEN: Final = (
+    OSError,
+    EOFError,
+    ValueError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    lzma.LZMAError,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+)
+SUFFIXES: Final = (".sgf", ".sgf.gz", ".zip", *_OPENERS)
+"""What the name of a file that is read here ends in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is read of one archive at most.
+
+    Attributes:
+      members: files in it.
+      total: bytes of it, unpacked.
+      skipped: bytes that may lie between one SGF file and the next, unpacked; a tar header that
+        claims more cannot fill the memory.
+    """
+
+    members: int = 5_000_000
+    total: int = 64 * 1024**3
+    skipped: int = 256 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One SGF file.
+
+    Attributes:
+      name: where it was found, for reports: ``games.zip: 2020/a.sgf``.
+      data: its bytes; None where it could not be read.
+      error: then why.
+    """
+
+    name: str
+    data: bytes | None
+    error: str = ""
+
+
+def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFile]:
+    """Yield the SGF files of a folder, all folders below it, an archive, or one SGF file.
+
+    One SGF file may be packed by gzip; in folders such files are passed over.
+
+    Folders are read in the order of names. Archives inside of folders or archives are passed over.
+
+    Raises:
+      DataError: there is no such source, it is of no known kind, or it is an archive that is
+        damaged or exceeds a limit; what lies before that was yielded.
+    """
+    if source.is_dir():
+        yield from _of_folder(source)
+        return
+    if not source.exists():
+        raise DataError(f"{source}: there is no such file or folder; give SGF or an archive of it")
+    name = source.name.lower()
+    opener = next((o for suffix, o in _OPENERS.items() if name.endswith(suffix)), None)
+    if name.endswith(".sgf"):
+        yield _file(source)
+    elif name.endswith(".sgf.gz"):
+        yield _packed(source)
+    elif opener or name.endswith(".zip"):
+        members = _of_tar(source, opener, limits or Limits()) if opener else None
+        try:
+            yield from members or _of_zip(source, limits or Limits())
+        except _BROKEN as error:
+            raise DataError(
+                f"{source}: is damaged or no archive: {error}; get it once more, or unpack it and "
+                "give the folder"
+            ) from error
+    else:
+        raise DataError(f"{source}: is none of {', '.join(SUFFIXES)}, and no folder")
+
+
+def _of_folder(folder: Path) -> Iterator[SourceFile]:
+    def refuse(error: OSError) -> None:
+        raise DataError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders.sort()
+        for name in sorted(names):
+            if name.lower().endswith(".sgf"):
+                yield _file(Path(parent, name))
+
+
+def _file(path: Path) -> SourceFile:
+    try:
+        return SourceFile(str(path), read_bytes_of(path))
+    except SgfError as error:
+        return SourceFile(str(path), None, str(error).removeprefix(f"{path}: "))
+
+
+def _packed(path: Path) -> SourceFile:
+    try:
+        with gzip.open(path) as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except _BROKEN as error:
+        return SourceFile(str(path), None, f"is damaged or not packed by gzip: {error}")
+    if len(data) > MAX_FILE_BYTES:
+        mebibytes = MAX_FILE_BYTES // 2**20
+        return SourceFile(str(path), None, f"unpacks to more than {mebibytes} MiB; split the file")
+    return SourceFile(str(path), data)
+
+
+class _Metered:
+    """A stream that refuses to be read further than a budget, which is filled up at each member."""
+
+    def __init__(self, stream: IO[bytes], limits: Limits) -> None:
+        self._stream = stream
+        self._limits = limits
+        self._total = 0
+        self._budget = 0
+
+    def refill(self) -> None:
+        self._budget = self._total + self._limits.skipped
+
+    def read(self, count: int) -> bytes:
+        data = self._stream.read(count)
+        self._total += len(data)
+        if self._total > self._limits.total:
+            raise DataError(f"holds more than {self._limits.total} bytes unpacked; split it")
+        if self._total > self._budget:
+            raise DataError(
+                f"holds more than {self._limits.skipped} bytes in one member; take that out"
+            )
+        return data
+
+
+def _of_tar(path: Path, opener: Callable[[Path], Any], limits: Limits) -> Iterator[SourceFile]:
+    with opener(path) as stream:
+        metered = _Metered(stream, limits)
+        metered.refill()
+        try:
+            # The type of a stream that is only read is narrower than its stub says.
+            with tarfile.open(fileobj=metered, mode="r|") as archive:  # type: ignore[call-overload]
+                count = 0
+                while (member := archive.next()) is not None:
+                    count = _counted(count, limits)
+                    metered.refill()
+                    if member.isreg() and member.name.lower().endswith(".sgf"):
+                        yield _member(path, member.name, member.size, archive, member)
+                    archive.members.clear()  # or it remembers all of them
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+
+
+def _of_zip(path: Path, limits: Limits) -> Iterator[SourceFile]:
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if len(members) > limits.members or total > limits.total:
+            raise DataError(
+                f"{path}: holds more than {limits.members} files or {limits.total} bytes"
+            )
+        for member in members:
+            if member.filename.lower().endswith(".sgf") and not member.is_dir():
+                yield _member(path, member.filename, member.file_size, archive, member)
+
+
+def _counted(count: int, limits: Limits) -> int:
+    if count >= limits.members:
+        raise DataError(f"holds more than {limits.members} files; split it")
+    return count + 1
+
+
+def _member(path: Path, inner: str, size: int, archive: Any, member: Any) -> SourceFile:
+    """Return a member of an archive of either kind, read to the limit and not further."""
+    shown = "".join(c if c.isprintable() else "?" for c in inner[-200:])
+    name = f"{path}: {shown}"
+    if size > MAX_FILE_BYTES:
+        return SourceFile(name, None, f"larger than {MAX_FILE_BYTES} bytes; split the file")
+    if getattr(member, "flag_bits", 0) & 1:
+        return SourceFile(name, None, "is encrypted; unpack the archive and give the folder")
+    is_tar = isinstance(archive, tarfile.TarFile)
+    with archive.extractfile(member) if is_tar else archive.open(member) as file:
+        return SourceFile(name, file.read(MAX_FILE_BYTES + 1))

@@ -1,0 +1,218 @@
+"""Writing SGF: game records with their statistics, and bare states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from sgfmill import sgf
+
+from miai import __version__
+from miai.errors import MiaiError, RecordError
+from miai.parameters import build_parameters
+from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+from miai_go.rules.board import BLACK, WHITE
+from miai_go.rules.coordinates import vertex
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import GoParameters
+from miai_go.rules.phases import Phase
+from miai_go.rules.rule_sets import Rules
+from miai_go.rules.state import GoState
+
+APPLICATION: Final = "miai"
+
+_RULE_NAMES: Final = {
+    "tromp-taylor": "Tromp-Taylor",
+    "chinese": "Chinese",
+    "japanese": "Japanese",
+    "aga": "AGA",
+}
+_PLACES: Final = "BW"
+_COLORS: Final = "bw"
+
+
+class SgfRecords:
+    """The record format ``sgf``: moves, rules, players, result, clock and statistics.
+
+    The statistics of a move are in its comment. What SGF cannot say, such as seeds and private
+    observations, only the format ``jsonl`` keeps.
+    """
+
+    suffix = ".sgf"
+
+    def __init__(self, parameters: object = None) -> None:
+        pass
+
+    def write(self, record: GameRecord) -> str:
+        """Return a record of Go as SGF.
+
+        Raises:
+          RecordError: the record is of another game, or its moves are not legal in it.
+        """
+        if record.game != "go":
+            raise RecordError(f"SGF holds games of Go, not of {record.game}; write jsonl")
+        try:
+            parameters = build_parameters(
+                GoParameters, record.game_parameters, where="game_parameters"
+            )
+            state = _game(parameters).new_initial_state()
+            file = _new_file(state.game)
+            _write_head(file.get_root(), record, parameters.resolved_rules())
+            for move in record.moves:
+                _write_action(file, state, move)
+        except MiaiError as error:
+            if isinstance(error, RecordError):
+                raise
+            raise RecordError(f"the record cannot be written as SGF: {error}") from error
+        _write_end(file.get_last_node(), record)
+        return _text_of(file)
+
+
+def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
+    """Return a state's game so far as SGF. The arguments are the players' names."""
+    start = state.game.new_state(state.start)
+    file = _new_file(state.game, start)
+    root = file.get_root()
+    for name, text in (("PB", black), ("PW", white), ("RE", state.result_to_string())):
+        if text:
+            root.set(name, _clean(text))
+    for action in state.history():
+        move = MoveRecord(ply=0, actor=start.current_player(), action=action, text="")
+        _write_action(file, start, move)
+    return _text_of(file)
+
+
+def _game(parameters: GoParameters) -> GoGame:
+    # Only the moves are replayed: no referee is asked, so none needs to be installed.
+    if parameters.resolved_rules().dead_stones != "agreement":
+        parameters = parameters.model_copy(update={"dead_stones": "none"})
+    return GoGame(parameters)
+
+
+def _new_file(game: GoGame, start: GoState | None = None) -> Any:
+    file = sgf.Sgf_game(size=game.size, encoding="UTF-8")
+    root = file.get_root()
+    position = start.start if start is not None else game.start
+    root.set("AP", (APPLICATION, __version__))
+    root.set("KM", game.rules.komi)
+    root.set("RU", _RULE_NAMES[game.parameters.rules])
+    points = [[divmod(p, game.size) for p in side] for side in (position.black, position.white)]
+    root.set_setup_stones(*points)
+    handicap = game.parameters.handicap_stones if position == game.start else 0
+    if handicap > 1:
+        root.set("HA", handicap)
+    if position.to_move != (WHITE if handicap > 1 else BLACK) or position.white:
+        root.set("PL", _COLORS[position.to_move])
+    return file
+
+
+def _write_head(root: Any, record: GameRecord, rules: Rules) -> None:
+    for place, player in zip(_PLACES, record.players, strict=False):
+        root.set(f"P{place}", _clean(player.name or player.agent))
+    root.set("RE", _result(record))
+    if record.started:
+        root.set("DT", _clean(record.started[:10]))
+    _write_clock(root, record.time_control)
+    event = record.tags.get("tournament")
+    if isinstance(event, str) and event:
+        root.set("EV", _clean(event))
+    lines = [f"{p}: {_player(player)}" for p, player in zip(_PLACES, record.players, strict=False)]
+    lines.append(", ".join(f"{name} {value}" for name, value in asdict(rules).items()))
+    lines.append(f"go version {record.game_version}, seed {record.seed}")
+    root.set("C", _clean("\n".join(lines)))
+
+
+def _player(player: PlayerRecord) -> str:
+    settings = " ".join(f"{name}={value}" for name, value in player.parameters.items())
+    cpu = "" if player.cpu_seconds is None else f", {player.cpu_seconds:.2f} s CPU"
+    version = f" ({player.version})" if player.version else ""
+    return f"{player.agent}{version} {settings}; {player.seconds:.2f} s{cpu}"
+
+
+def _write_clock(root: Any, control: Mapping[str, Any]) -> None:
+    kind = control.get("kind", "none")
+    seconds = control.get("seconds", 0.0)
+    if kind == "none":
+        return
+    if kind != "per-move":
+        root.set("TM", float(seconds))
+    overtime = {
+        "per-move": f"{seconds:g} s per move",
+        "fischer": f"{control.get('increment', 0.0):g} s increment",
+        "byo-yomi": f"{control.get('periods', 0)}x{control.get('period_seconds', 0.0):g} byo-yomi",
+    }
+    if kind in overtime:
+        root.set("OT", overtime[kind])
+
+
+def _write_action(file: Any, state: GoState, move: MoveRecord) -> None:
+    """Take a move in `state` and write it. Marks of dead stones are no moves: they are comments."""
+    game = state.game
+    if state.phase != Phase.PLAY:
+        name = state.action_to_string(move.action)
+        player = game.info.player_names[move.actor]
+        verb = "marks dead: " if move.action < game.pass_action else ""
+        file.get_last_node().add_comment_text(f"{player} {verb}{name}")
+    else:
+        node = file.extend_main_sequence()
+        placed = move.action < game.pass_action
+        node.set_move(_COLORS[move.actor], divmod(move.action, game.size) if placed else None)
+        comment = _comment(move, game)
+        if comment:
+            node.set("C", _clean(comment))
+    state.apply_action(move.action)
+
+
+def _comment(move: MoveRecord, game: GoGame) -> str:
+    """Return what the agent said of a move: value for the player who moved, visits, line."""
+    lines = ["opening"] if move.opening else []
+    if move.seconds is not None:
+        lines.append(f"seconds {move.seconds:.3f}")
+    for name, value in move.statistics.items():
+        lines.append(f"{name} {_statistic(name, value, game)}")
+    return "\n".join(lines)
+
+
+def _statistic(name: str, value: Any, game: GoGame) -> str:
+    if name == "pv" and isinstance(value, Sequence) and not isinstance(value, str):
+        return " ".join(_action(action, game) for action in value)
+    if name == "top" and isinstance(value, Sequence) and not isinstance(value, str):
+        rows = [row for row in value if isinstance(row, Sequence) and len(row) == len("avq")]
+        return "; ".join(f"{_action(a, game)} visits {n} value {q}" for a, n, q in rows)
+    return str(value)
+
+
+def _action(action: Any, game: GoGame) -> str:
+    if type(action) is int and 0 <= action <= game.pass_action:
+        return vertex(action, game.size)
+    return str(action)
+
+
+def _result(record: GameRecord) -> str:
+    """Return RE: ``B+3.5``, ``B+R`` resignation, ``B+T`` time, ``B+F`` any other forfeit."""
+    if record.loser is not None:
+        winner = _PLACES[1 - record.loser]
+        letters = {Termination.RESIGNATION: "R", Termination.TIME: "T"}
+        return f"{winner}+{letters.get(record.termination, 'F')}"
+    if record.termination == Termination.TERMINAL:
+        return _clean(record.detail)
+    if not record.returns or len(set(record.returns)) == 1:
+        return "0" if record.returns else "?"
+    return f"{_PLACES[max(range(2), key=record.returns.__getitem__)]}+"
+
+
+def _write_end(node: Any, record: GameRecord) -> None:
+    if record.termination != Termination.TERMINAL and record.detail:
+        node.add_comment_text(_clean(f"{record.termination}: {record.detail}"))
+
+
+def _clean(text: str) -> str:
+    """Return text without control characters and lone surrogates, which no reader expects."""
+    kept = "".join(c for c in text if c in "\n\t" or (c.isprintable()))
+    return kept.encode("utf-8", "replace").decode("utf-8")
+
+
+def _text_of(file: Any) -> str:
+    text: str = file.serialise().decode("utf-8")
+    return text

@@ -1,0 +1,1 @@
+"""The agents of Reconnaissance Blind Chess and how they choose moves."""

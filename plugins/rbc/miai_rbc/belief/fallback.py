@@ -1,0 +1,140 @@
+"""The last resort of a belief that was contradicted: boards made up from what was seen last.
+
+It happens when the truth was dropped, or when what was told is false. The boards that lived before
+are changed so that they show what was told: a sensed window is put on every board, a piece that
+was captured is taken off, a move of one's own is made as far as it goes. A king that disappears by
+that is put nearest to where it stood, beside what was told; past sixteen pieces a side, the least
+are taken off. The player's own pieces stay the same on all boards.
+"""
+
+from __future__ import annotations
+
+import chess
+
+from miai_rbc.kernels.board import NOTHING, QUEENS, WHITE
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
+
+_MOST_PIECES = 16  # of a side
+_KINDS = (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN, chess.KING)
+
+
+def impose(boards: BoardSet, event: Event) -> BoardSet:
+    """Return boards on which an event is true, made from boards on which it is not.
+
+    Args:
+      boards: at least one, from before the event.
+    """
+    return BoardSet.of_boards(_imposed(board, event) for board in boards.boards())
+
+
+def _imposed(board: chess.Board, event: Event) -> chess.Board:
+    kings = {colour: board.king(colour) for colour in chess.COLORS}
+    ours = board.turn != isinstance(event, OpponentMoved)
+    match event:
+        case Sensed():
+            _put_window(board, event)
+        case OpponentMoved():
+            if event.captured is not None:
+                _capture(board, event.captured)
+            _hand_over(board)
+        case Moved():
+            _move(board, event)
+            _hand_over(board)
+    told = _told(event)
+    for colour in (ours, not ours):
+        _thin_out(board, colour, told)
+        _restore_king(board, colour, kings[colour], told, shoves=colour == ours)
+    board.castling_rights = board.clean_castling_rights()
+    return board
+
+
+def _told(event: Event) -> int:
+    """Return the squares of which something was told, bit by bit."""
+    if isinstance(event, Sensed):
+        return event.window
+    return 0 if event.captured is None else 1 << event.captured
+
+
+def _put_window(board: chess.Board, event: Sensed) -> None:
+    for square in chess.SquareSet(event.window):
+        bit = 1 << square
+        board.remove_piece_at(square)
+        for word, kind in enumerate(_KINDS):
+            if int(event.pieces[word]) & bit:
+                colour = bool(int(event.pieces[WHITE]) & bit)
+                if kind == chess.KING and (other := board.king(colour)) is not None:
+                    board.remove_piece_at(other)
+                board.set_piece_at(square, chess.Piece(kind, colour))
+
+
+def _capture(board: chess.Board, square: int) -> None:
+    """Have some piece of the side to move stand where it captured: the least of those that can."""
+    takers = [m for m in board.pseudo_legal_moves if m.to_square == square]
+    value = {m: board.piece_type_at(m.from_square) or 0 for m in takers}
+    if takers:
+        board.push(min(takers, key=lambda m: (value[m], m.uci())))
+        board.turn = not board.turn  # handed over by the caller
+        board.clear_stack()
+        return
+    board.remove_piece_at(square)
+    movers = board.occupied_co[board.turn] & ~board.kings
+    if movers:
+        nearest = min(chess.SquareSet(movers), key=lambda s: chess.square_distance(s, square))
+        piece = board.remove_piece_at(nearest)
+        assert piece is not None
+        if piece.piece_type == chess.PAWN and chess.square_rank(square) in (0, 7):
+            piece = chess.Piece(chess.QUEEN, piece.color)
+        board.set_piece_at(square, piece)
+
+
+def _move(board: chess.Board, event: Moved) -> None:
+    if event.captured is not None:
+        board.remove_piece_at(event.captured)
+    if event.taken == NOTHING:
+        return
+    start, end, becomes = event.taken & 63, event.taken >> 6 & 63, event.taken >> 12
+    piece = board.piece_at(start)
+    if piece is None or piece.color != board.turn:
+        return
+    board.remove_piece_at(start)
+    if piece.piece_type == chess.PAWN and chess.square_rank(end) in (0, 7):
+        becomes = becomes or QUEENS
+    if becomes:
+        piece = chess.Piece(_KINDS[becomes], piece.color)
+    board.set_piece_at(end, piece)
+    if piece.piece_type == chess.KING and abs(end - start) == 2:
+        rook = board.remove_piece_at(end + 1 if end > start else end - 2)
+        if rook is not None:
+            board.set_piece_at((start + end) // 2, rook)
+
+
+def _hand_over(board: chess.Board) -> None:
+    board.turn = not board.turn
+    board.ep_square = None
+
+
+def _thin_out(board: chess.Board, colour: chess.Color, told: int) -> None:
+    """Take off the least pieces beyond sixteen, those on squares that were told last."""
+    count = board.occupied_co[colour].bit_count()
+    count += board.king(colour) is None  # it comes back
+    spare = chess.SquareSet(board.occupied_co[colour] & ~board.kings)
+    least = sorted(spare, key=lambda s: (told >> s & 1, board.piece_type_at(s), s))
+    for square in least[: max(0, count - _MOST_PIECES)]:
+        board.remove_piece_at(square)
+
+
+def _restore_king(
+    board: chess.Board, colour: chess.Color, stood: int | None, told: int, *, shoves: bool
+) -> None:
+    """Put a king that is gone nearest to where it stood, on no square that something was told of.
+
+    One that shoves takes the place of an opponent's piece: where it goes to depends on its own
+    side's pieces alone.
+    """
+    if board.king(colour) is not None or stood is None:
+        return
+    taken = board.occupied_co[colour] if shoves else board.occupied
+    free = chess.SquareSet(~(taken | told) & chess.BB_ALL)
+    square = min(free, key=lambda s: (chess.square_distance(s, stood), s))
+    board.set_piece_at(square, chess.Piece(chess.KING, colour))

@@ -1,0 +1,150 @@
+"""Scanning strategies: which window to sense. All see the belief alone.
+
+A strategy gives every window a value, greater is better; the best is sensed, of equal ones the
+first. A window is named by its centre, one of the 36 inner squares, which dominate the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.scan import (
+    WINDOWS,
+    count_outcomes,
+    count_pieces,
+    measure_outcomes,
+    move_entries,
+)
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.memory import POOL
+
+Values = NDArray[np.float64]
+
+CENTRES = tuple(8 * (1 + window // 6) + 1 + window % 6 for window in range(WINDOWS))
+"""The square at the centre of each window."""
+
+NO_WEIGHTS = np.zeros(0)
+_NO_WEIGHT = 1e-300  # in place of the weight of no boards, to divide by
+_FIRST_TABLE = 1 << 12  # of many boards; it grows with the outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How a belief would split under each of the 36 windows.
+
+    Attributes:
+      tables: float64 (36, m): the weights of the distinct outcomes of each window among zeros.
+      total: the weight of all boards.
+    """
+
+    tables: Values
+    total: float
+
+    @property
+    def sums(self) -> tuple[Values, ...]:
+        """For each window the weights of its outcomes, in no order."""
+        return tuple(table[table > 0] for table in self.tables)
+
+    def expected(self) -> Values:
+        """Return the weight expected to be left by each window: float64 (36,)."""
+        return np.asarray(self._measures()[:, 0] / max(self.total, _NO_WEIGHT))
+
+    def entropy(self) -> Values:
+        """Return the bits that the outcome of each window is expected to tell: float64 (36,)."""
+        total = max(self.total, _NO_WEIGHT)
+        return np.asarray(np.log2(total) - self._measures()[:, 1] / total)
+
+    def largest(self) -> Values:
+        """Return the weight of the likeliest outcome of each window: float64 (36,)."""
+        return self._measures()[:, 2]
+
+    def _measures(self) -> Values:
+        measures = np.empty((WINDOWS, 3))
+        measure_outcomes(self.tables, measures)
+        return measures
+
+
+def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Outcomes:
+    """Return the exact outcomes of all 36 windows, in one pass over the boards.
+
+    Args:
+      player: whose belief it is; its own pieces are the same on all boards.
+      weights: (n,) of the boards; without them each counts one.
+    """
+    keys, sums = _tables(min(_FIRST_TABLE, 2 << len(boards).bit_length()))
+    used = np.zeros(WINDOWS, np.int64)
+    at = 0
+    while True:
+        at = count_outcomes(boards.rows, weights, player, keys, sums, used, at)
+        if at == len(boards):
+            break
+        keys, sums = _enlarged(keys, sums)
+    return Outcomes(sums, float(weights.sum()) if len(weights) else float(len(boards)))
+
+
+def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
+    """Value squares by how well a look at each alone would split the boards (the seed's rule).
+
+    On each square the pieces that stand there are counted, nothing among them; the smaller the
+    largest count, the better the square. Of a window the centre counts.
+    """
+    counts = np.zeros((64, 13))
+    count_pieces(boards.rows, weights, counts)
+    return np.asarray(-counts.max(axis=1)[list(CENTRES)])
+
+
+def expected_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
+    """Value windows by the number of boards expected to be left, the fewer the better."""
+    return -outcomes(boards, player).expected()
+
+
+def entropy(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
+    """Value windows by the bits of information that their outcome is expected to give."""
+    return outcomes(boards, player).entropy()
+
+
+def max_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
+    """Value windows by the most boards that may be left, the fewer the better."""
+    return -outcomes(boards, player).largest()
+
+
+def weighted(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
+    """As `entropy`, each board as probable as its weight says."""
+    return outcomes(boards, player, weights).entropy()
+
+
+Scan = Callable[[BoardSet, int, Values], Values]
+"""Called with a belief, its player and weights, which may be empty; returns (36,) values."""
+
+SCANS: Mapping[str, Scan] = {
+    "partition": partition,
+    "expected_size": expected_size,
+    "entropy": entropy,
+    "max_size": max_size,
+    "weighted": weighted,
+}
+
+
+def best_window(values: Values) -> int:
+    """Return the centre of the window of the greatest value."""
+    return CENTRES[int(np.argmax(values))]
+
+
+def _tables(size: int) -> tuple[Words, Values]:
+    """Return empty tables: keys and sums, (36, size) each."""
+    words = POOL.take(2 * WINDOWS * size).reshape(2, WINDOWS, size)
+    words[:] = 0
+    return words[0], words[1].view(np.float64)
+
+
+def _enlarged(keys: Words, sums: Values) -> tuple[Words, Values]:
+    """Return the tables four times as long, with the same entries."""
+    larger, larger_sums = _tables(4 * keys.shape[1])
+    for window in range(WINDOWS):
+        move_entries(keys[window], sums[window], larger[window], larger_sums[window])
+    return larger, larger_sums

@@ -1,0 +1,368 @@
+"""Openings of chess as openings of Reconnaissance Blind Chess: games as PGN, positions as EPD.
+
+Openings from PGN files: the opening reader ``pgn`` of Reconnaissance Blind Chess.
+
+A half-move of chess is two actions: a sense that sees nothing, and the move as it was asked for. So
+players know of the opening what the rules tell of any game in which nobody sensed: their own
+moves, and where something was captured. A null move (``--``) is a pass.
+
+Openings from EPD and FEN files: the opening readers ``epd`` and ``fen``.
+
+An opening is a game of its own that starts from a position: its parameter `fen`. Both players know
+it, as they know the usual start.
+
+Is a text PGN? python-chess passes over what it does not know; a book with mistakes is refused.
+
+The format is section 8 of the PGN standard (Edwards 1994): tag pairs, then move numbers, moves in
+SAN, comments, numeric glyphs, variations and a result.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import chess
+import chess.pgn
+
+from miai.errors import ConfigError, InvalidStateError
+from miai.playing.openings import Opening, check_file, read_text
+from miai_rbc.parameters import PgnParameters, RbcParameters
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.rows import board_of_fen
+
+MAX_NAME = 80
+"""Most characters of an opening's name."""
+
+_MAX_LINES = 100_000
+_MAX_LINE = 4096  # characters
+_FIELDS = 4  # of a FEN without its clocks
+
+
+class EpdOpenings:
+    """Reads openings from EPD, or from FEN with both clocks: a line each.
+
+    Of the operations ``id`` names the opening, ``hmvc`` and ``fmvn`` are its clocks, by default 0
+    and 1; all others are checked and mean nothing here. ``#`` begins a line of comment. The
+    position is to be one of Reconnaissance Blind Chess: one king a side, which may stand in check.
+    """
+
+    def __init__(self, game: RbcGame, parameters: object = None) -> None:
+        self.game = game
+
+    def read(self, path: Path) -> list[Opening]:
+        """Return the openings of a file, each position once, in the file's order.
+
+        Raises:
+          ConfigError: the file cannot be read, or a line is no position; file and line are named.
+        """
+        openings: dict[str, Opening] = {}
+        for number, line in enumerate(read_text(path).removeprefix("\ufeff").splitlines(), 1):
+            where = f"{path}:{number}"
+            if number > _MAX_LINES or len(line) > _MAX_LINE:
+                most = f"{_MAX_LINES} lines of {_MAX_LINE} characters"
+                raise ConfigError(f"{where}: is too long; at most {most} are read, split the file")
+            if line.strip() and not line.lstrip().startswith("#"):
+                try:
+                    opening = self._opening(line.strip())
+                except (InvalidStateError, ValueError) as error:
+                    raise ConfigError(f"{where}: {error}") from None
+                openings.setdefault(str(opening.settings["fen"]), opening)
+        if not openings:
+            raise ConfigError(f"{path}: holds no position; write one line of EPD or FEN for each")
+        return list(openings.values())
+
+    def _opening(self, line: str) -> Opening:
+        fields = line.split(None, _FIELDS)
+        if len(fields) < _FIELDS:
+            raise InvalidStateError(
+                f"{line[:60]!r} is no position: pieces, side to move, castling and en passant are "
+                "expected"
+            )
+        board = board_of_fen(" ".join(fields[:_FIELDS]) + " 0 1")
+        clocks = fields[_FIELDS].split() if len(fields) > _FIELDS else []
+        if len(clocks) == 2 and all(clock.isascii() and clock.isdigit() for clock in clocks):
+            return position_opening(self.game, line, name="")
+        operations = board.set_epd(line)  # moves in it are read on a board with both kings
+        name = operations.get("id")
+        name = "".join(c for c in name if c.isprintable()) if isinstance(name, str) else ""
+        return position_opening(self.game, board.fen(en_passant="fen"), name=name[:MAX_NAME])
+
+
+def position_opening(game: RbcGame, fen: str, *, name: str) -> Opening:
+    """Return the opening that is a position; its FEN is written in full.
+
+    Raises:
+      InvalidStateError: it is no position of the game, or the game would be over.
+    """
+    full = board_of_fen(fen).fen(en_passant="fen")
+    given = game.parameters.model_dump()
+    state = RbcGame(RbcParameters(**{**given, "fen": full})).new_initial_state()
+    if state.is_terminal():
+        raise InvalidStateError(f"{full!r}: the game is over: {state.result_to_string()}")
+    return Opening(settings={"fen": full}, name=name)
+
+
+_HIDING = re.compile(r"^(\[[^\n]*)|^%[^\n]*|;[^\n]*|\{[^}]*\}|(\{)", re.MULTILINE)
+_TAG = re.compile(r'\[\s*[A-Za-z0-9][A-Za-z0-9_+#=:-]*\s+"[^\n]*"\s*\]\s*')
+_NUMBER = re.compile(r"^\d+\.+|^\d+$")
+_WORD = re.compile(
+    r"(?:[NBKRQ]?[a-h]?[1-8]?[-x]?[a-h][1-8](?:=?[NBRQnbrq])?|O-O(?:-O)?|0-0(?:-0)?|--|Z0)"
+    r"[+#]*[?!]*|\$\d{1,3}|\*|1-0|0-1|1/2-1/2|e\.p\.|[^\w{}()\[\]]*"
+)
+_SHOWN = 40
+
+
+def check_words(text: str, *, source: str) -> None:
+    """Check that a text is made of what PGN is made of; whether its moves are legal is not asked.
+
+    Args:
+      source: the file, for messages.
+
+    Raises:
+      ConfigError: a line has a word that is nothing of PGN; a tag, a comment or a variation is not
+        closed; or a tag stands among moves.
+    """
+    opened, moves = 0, False  # variations that are open; whether the game's moves have begun
+    for number, line in enumerate([*_without_comments(text, source).splitlines(), ""], 1):
+        where = f"{source}:{number}"
+        if not line.strip():
+            if opened:
+                raise ConfigError(f"{where}: the game ends within a variation; close it by )")
+            moves = False
+        elif line.startswith("["):
+            _check_tag(line, where, among_moves=moves)
+        else:
+            moves = True
+            for word in re.findall(r"[()]|[^\s()]+", line):
+                opened += (word == "(") - (word == ")")
+                if opened < 0:
+                    raise ConfigError(f"{where}: a variation ends by ) that did not begin")
+                _check_word(word, where)
+
+
+def _without_comments(text: str, source: str) -> str:
+    """Return the text with a dot for each comment, its lines at their numbers."""
+
+    def shortened(found: re.Match[str]) -> str:
+        if found[2]:
+            number = text.count("\n", 0, found.start()) + 1
+            raise ConfigError(f"{source}:{number}: the comment that begins here never ends")
+        return found[1] or "." + "\n." * found[0].count("\n")
+
+    return _HIDING.sub(shortened, text)
+
+
+def _check_tag(line: str, where: str, *, among_moves: bool) -> None:
+    if among_moves:
+        raise ConfigError(f"{where}: a tag stands among moves; begin a game after an empty line")
+    if not _TAG.fullmatch(line):
+        raise ConfigError(f'{where}: {line[:_SHOWN]!r} is no tag; a tag is [Name "value"]')
+
+
+def _check_word(word: str, where: str) -> None:
+    if word not in "()" and not _WORD.fullmatch(_NUMBER.sub("", word)):
+        raise ConfigError(f"{where}: {word[:_SHOWN]!r} is no move and nothing else of PGN")
+
+
+MAX_MOVES = 300_000
+"""Moves that are kept of one file."""
+
+_MAX_DEPTH = 100  # variations within variations
+_STANDARD = ("standard", "chess", "normal", "from position")
+
+
+class PgnOpenings:
+    """Reads openings from PGN: one for each game of the file, or one for each variation.
+
+    Games must start from the position that the game starts from, its parameter `fen`. An opening
+    is named by the tags ECO, Opening and Variation, where a game has them.
+    """
+
+    def __init__(self, game: RbcGame, parameters: PgnParameters | None = None) -> None:
+        self.game = game
+        self.parameters = parameters or PgnParameters()
+
+    def read(self, path: Path) -> list[Opening]:
+        """Return the openings of a file, each once, in the file's order.
+
+        Raises:
+          ConfigError: the file is no PGN, or a move in it is not legal; file, game and ply are
+            named.
+        """
+        text = pgn_text(path)
+        check_words(text, source=str(path))
+        openings: dict[tuple[tuple[int, ...], str], Opening] = {}
+        for where, game in self._games(text, str(path)):
+            for leaf in _leaves(game):
+                opening = self._opening(leaf, where)
+                openings.setdefault((opening.actions, str(opening.settings)), opening)
+        if not openings:
+            raise ConfigError(f"{path}: holds no game")
+        return list(openings.values())
+
+    def _games(self, text: str, source: str) -> Iterator[tuple[str, chess.pgn.Game]]:
+        file, number, room = io.StringIO(text), 0, MAX_MOVES
+        while True:
+            number += 1
+            where = f"{source}: game {number}"
+            builder = _Builder(self.parameters, where=where, room=room)
+            game = _read_game(file, builder)
+            if game is None:
+                return
+            room = builder.room
+            self._check_start(game, where)
+            yield where, game
+
+    def _check_start(self, game: chess.pgn.Game, where: str) -> None:
+        variant = game.headers.get("Variant", "Standard")
+        if variant.casefold() not in _STANDARD:
+            raise ConfigError(f"{where}: is of the variant {variant[:MAX_NAME]!r}, not of chess")
+        if game.board().fen().split()[:4] != self.game.start.fen().split()[:4]:
+            raise ConfigError(
+                f"{where}: starts from {game.board().fen()}, the game from {self.game.start.fen()};"
+                " set game.fen, or take positions from a file of EPD"
+            )
+
+    def _opening(self, leaf: chess.pgn.GameNode, where: str) -> Opening:
+        """Return the opening that ends at a node, checked on a board of this game."""
+        moves = _moves_to(leaf)
+        if not moves:
+            raise ConfigError(f"{where}: holds no moves, so it is no opening; take it out")
+        state = self.game.new_initial_state()
+        for ply, move in enumerate(moves, 1):
+            for action in (SENSE_NOTHING, _action(move)):
+                if not state.is_legal(action):
+                    told = state.result_to_string() or "cannot be asked for"
+                    raise ConfigError(f"{where}: ply {ply} '{move.uci()}': {told}\n{state}")
+                state.apply_action(action)
+        if state.is_terminal():
+            raise ConfigError(f"{where}: the opening ends the game; leave something to play")
+        name = _name(leaf.game().headers)
+        if self.parameters.tell == "position":
+            return position_opening(self.game, state.board().fen(en_passant="fen"), name=name)
+        return Opening(tuple(state.history()), name=name)
+
+
+class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
+    """Builds what is needed of a game, and stops at the first mistake.
+
+    Attributes:
+      room: moves that may still be kept.
+    """
+
+    def __init__(self, parameters: PgnParameters, *, where: str, room: int) -> None:
+        super().__init__()
+        self.room = room
+        self._plies = parameters.plies
+        self._variations = parameters.variations
+        self._where = where
+        self._ply = 0
+        self._cut = [False]  # of each open variation: whether a move of it was left out
+        self._skips = False  # a variation
+
+    def begin_variation(self) -> Any:
+        """Skip a variation that is not wanted, or instead of a move that was left out."""
+        self._skips = not self._variations or self._cut[-1]
+        if self._skips:
+            return chess.pgn.SKIP
+        if len(self._cut) > _MAX_DEPTH:
+            raise ConfigError(f"{self._where}: variations are nested more than {_MAX_DEPTH} deep")
+        self._cut.append(False)
+        return super().begin_variation()
+
+    def end_variation(self) -> None:
+        """End a variation, or what was skipped."""
+        if not self._skips:
+            self._cut.pop()
+            super().end_variation()
+        self._skips = False
+
+    def begin_parse_san(self, board: chess.Board, san: str) -> Any:
+        """Leave out what comes after the last ply."""
+        self._ply = len(board.move_stack) + 1
+        if self._plies is not None and self._ply > self._plies:
+            self._cut[-1] = True
+            return chess.pgn.SKIP
+        return None
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        """Keep a move."""
+        self.room -= 1
+        if self.room < 0:
+            raise ConfigError(
+                f"{self._where}: the file holds more than {MAX_MOVES} moves; split it, or set plies"
+            )
+        super().visit_move(board, move)
+
+    def visit_comment(self, comment: str) -> None:
+        """Drop comments."""
+
+    def visit_nag(self, nag: int) -> None:
+        """Drop glyphs."""
+
+    def handle_error(self, error: Exception) -> None:
+        """Refuse the game."""
+        place = f": ply {self._ply}" if self._ply else ""
+        raise ConfigError(f"{self._where}{place}: {error}") from None
+
+
+def _read_game(file: io.StringIO, builder: _Builder) -> chess.pgn.Game | None:
+    return chess.pgn.read_game(file, Visitor=lambda: builder)
+
+
+def pgn_text(path: Path) -> str:
+    """Return the text of a PGN file: UTF-8, or else ISO 8859-1, which the standard names.
+
+    Raises:
+      ConfigError: it cannot be read, or is no text.
+    """
+    check_file(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    if b"\0" in content:
+        raise ConfigError(f"{path}: is no text, so it is no PGN")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("iso-8859-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _leaves(game: chess.pgn.Game) -> Iterator[chess.pgn.GameNode]:
+    """Yield the last node of each line, the main line first."""
+    stack: list[chess.pgn.GameNode] = [game]
+    while stack:
+        node = stack.pop()
+        if node.is_end():
+            yield node
+        stack += reversed(node.variations)
+
+
+def _moves_to(leaf: chess.pgn.GameNode) -> list[chess.Move]:
+    moves = []
+    node = leaf
+    while node.parent is not None:
+        assert node.move is not None
+        moves.append(node.move)
+        node = node.parent
+    return moves[::-1]
+
+
+def _action(move: chess.Move) -> int:
+    if not move:
+        return PASS
+    becomes = 0 if move.promotion is None else move.promotion - 1
+    return action_of(move.from_square | move.to_square << 6 | becomes << 12)
+
+
+def _name(headers: chess.pgn.Headers) -> str:
+    parts = (headers.get(tag, "") for tag in ("ECO", "Opening", "Variation"))
+    name = " ".join(part.strip() for part in parts if part.strip("? "))
+    return "".join(c for c in name if c.isprintable())[:MAX_NAME]

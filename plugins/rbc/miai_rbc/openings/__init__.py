@@ -1,1 +1,0 @@
-"""Openings of chess as openings of Reconnaissance Blind Chess: games as PGN, positions as EPD."""

@@ -1,0 +1,1 @@
+"""The rules of Reconnaissance Blind Chess: boards, actions, observations and states."""

@@ -1,0 +1,104 @@
+"""The agent `rbc-minimax`: senses and moves so as to guarantee the most, one or two moves deep."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from miai import ClockReading, Decision, Json
+from miai.beliefs import named_bounds
+from miai.beliefs.search import BeliefResult
+from miai_rbc.agents.minimax import Choice
+from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.kernels.board import NOTHING, PAWNS
+from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
+from miai_rbc.search.problem import RbcProblem, RbcRoot
+
+_SPARE = 0.2  # of the time for a decision: what a search does between two looks at the clock
+_COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
+
+
+class RbcMinimax(BeliefAgent):
+    """Plays what guarantees the most over all boards of its belief, or a sample of them.
+
+    It searches one move deep, then two, as far as there is time; before the sense and once more
+    before the move. What was learnt serves within a turn's search alone: other boards make other
+    candidates.
+    """
+
+    parameters: MinimaxAgentParameters
+
+    def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
+        given = parameters or MinimaxAgentParameters()
+        super().__init__(game, given)
+        load_minimax(given.bounds)
+        self._problem = self._seeded(0)
+        self._make = named_bounds(given.bounds, **given.bounds_parameters)
+        self._said: dict[str, Json] = {}
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game; the boards drawn at its roots depend on its seed."""
+        super().new_game(seed, player=player, log=log)
+        self._problem = self._seeded(seed)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return what to sense or what to ask for, with what the search did."""
+        self._said = {}
+        decision = super().act(clock)
+        return Decision(decision.action, statistics={**decision.statistics, **self._said})
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the window that guarantees the most."""
+        if len(self.belief) == 1:
+            return SENSE_NOTHING
+        return self._search(deadline, senses=True)[0]
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the move that guarantees the most."""
+        if not requests:
+            return Choice(NOTHING, None, 0, 0, "only")
+        action, result, tried = self._search(deadline, senses=False)
+        start = (action - PASS - 1) >> 6
+        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
+        value = result.value if result.depth else None
+        boards = result.statistics["boards"]
+        return Choice(move_of(action, pawn=pawn), value, boards, tried, "minimax")
+
+    def _seeded(self, seed: int) -> RbcProblem:
+        rules = {name: getattr(self.parameters, name) for name in _RULES}
+        rules["seed"] += seed
+        return RbcProblem(MinimaxProblemParameters(**rules))
+
+    def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
+        """Return the best action, what the search found, and how many actions there were."""
+        given = self.parameters
+        search = RbcMinimaxSearch(
+            self._problem,
+            self._make,
+            window=given.window,
+            blind_first=given.blind_first,
+            singles=given.singles,
+        )
+        root = RbcRoot(self.belief.boards, senses=senses)
+        seconds = None
+        if deadline is not None:
+            seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
+        result = search.search(
+            root, given.depth, deepening=True, max_nodes=given.nodes, seconds=seconds
+        )
+        candidates = search.candidates(root)
+        self._said |= {"depth": result.depth, "searched": result.statistics["boards"]}
+        self._said |= {key: result.statistics.get(key, 0) for key in _COUNTS}
+        if result.depth:
+            self._said["value"] = result.value
+        return (result.action if result.depth else candidates[0]), result, len(candidates)
+
+
+_RULES = tuple(
+    name
+    for name in MinimaxProblemParameters.model_fields
+    if name in MinimaxAgentParameters.model_fields
+)

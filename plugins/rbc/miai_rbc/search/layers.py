@@ -1,0 +1,364 @@
+"""Layers: all boards that a root can lead to under one public part, and what becomes of them.
+
+What a sense, a move or the opponent's replies do to a board is found once for a whole layer; a
+belief is an increasing array of numbers of its boards, and following it is a gather. The boards of
+a layer stand in the order of their hashes, so those of a belief are sorted as they come.
+
+Which senses and moves are tried: chosen by what is public and by boards drawn at the root.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from miai.beliefs.sets import HashedSet
+from miai_rbc.agents.minimax import rank_candidates
+from miai_rbc.belief import scans
+from miai_rbc.kernels.belief_boards import (
+    OVER,
+    ask,
+    count_replies,
+    dress,
+    hash_boards,
+    sense_outcomes,
+    without,
+    write_replies,
+)
+from miai_rbc.kernels.belief_leaves import Values
+from miai_rbc.kernels.belief_subsets import Numbers, all_after, find_sources, group, mark_after
+from miai_rbc.kernels.bits import WIN, Words
+from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
+from miai_rbc.parameters import Rules
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.search.valuing import Valuer
+
+AT_ROOT = -3
+"""In place of what was told of the opponent's move."""
+
+
+def own_pieces(row: Words, player: int) -> bytes:
+    """Return a player's own pieces by kind and its castling rights: all that it can move."""
+    mine = ~row[WHITE] if player else row[WHITE]
+    own = np.zeros(7, np.uint64)
+    own[:6] = row[:6] & mine
+    own[6] = (row[STATE] >> RIGHTS_SHIFT) & np.uint64(12 if player else 3)
+    return own.tobytes()
+
+
+class Candidates:
+    """The actions of one root's tree.
+
+    At the root they come from boards drawn there. Later the same boards are *dressed*: the own
+    pieces are put where they are by then, and the opponent makes each of its moves that is told in
+    the same way. So actions depend on those boards and on what is public, and on no belief.
+
+    Args:
+      drawn: (n, 8) boards drawn at the root, our side to move.
+
+    Attributes:
+      found: the windows and the requests, by own pieces and what was told.
+    """
+
+    def __init__(self, rules: Rules, valuer: Valuer, drawn: Words, player: int) -> None:
+        self._rules, self._valuer, self._drawn, self._player = rules, valuer, drawn, player
+        self.found: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
+
+    def senses(self, own: bytes, told: int) -> list[int]:
+        """Return the centres of windows to sense, the best first."""
+        return self._of(own, told)[0]
+
+    def requests(self, own: bytes, told: int) -> list[int]:
+        """Return the moves to ask for, the best first."""
+        return self._of(own, told)[1]
+
+    def _of(self, own: bytes, told: int) -> tuple[list[int], list[int]]:
+        key = (own, told)
+        if key not in self.found:
+            rows = self._drawn if told == AT_ROOT else self._dressed(own, told)
+            self.found[key] = (self._windows(rows), self._moves(rows))
+        return self.found[key]
+
+    def _windows(self, rows: Words) -> list[int]:
+        values = scans.entropy(BoardSet(rows), self._player)
+        order = np.argsort(-values, kind="stable")[: self._rules.senses]
+        return [scans.CENTRES[window] for window in order.tolist()]
+
+    def _moves(self, rows: Words) -> list[int]:
+        named = self._valuer.best_moves(rows, self._rules.top)
+        return rank_candidates(named, np.ones(len(rows)), self._rules.moves) or [NOTHING]
+
+    def _dressed(self, own: bytes, told: int) -> Words:
+        """Return boards of the root with other own pieces, after a move that is told like this."""
+        words = np.frombuffer(own, np.uint64)
+        rows = np.empty_like(self._drawn)
+        rows = rows[: int(dress(self._drawn, words[:6].copy(), self._player, int(words[6]), rows))]
+        starts = np.empty(len(rows) + 1, np.int64)
+        count_replies(rows, starts)
+        after = np.empty((int(starts[-1]), WORDS), np.uint64)
+        captures = np.empty(len(after), np.int64)
+        write_replies(rows, starts, after, captures)
+        fit = after[captures == told]
+        if len(fit) == 0:  # what was told surprises: as if the piece had vanished
+            fit = rows if len(rows) else self._drawn[:1].copy()
+            without(fit, np.uint64(1 << told if told >= 0 else 0), self._player)
+        hashes = np.empty(len(fit), np.uint64)
+        hash_boards(fit, hashes)
+        _, first = np.unique(hashes, return_index=True)
+        return np.ascontiguousarray(fit[first[: self._rules.sample]])
+
+
+SENSE, MOVE, REPLY = range(3)
+"""What comes next: our sense, our move, or the opponent's whole turn."""
+
+
+class Public(NamedTuple):
+    """What the player knows, as far as it decides the future of a belief.
+
+    Attributes:
+      root: of the boards drawn at the root, from which candidates are chosen.
+      own: one's own pieces after one's last move (`candidates.own_pieces`).
+      told: the square of the opponent's capture since, -1 for none; `AT_ROOT` before the first.
+      phase: what comes next.
+    """
+
+    root: int
+    own: bytes
+    told: int
+    phase: int
+
+
+class World:
+    """What all layers of one root's tree share.
+
+    Attributes:
+      root: stands for the boards drawn.
+      player: who searches.
+    """
+
+    def __init__(self, root: int, player: int, valuer: Valuer, candidates: Candidates) -> None:
+        self.root, self.player = root, player
+        self.valuer, self.candidates = valuer, candidates
+        self._layers: dict[tuple[bytes, int, int], Layer] = {}
+
+    def layer(self, rows: Words, hashes: Words, own: bytes, told: int) -> tuple[Layer, Numbers]:
+        """Return the layer of boards, repetitions allowed, and the number of each in it."""
+        distinct, first, numbers = np.unique(hashes, return_index=True, return_inverse=True)
+        key = (own, told, HashedSet(distinct).key)
+        if key not in self._layers:
+            self._layers[key] = Layer(self, rows[first], distinct, own, told)
+        return self._layers[key], numbers.reshape(-1)
+
+    def layers(self) -> list[Layer]:
+        """Return all layers that were reached so far."""
+        return list(self._layers.values())
+
+
+class Step:
+    """What one move, or the opponent's turn, makes of each board of a layer.
+
+    Args:
+      starts: (n + 1,) where what a board may become begins.
+      codes: (starts[n],) what is told then; `OVER` where the game ends.
+      rows: (starts[n], 8) the boards.
+      ends: float64 (n,) the least value of an end that a board can lead to; infinite without one.
+      own: one's own pieces after it; None where they have moved.
+
+    Attributes:
+      codes, layers, offsets: what can be told, the layer that each leads to, and the number of its
+        first board, counted through all layers; at last their total.
+      after: (starts[n],) the numbers of what follows; -1 where the game ends.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        starts: Numbers,
+        codes: Numbers,
+        rows: Words,
+        *,
+        ends: Values,
+        own: bytes | None,
+    ) -> None:
+        self.starts, self.ends = starts, ends
+        self.after = np.full(len(codes), -1, np.int64)
+        self.codes = [code for code in np.unique(codes).tolist() if code != OVER]
+        self.layers: list[Layer] = []
+        self.offsets = [0]
+        hashes = np.empty(len(rows), np.uint64)
+        hash_boards(rows, hashes)
+        for code in self.codes:
+            at = np.flatnonzero(codes == code)
+            pieces = own_pieces(rows[at[0]], world.player) if own is None else own
+            told = _UNTOLD if own is None else code
+            layer, numbers = world.layer(rows[at], hashes[at], pieces, told)
+            self.after[at] = self.offsets[-1] + numbers
+            self.layers.append(layer)
+            self.offsets.append(self.offsets[-1] + len(layer))
+
+    def parts(self, chosen: Numbers) -> list[tuple[int, Numbers]]:
+        """Return what a belief becomes, by the number of the layer, the largest part first."""
+        marks = np.zeros(self.offsets[-1], np.bool_)
+        mark_after(self.starts, self.after, chosen, marks)
+        reached = np.flatnonzero(marks)
+        cuts = np.searchsorted(reached, self.offsets).tolist()
+        parts = [
+            (at, reached[cuts[at] : cuts[at + 1]] - self.offsets[at])
+            for at in range(len(self.layers))
+            if cuts[at] < cuts[at + 1]
+        ]
+        return sorted(parts, key=lambda part: -len(part[1]))
+
+    def sources(self, chosen: Numbers, at: int, targets: Numbers) -> Numbers:
+        """Return boards of a belief that lead to all targets, preferring the first ones.
+
+        Args:
+          at, targets: a layer, and boards of it.
+        """
+        wanted = np.zeros(self.offsets[-1], np.bool_)
+        wanted[self.offsets[at] + targets] = True
+        out = np.empty(len(chosen), np.int64)
+        found = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
+        return np.sort(out[:found])
+
+    def solved(self, closures: dict[int, Numbers], beta: float) -> Numbers:
+        """Return all boards of the layer that lead to solved ones alone, and to no end below beta.
+
+        Args:
+          closures: boards that are solved together, by the number of the layer.
+        """
+        marks, every = np.zeros(self.offsets[-1], np.bool_), np.empty(len(self.ends), np.bool_)
+        for at, numbers in closures.items():
+            marks[self.offsets[at] + numbers] = True
+        all_after(self.starts, self.after, marks, every)
+        return np.flatnonzero(every & (self.ends >= beta))
+
+
+_UNTOLD = -1
+_MOST_LOOKED_UP = 256  # sets of bounds whose boards a layer remembers
+
+
+class Layer:
+    """Boards under one public part, in the order of their hashes.
+
+    Attributes:
+      rows, hashes: (n, 8), (n,) uint64.
+      own, told: as in `Public`.
+      best: float64 (n,) the greatest value found so far of a request on each board alone, where no
+        other follows: minus infinity at first.
+    """
+
+    def __init__(self, world: World, rows: Words, hashes: Words, own: bytes, told: int) -> None:
+        self.world, self.rows, self.hashes, self.own, self.told = world, rows, hashes, own, told
+        self.best = np.full(len(rows), -np.inf)
+        self._labels: dict[int, tuple[Numbers, int]] = {}
+        self._columns: dict[int, Values] = {}
+        self._moves: dict[int, Step] = {}
+        self._replies: Step | None = None
+        self._looked_up: dict[int, Numbers] = {}
+        self._publics = [Public(world.root, own, told, phase) for phase in (SENSE, MOVE, REPLY)]
+
+    def public(self, phase: int) -> Public:
+        """Return the public part."""
+        return self._publics[phase]
+
+    def senses(self) -> list[int]:
+        """Return the centres of the windows to sense."""
+        return self.world.candidates.senses(self.own, self.told)
+
+    def requests(self) -> list[int]:
+        """Return the moves to ask for."""
+        return self.world.candidates.requests(self.own, self.told)
+
+    # -- beliefs --------------------------------------------------------------------------------
+
+    def belief(self, chosen: Numbers) -> HashedSet:
+        """Return the set of some boards."""
+        return HashedSet(self.hashes[chosen])
+
+    def find(self, belief: HashedSet) -> Numbers:
+        """Return the boards of a set that are of this layer; bounds name the same sets often."""
+        if belief.key not in self._looked_up:
+            if len(self._looked_up) >= _MOST_LOOKED_UP:
+                self._looked_up.clear()
+            at = np.searchsorted(self.hashes, belief.hashes)
+            at[at == len(self.hashes)] = 0
+            self._looked_up[belief.key] = np.asarray(at[self.hashes[at] == belief.hashes])
+        return self._looked_up[belief.key]
+
+    def parts(self, chosen: Numbers, centre: int) -> list[tuple[int, Numbers]]:
+        """Return how a sense splits a belief, by outcome, the largest part first."""
+        labels, count = self._outcomes(centre)
+        ends, out = np.zeros(count, np.int64), np.empty(len(chosen), np.int64)
+        group(labels, chosen, ends, out)
+        sizes = np.diff(ends, prepend=0)
+        order = np.argsort(-sizes, kind="stable")[: int(np.count_nonzero(sizes))]
+        return [
+            (label, out[end - size : end])
+            for label, end, size in zip(
+                order.tolist(), ends[order].tolist(), sizes[order].tolist(), strict=True
+            )
+        ]
+
+    def labels_of(self, some: Numbers, centre: int) -> Numbers:
+        """Return the labels of what a sense shows on some boards."""
+        return np.asarray(self._outcomes(centre)[0][some])
+
+    def showing(self, centre: int, label: int, some: Numbers) -> Numbers:
+        """Return those of some boards on which a sense shows what it does at a label."""
+        return np.asarray(some[self.labels_of(some, centre) == label])
+
+    def _outcomes(self, centre: int) -> tuple[Numbers, int]:
+        if centre not in self._labels:
+            codes = np.empty(len(self), np.uint64)
+            sense_outcomes(self.rows, self.world.player, centre, codes)
+            distinct, labels = np.unique(codes, return_inverse=True)
+            self._labels[centre] = labels.reshape(-1), len(distinct)
+        return self._labels[centre]
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def column(self, request: int) -> Values:
+        """Return the values of the boards after a move that no other follows; where known."""
+        if request not in self._columns:
+            self._columns[request] = np.full(len(self), np.nan)
+        return self._columns[request]
+
+    def fill(self, request: int, some: Numbers) -> None:
+        """Find those values of some boards."""
+        after, _ = self._asked(self.rows[some], request)
+        values = self.world.valuer.values(after, self.world.player)
+        self.column(request)[some] = values
+        self.best[some] = np.maximum(self.best[some], values)
+
+    def move(self, request: int) -> Step:
+        """Return what asking for a move makes of each board."""
+        if request not in self._moves:
+            after, told = self._asked(self.rows, request)
+            ends = np.where(told == OVER, float(WIN), np.inf)
+            starts = np.arange(len(self) + 1)
+            self._moves[request] = Step(self.world, starts, told, after, ends=ends, own=None)
+        return self._moves[request]
+
+    def replies(self) -> Step:
+        """Return what the opponent's turn makes of each board."""
+        if self._replies is None:
+            starts = np.empty(len(self) + 1, np.int64)
+            count_replies(self.rows, starts)
+            after = np.empty((int(starts[-1]), WORDS), np.uint64)
+            told = np.empty(len(after), np.int64)
+            write_replies(self.rows, starts, after, told)
+            lost = np.logical_or.reduceat(told == OVER, starts[:-1])
+            ends = np.full(len(self), np.inf)
+            ends[lost] = self.world.valuer.lost(self.rows[lost], self.world.player)
+            self._replies = Step(self.world, starts, told, after, ends=ends, own=self.own)
+        return self._replies
+
+    def _asked(self, rows: Words, request: int) -> tuple[Words, Numbers]:
+        after, told = np.empty_like(rows), np.empty(len(rows), np.int64)
+        ask(rows, request, after, told)
+        return after, told
+
+    def __len__(self) -> int:
+        return len(self.rows)

@@ -1,0 +1,257 @@
+"""Beliefs of games as roots of searches: `RbcProblem`, `RbcRoot`.
+
+Beliefs from real games: of those that agents play here, or that reconchess recorded.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+import miai
+from miai import ClockReading, TimeControl
+from miai.agent import Agent
+from miai.beliefs.sets import HashedSet
+from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.belief.belief import RbcBelief
+from miai_rbc.kernels.belief_boards import hash_boards
+from miai_rbc.kernels.bits import WIN
+from miai_rbc.kernels.board import STATE
+from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.parameters import MinimaxProblemParameters, Rules
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.state import RbcState
+
+Sizes = tuple[int, int]
+"""The least and the most boards of a belief."""
+
+_OPPONENTS = ("rbc-seed", "attacker", "rbc-random")
+_QUICK = {"depth": 1, "samples": 8}
+_TURNS = 40
+_OPENING, _RANDOM = 6, 0.5  # turns, and the share of moves in them that are drawn at random
+_BARREN_GAMES = 300  # in a row without a belief of the size asked for
+_NO_CLOCK = ClockReading(control=TimeControl())
+
+
+def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[str, BoardSet]]:
+    """Play games and yield what `rbc-seed` held possible before its senses, with where that was.
+
+    It plays itself, `attacker` and `rbc-random` in turn, with either colour, at engine depth 1 and
+    8 samples; in the first 6 turns every other move, about, is drawn at random. Of the beliefs of
+    one game that have the right size `a_game` are drawn. It ends after 300 games in a row that have
+    none.
+    """
+    game = miai.load_game("rbc", full_turn_limit=_TURNS)
+    assert isinstance(game, RbcGame)
+    number = barren = 0
+    while barren < _BARREN_GAMES:
+        rng = random.Random(f"{seed} {number}")
+        found = [
+            (f"seed {seed}, game {number}, turn {turn}", boards)
+            for turn, boards in _drawn(_played(game, number, sizes, rng), a_game, rng)
+        ]
+        barren = 0 if found else barren + 1
+        yield from found
+        number += 1
+
+
+def beliefs_of_records(
+    folder: Path, sizes: Sizes, *, a_game: int, seed: int
+) -> Iterator[tuple[str, BoardSet]]:
+    """Yield beliefs before senses from the histories of reconchess in a folder, ``*.json``.
+
+    Raises:
+      RecordError: one cannot be read.
+    """
+    from miai_rbc.reconchess.reading import read_history
+
+    for path in sorted(folder.glob("*.json")):
+        history = read_history(path)
+        rng = random.Random(f"{seed} {path.name}")
+        for player in (0, 1):
+            belief = RbcBelief(history.game, player, limit=_limit(sizes))
+            states = history.states()
+            for turn, boards in _drawn(_followed(states, belief, sizes), a_game, rng):
+                yield f"{path.name}, {('white', 'black')[player]}, turn {turn}", boards
+
+
+def _drawn(
+    found: Iterator[tuple[int, BoardSet]], a_game: int, rng: random.Random
+) -> list[tuple[int, BoardSet]]:
+    every = list(found)
+    return [every[at] for at in sorted(rng.sample(range(len(every)), min(a_game, len(every))))]
+
+
+def _played(
+    game: RbcGame, number: int, sizes: Sizes, rng: random.Random
+) -> Iterator[tuple[int, BoardSet]]:
+    """Play one game; yield the beliefs of the right size with their turns."""
+    seat = number % 2
+    agents: list[Agent] = [_agent("rbc-seed", game, sizes)]
+    agents.insert(1 - seat, _agent(_OPPONENTS[number // 2 % len(_OPPONENTS)], game, sizes))
+    watched = agents[seat]
+    assert isinstance(watched, BeliefAgent)
+    for player, agent in enumerate(agents):
+        agent.new_game(rng.randrange(1 << 32), player=player)
+    state, turn = game.new_initial_state(), 0
+    try:
+        while True:
+            for player, agent in enumerate(agents):
+                if (told := state.observation(player)) is not None:
+                    agent.observe(told)
+            if state.is_terminal():
+                return
+            mover = int(state.current_player())
+            if mover == seat and state.senses:
+                if _fits(watched.belief, sizes):
+                    yield turn, watched.belief.boards.copy()
+                turn += 1
+            if not state.senses and turn <= _OPENING and rng.random() < _RANDOM:
+                state.apply_action(rng.choice(state.legal_actions()))
+            else:
+                state.apply_action(agents[mover].act(_NO_CLOCK).action)
+    finally:
+        for agent in agents:
+            agent.close()
+
+
+def _followed(
+    states: Iterator[RbcState], belief: RbcBelief, sizes: Sizes
+) -> Iterator[tuple[int, BoardSet]]:
+    turn = 0
+    try:
+        for state in states:
+            if (told := state.observation(belief.player)) is not None:
+                belief.observe(told)
+            if not state.is_terminal() and state.current_player() == belief.player and state.senses:
+                if _fits(belief, sizes):
+                    yield turn, belief.boards.copy()
+                turn += 1
+    finally:
+        belief.close()
+
+
+def _fits(belief: RbcBelief, sizes: Sizes) -> bool:
+    """Return whether all that is possible is there, and as much as was asked for."""
+    return belief.complete and sizes[0] <= len(belief) <= sizes[1]
+
+
+def _agent(name: str, game: RbcGame, sizes: Sizes) -> Agent:
+    quick = {**_QUICK, "limit": _limit(sizes), "spill_mb": 0} if name == "rbc-seed" else {}
+    return miai.make_agent(name, game, **quick)
+
+
+def _limit(sizes: Sizes) -> int:
+    return max(MAX_MOVES, 2 * sizes[1])
+
+
+_BARREN = 1000  # beliefs in a row that were roots before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RbcRoot:
+    """A belief to search, our side to move.
+
+    Attributes:
+      boards: the belief, at least one board; all show the same own pieces.
+      senses: whether a sense comes first; else it is our move.
+      name: where it is from.
+    """
+
+    boards: BoardSet
+    senses: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.boards) == 0:
+            raise ValueError("a belief has at least one board")
+
+    @property
+    def size(self) -> int:
+        """The boards of the belief."""
+        return len(self.boards)
+
+    @property
+    def player(self) -> int:
+        """Whose belief it is: 0 for white, 1 for black."""
+        return int(self.boards.rows[0, STATE]) & 1
+
+
+class RbcProblem:
+    """Reconnaissance Blind Chess for one player, to a depth of one or two own moves.
+
+    Values are centipawns from the point of view of the player whose belief it is; docs/rbc.md says
+    what they are. The game's limits of turns are left out.
+
+    Attributes:
+      rules: what a value is.
+      least, greatest: bounds of all values.
+      root_classes: ``game``: beliefs before a sense, from games.
+    """
+
+    least, greatest = -float(WIN), float(WIN)
+    reachability = False
+    root_classes: Sequence[str] = ("game",)
+
+    def __init__(self, parameters: MinimaxProblemParameters | None = None) -> None:
+        self._given = parameters or MinimaxProblemParameters()
+        self.rules: Rules = self._given
+        if self._given.least > self._given.most:
+            raise ValueError(
+                f"least {self._given.least}, most {self._given.most}: no belief has as many boards"
+            )
+
+    def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
+        """Return the first beliefs of a class, none twice, the same for the same arguments.
+
+        Args:
+          depth: does not matter; it is what they will be searched to.
+
+        Raises:
+          ValueError: there is no such class, or the records have too few beliefs of that size.
+          RecordError: a record cannot be read.
+        """
+        if kind != "game":
+            raise ValueError(f"rbc has no roots of class {kind!r}; its class is 'game'")
+        given = self._given
+        sizes = (given.least, given.most)
+        found: Iterable[tuple[str, BoardSet]]
+        if given.records:
+            found = beliefs_of_records(Path(given.records), sizes, a_game=given.a_game, seed=seed)
+        else:
+            found = beliefs_of_games(sizes, a_game=given.a_game, seed=seed)
+        roots = list(islice(_distinct(found), count))
+        if len(roots) < count:
+            where = given.records or "the games played"
+            raise ValueError(
+                f"{where}: {len(roots)} beliefs of {given.least} to {given.most} boards, "
+                f"not {count}; widen least and most, or raise a_game"
+            )
+        return roots
+
+
+def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
+    """Yield each belief once: games of the same agents begin alike."""
+    seen: set[int] = set()
+    barren = 0
+    for name, boards in found:
+        key = boards_key(boards)
+        barren = barren + 1 if key in seen else 0
+        if barren > _BARREN:
+            return
+        if key not in seen:
+            seen.add(key)
+            yield RbcRoot(boards, name=name)
+
+
+def boards_key(boards: BoardSet) -> int:
+    """Return 128 bits that stand for a set of boards, in whatever order."""
+    hashes = np.empty(len(boards), np.uint64)
+    hash_boards(np.ascontiguousarray(boards.rows), hashes)
+    return HashedSet.of(hashes).key

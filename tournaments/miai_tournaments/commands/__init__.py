@@ -1,0 +1,1 @@
+"""The commands ``miai tournament``, ``miai rate`` and ``miai compare``."""

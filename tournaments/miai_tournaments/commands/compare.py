@@ -1,0 +1,101 @@
+"""``miai compare``: the command. It imports what it needs when it is called."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from miai_tournaments.compare.config import Comparison
+    from miai_tournaments.compare.results import ComparisonInfo
+    from miai_tournaments.compare.summary import Row, Searches
+
+INTERRUPTED = 130
+"""Exit status of a comparison that was stopped before its end."""
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
+
+
+def compare(
+    config: Config,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder; default: runs/NAME.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object; progress on standard error.")
+    ] = False,
+    plots: Annotated[bool, typer.Option(help="Draw plots at the end, PNG and SVG.")] = True,
+) -> None:
+    """Compare searches over beliefs; where DIR exists, extend and resume it."""
+    from miai_tournaments.compare import run as sitting
+    from miai_tournaments.compare.config import load_comparison
+    from miai_tournaments.compare.results import FILE_NAME, ComparisonStore
+    from miai_tournaments.compare.run import make_reporter
+    from miai_tournaments.compare.summary import summarize
+    from miai_tournaments.store.database import READ
+
+    comparison = load_comparison(config)
+    folder = out or Path("runs") / comparison.name
+    stopped = sitting.run(comparison, folder, partial(make_reporter, aside=as_json))
+    if not (folder / FILE_NAME).exists():
+        print(f"{stopped} before the first search; nothing was written", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+    with ComparisonStore.open(folder, mode=READ) as store:
+        info, found = store.info(), store.measured()
+    rows = summarize(comparison.blocks, comparison.arms, found, baseline=comparison.baseline)
+    _show(comparison, folder, info, rows, found, as_json=as_json)
+    total = sum(block.count for block in comparison.blocks)
+    done = sum(key in found for block in comparison.blocks for key in block.searches())
+    if done < total:
+        print(f"{stopped}; {done} of {total} searches are done. Continue with:", file=sys.stderr)
+        again = f"miai compare {shlex.quote(str(config))}"
+        print(f"  {again} --out {shlex.quote(str(folder))}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+    if plots:
+        _draw(comparison, folder, rows, found)
+
+
+def _show(
+    comparison: Comparison,
+    folder: Path,
+    info: ComparisonInfo,
+    rows: Sequence[Row],
+    found: Searches,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the tables, or the JSON, and write the files."""
+    import json
+
+    from rich.console import Console
+
+    from miai_tournaments.compare import tables as files
+    from miai_tournaments.report.terminal import to_rich
+
+    files.write_files(folder, comparison, info, rows, found)
+    if as_json:
+        print(json.dumps(files.to_json(comparison, info, rows)))
+        return
+    console = Console(highlight=False)
+    console.print(to_rich(files.blocks(comparison, rows), console.width))
+    names = "comparison.txt, comparison.json, rows.csv, searches.csv"
+    print(f"Written to {folder}: {names}")
+
+
+def _draw(comparison: Comparison, folder: Path, rows: Sequence[Row], found: Searches) -> None:
+    """Draw the plots and say where they are, or why there are none."""
+    from miai_tournaments.compare.plots import draw_all, why_not
+
+    reason = why_not()
+    if reason is not None:
+        print(f"miai: {reason}", file=sys.stderr)
+        return
+    drawn = draw_all(folder / "plots", comparison, rows, found)
+    print(f"Plots in {folder / 'plots'}: {', '.join(drawn)}", file=sys.stderr)

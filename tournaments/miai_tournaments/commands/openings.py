@@ -1,0 +1,86 @@
+"""``miai tournament openings``: the openings of a config as a book, to look at and to play from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from miai.errors import ConfigError
+from miai.plain import dumps
+from miai.playing.openings import Opening, moves_text
+from miai.seeds import derive_seed
+from miai_tournaments.config.load import Tournament
+from miai_tournaments.running.run import Watch
+from miai_tournaments.store.export import write_whole
+
+_DRAWS = 20
+"""Random openings that are drawn for each that is wanted: some are drawn twice."""
+
+Entry = tuple[Opening, float | None]
+
+
+def book(tournament: Tournament, *, count: int) -> list[str]:
+    """Return a line for each opening of a config, with its value and its name as a comment.
+
+    The values are the first player's advantage. Lines of moves can be read as a file of openings.
+
+    Args:
+      count: random openings to draw, each once; of a file all are told that are balanced.
+
+    Raises:
+      MiaiError: the config has no openings, or none is balanced.
+    """
+    balance = tournament.openings.balance
+    if balance is not None:
+        balance.watch = Watch(partial(print, file=sys.stderr, flush=True), lambda: None)
+    entries = list(_entries(tournament, count))
+    name, game = tournament.config.tournament.name, tournament.game.info.name
+    told = f", {balance.title()}; values are the first player's" if balance else ""
+    some = (
+        f"{len(entries)} of {len(tournament.openings.lines)}" if tournament.openings.lines else ""
+    )
+    head = f"# openings of {name} ({game}): {some or len(entries)}{told}"
+    return [head, *(_line(tournament, *entry) for entry in entries)]
+
+
+def write_book(tournament: Tournament, lines: list[str], path: Path) -> None:
+    """Write a book as a file of openings.
+
+    Raises:
+      ConfigError: the openings are more than moves.
+      StoreError: the file cannot be written.
+    """
+    if any(line.settings for line in tournament.openings.lines):
+        raise ConfigError(
+            f"--out {path}: the openings are parameters of the game, which no file of moves can "
+            "hold; leave --out out"
+        )
+    write_whole(path, "\n".join(lines) + "\n")
+
+
+def _entries(tournament: Tournament, count: int) -> Iterator[Entry]:
+    openings, seed = tournament.openings, tournament.config.tournament.seed
+    if openings.lines:
+        judged = openings.judged(seed)
+        yield from zip(judged.chosen(), judged.values or [None] * len(openings.lines), strict=True)
+    elif openings.random_plies:
+        known: set[tuple[int, ...]] = set()
+        for number in range(_DRAWS * count):
+            opening, value = openings.drawn(derive_seed(seed, "book", number))
+            if opening.actions not in known:
+                known.add(opening.actions)
+                yield opening, value
+            if len(known) == count:
+                return
+    else:
+        raise ConfigError(f"{tournament.source}: openings: has none; give random_plies or a file")
+
+
+def _line(tournament: Tournament, opening: Opening, value: float | None) -> str:
+    facts = [] if value is None else [f"{value:+.3f}"]
+    facts += [opening.name] if opening.name else []
+    facts += [dumps(dict(opening.settings))] if opening.settings else []
+    moves = "" if opening.settings else moves_text(tournament.game, opening.actions)
+    return "  ".join(filter(None, (moves, " ".join(["#", *facts]) if facts else "")))

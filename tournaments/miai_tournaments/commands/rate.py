@@ -1,0 +1,213 @@
+"""``miai rate``: the command. It imports what it needs when it is called."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_tournaments.ratings.ratings import Ratings
+    from miai_tournaments.report.joint_ratings import Joined, RunResults
+    from miai_tournaments.report.terminal import Table
+
+Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="The runs' folders.")]
+
+SCHEMA = "miai.rate/1"
+
+_COLUMNS = (
+    *("rank", "player", "name", "agent", "version", "parameters"),
+    *("elo", "standard_error", "low", "high", "games", "points", "score", "runs"),
+)
+
+
+def rate(
+    folders: Folders,
+    anchor: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help="Whose rating is held; default: the mean.")
+    ] = None,
+    anchor_elo: Annotated[float, typer.Option(metavar="ELO", help="At which rating.")] = 0.0,
+    unlinked: Annotated[
+        bool, typer.Option("--unlinked", help="Go on where no games link some of the agents.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+) -> None:
+    """Rate the agents of several runs in one list, by name, parameters and version."""
+    import json
+
+    from miai.errors import ConfigError
+
+    if as_json and as_csv:
+        raise ConfigError("--csv: not together with --json; choose one")
+    made = rate_runs(folders, anchor=anchor, anchor_elo=anchor_elo, unlinked=unlinked)
+    if as_json:
+        print(json.dumps(made.to_json(), indent=2, allow_nan=False))
+        return
+    for warning in made.joined.warnings:
+        print(f"miai: {_line(warning)}", file=sys.stderr)
+    if as_csv:
+        print(made.to_csv(), end="")
+        return
+    from rich.console import Console
+
+    from miai_tournaments.report.terminal import to_rich
+
+    console = Console(highlight=False)
+    console.print(to_rich([made.to_table()], console.width))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RateList:
+    """Agents of several runs, rated in one fit.
+
+    Attributes:
+      runs: as they were read.
+      joined: who is who in them.
+      ratings: of `joined.results`.
+    """
+
+    runs: tuple[RunResults, ...]
+    joined: Joined
+    ratings: Ratings
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the agents, best first, as plain data."""
+        return [self._entry(rank, i) for rank, i in enumerate(self.ratings.ranking(), start=1)]
+
+    def _entry(self, rank: int, index: int) -> dict[str, Any]:
+        import json
+
+        name = self.ratings.players[index]
+        identity, estimate = self.joined.identities[index], self.ratings.estimate(name)
+        games, points = float(self.ratings.games[index]), float(self.ratings.points[index])
+        return {
+            "rank": rank,
+            "player": name,
+            "name": identity.name,
+            "agent": identity.agent,
+            "version": identity.version or None,
+            "parameters": json.loads(identity.parameters),
+            "elo": estimate.value,
+            "standard_error": estimate.standard_error,
+            "low": estimate.low,
+            "high": estimate.high,
+            "games": round(games),
+            "points": points,
+            "score": points / games,
+            "runs": list(self.joined.sources[index]),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the list as plain data; every number is finite."""
+        ratings, advantage = self.ratings, self.ratings.first_player_advantage
+        draws = ratings.draw_probability
+        return {
+            "schema": SCHEMA,
+            "game": self.runs[0].game,
+            "runs": [
+                {"source": run.source, "games": round(float(run.results.games.sum()))}
+                for run in self.runs
+            ],
+            "anchor": ratings.anchor,
+            "anchor_elo": ratings.anchor_elo,
+            "first_player_advantage": advantage.value if advantage else None,
+            "draw_probability": draws.value if draws else None,
+            "players": self.entries(),
+            "links": list(self.joined.links),
+            "groups": [list(group) for group in self.joined.groups],
+            "one_sided": [list(group) for group in ratings.one_sided],
+            "warnings": list(self.joined.warnings),
+        }
+
+    def to_csv(self) -> str:
+        """Return a line an agent, with a heading; parameters as JSON, runs separated by blanks."""
+        import csv
+        import io
+        import json
+
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for entry in self.entries():
+            cells = {**entry, "parameters": json.dumps(entry["parameters"], sort_keys=True)}
+            cells["runs"] = " ".join(entry["runs"])
+            writer.writerow([cells[column] for column in _COLUMNS])
+        return text.getvalue()
+
+    def to_table(self) -> Table:
+        """Return the list as a table for a terminal."""
+        from miai_tournaments.report import tables as cells
+        from miai_tournaments.report.terminal import Column, Table, printable
+
+        columns = (
+            *cells.PLAYER,
+            Column("Elo", style="bold"),
+            Column("\N{PLUS-MINUS SIGN}"),
+            Column("score"),
+            Column("games", drop=2),
+            Column("runs", drop=3),
+            Column("agent", align="left", drop=1),
+            Column("version", align="left", drop=4),
+        )
+        rows = tuple(
+            (
+                str(entry["rank"]),
+                printable(entry["player"], 60),
+                cells.signed(entry["elo"]),
+                f"{entry['high'] - entry['elo']:.0f}",
+                cells.percent(entry["score"]),
+                str(entry["games"]),
+                str(len(entry["runs"])),
+                printable(entry["agent"], 24),
+                printable(entry["version"] or cells.NONE, 24),
+            )
+            for entry in self.entries()
+        )
+        total = round(float(self.joined.results.games.sum()))
+        told = f"{_line(self.runs[0].game)}: {cells.counted(total, 'game')} of "
+        return Table(told + cells.counted(len(self.runs), "run"), columns, rows)
+
+
+def rate_runs(
+    folders: list[Path],
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    unlinked: bool = False,
+) -> RateList:
+    """Return the joint ratings of the runs in some folders.
+
+    Args:
+      anchor: a label of the list.
+
+    Raises:
+      StoreError: a store cannot be read.
+      ConfigError: runs do not belong together (see `joining.join_runs`), or the anchor is nobody.
+    """
+    from miai.errors import ConfigError
+    from miai_tournaments.ratings.ratings import fit_ratings
+    from miai_tournaments.report.joint_ratings import join_runs, read_run
+
+    resolved: dict[Path, Path] = {}
+    for folder in folders:
+        if folder.resolve() in resolved:
+            raise ConfigError(f"{folder}: is named twice; name each run once")
+        resolved[folder.resolve()] = folder
+    runs = tuple(read_run(folder) for folder in folders)
+    joined = join_runs(runs, unlinked=unlinked)
+    try:
+        ratings = fit_ratings(joined.results, anchor=anchor, anchor_elo=anchor_elo)
+    except ConfigError as error:  # begins with the argument's name
+        name, _, told = str(error).partition(":")
+        raise ConfigError(f"--{name.replace('_', '-')}:{told}") from None
+    return RateList(runs=runs, joined=joined, ratings=ratings)
+
+
+def _line(text: str) -> str:
+    from miai_tournaments.report.terminal import printable
+
+    return printable(text, 1000)

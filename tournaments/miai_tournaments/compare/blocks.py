@@ -1,0 +1,233 @@
+"""What a comparison's config file can say: one model a table of the file.
+
+What is to be searched: blocks of roots, and the arms that search them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from miai_tournaments.compare.results import SearchKey
+from miai_tournaments.config.schema import NAME, Component, Section
+
+MAX_SEARCHES = 1_000_000
+"""Most searches of one comparison."""
+
+Name = Annotated[str, Field(pattern=NAME, max_length=60)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Depth = Annotated[int, Field(ge=1, le=1000)]
+Class = Annotated[str, Field(min_length=1, max_length=40)]
+
+
+class ComparisonSection(Section):
+    """``[comparison]``.
+
+    Attributes:
+      name: of the comparison, and of its folder below ``runs/``.
+      seeds: of the roots; each cell draws its roots with every one of them.
+      baseline: the arm that speed-ups are measured against.
+      truth: the arm whose values are taken for true; it must make no errors. By default the
+        baseline.
+      warm: whether one searcher searches all roots of a cell, with what it has learnt from those
+        before; else every root is searched by a fresh one.
+      repeats: searches of the same root of which the median time counts.
+      deepening: whether depth 1, 2, ... are searched before.
+    """
+
+    name: Name
+    seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1, max_length=1000)
+    baseline: Name
+    truth: Name | None = None
+    warm: bool = False
+    repeats: int = Field(default=1, ge=1, le=101)
+    deepening: bool = False
+
+    @property
+    def judge(self) -> str:
+        """The arm whose values are taken for true."""
+        return self.truth or self.baseline
+
+
+class ArmSection(Component):
+    """``[[arms]]``: a name, a search, and the search's parameters."""
+
+    name: Name
+    search: str = "recursive"
+
+
+class CellSection(Section):
+    """``[[cells]]``: a problem, and the roots that it is searched from.
+
+    Attributes:
+      problem: a component of kind ``belief-problem``; `parameters` are its own.
+      name: of the problem with its parameters, in tables; by default made of both.
+      depths, classes: each depth with each class is a cell of the table.
+      roots: of each class, depth and seed.
+      seeds, warm: instead of those of ``[comparison]``.
+      max_nodes: of one search; one that needs more is incomplete. With it searches go deeper step
+        by step.
+      arms: names of the arms that search; by default all.
+    """
+
+    problem: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: Name | None = None
+    depths: tuple[Depth, ...] = Field(min_length=1, max_length=100)
+    classes: tuple[Class, ...] = Field(min_length=1, max_length=100)
+    roots: int = Field(ge=1, le=100_000)
+    seeds: tuple[Seed, ...] | None = Field(default=None, min_length=1, max_length=1000)
+    warm: bool | None = None
+    max_nodes: int | None = Field(default=None, ge=1)
+    arms: tuple[Name, ...] | None = None
+
+    @model_validator(mode="after")
+    def _none_twice(self) -> CellSection:
+        for key in ("depths", "classes", "seeds", "arms"):
+            values = getattr(self, key) or ()
+            if len(set(values)) < len(values):
+                raise ValueError(f"{key}: one of them stands there twice")
+        return self
+
+
+class ComparisonConfig(Section):
+    """The whole file."""
+
+    comparison: ComparisonSection
+    arms: tuple[ArmSection, ...] = Field(min_length=1, max_length=100)
+    cells: tuple[CellSection, ...] = Field(min_length=1, max_length=1000)
+
+
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One way to search.
+
+    Attributes:
+      name: of the arm.
+      search: a component of kind ``belief-search``.
+      given: its parameters as the config gives them.
+      parameters: all of them, defaults included.
+    """
+
+    name: str
+    search: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def k(self) -> int | None:
+        """The hashes of a sketch, where the arm has that parameter."""
+        for values in (self.parameters, self.parameters.get("bounds_parameters", {})):
+            found = values.get("k") if isinstance(values, Mapping) else None
+            if type(found) is int and found > 0:
+                return found
+        return None
+
+    def without_k(self) -> str:
+        """Return what the arm has in common with those that differ in `k` alone."""
+        inner = self.parameters.get("bounds_parameters", {})
+        rest = {key: value for key, value in inner.items() if key != "k"}
+        own = {key: value for key, value in self.parameters.items() if key != "k"}
+        return repr((self.search, {**own, "bounds_parameters": rest}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A cell of the table: roots of one class of one problem, searched to one depth.
+
+    Attributes:
+      game: name of the problem with its parameters.
+      problem, given, parameters: the component, its parameters as given and with defaults.
+      depth, kind, warm, seeds, roots, max_nodes: see `CellSection`.
+      arms: names of those that search, the one whose values are taken for true first.
+    """
+
+    game: str
+    problem: str
+    given: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    depth: int
+    kind: str
+    warm: bool
+    seeds: tuple[int, ...]
+    roots: int
+    max_nodes: int | None
+    arms: tuple[str, ...]
+
+    @property
+    def cell(self) -> tuple[str, int, str, bool]:
+        """What names the block: game, depth, class and whether searchers are warm."""
+        return self.game, self.depth, self.kind, self.warm
+
+    @property
+    def names(self) -> tuple[str | int, ...]:
+        """What names the block, as seeds are derived from it."""
+        return self.game, self.depth, self.kind, int(self.warm)
+
+    @property
+    def title(self) -> str:
+        """The block in words."""
+        return f"{self.game}, depth {self.depth}, {self.kind} roots" + ", warm" * self.warm
+
+    @property
+    def count(self) -> int:
+        """How many searches the block has."""
+        return len(self.seeds) * self.roots * len(self.arms)
+
+    def searches(self) -> Iterator[SearchKey]:
+        """Yield the searches of the block, root by root, in the order in which they are made."""
+        for seed in self.seeds:
+            for root in range(self.roots):
+                for arm in self.arms:
+                    yield SearchKey(*self.cell, seed, root, arm)
+
+
+def game_name(cell: CellSection) -> str:
+    """Return the name that a cell's problem has in tables: ``mini_rbc-n4-w2``, say."""
+    if cell.name is not None:
+        return cell.name
+    parts = [cell.problem]
+    for key, value in cell.parameters.items():
+        if value is True:
+            parts.append(key)
+        elif value is not False:
+            parts.append(f"{key}{value}")
+    return re.sub(r"[^\w.+-]", "_", "-".join(parts))[:_LONGEST_NAME]
+
+
+def blocks_of(config: ComparisonConfig, parameters: Mapping[str, Mapping[str, Any]]) -> list[Block]:
+    """Return the blocks of a config, in its order.
+
+    Args:
+      parameters: all parameters of each game's problem.
+    """
+    section, every = config.comparison, [arm.name for arm in config.arms]
+    blocks = []
+    for cell in config.cells:
+        names = [name for name in every if name in (cell.arms or every)]
+        names.sort(key=lambda name: name != section.judge)
+        for depth in cell.depths:
+            for kind in cell.classes:
+                blocks.append(
+                    Block(
+                        game=game_name(cell),
+                        problem=cell.problem,
+                        given=cell.parameters,
+                        parameters=parameters[game_name(cell)],
+                        depth=depth,
+                        kind=kind,
+                        warm=section.warm if cell.warm is None else cell.warm,
+                        seeds=cell.seeds or section.seeds,
+                        roots=cell.roots,
+                        max_nodes=cell.max_nodes,
+                        arms=tuple(names),
+                    )
+                )
+    return blocks

@@ -1,0 +1,309 @@
+"""Reads a comparison's config file and checks all of it before anything is searched.
+
+Searches, problems and what they name are found in the registry, filled and built once; whatever is
+wrong is told at once, a line each, with the file and the path in it.
+
+Checks what a comparison's config names: searches, problems, and what searches name in turn.
+
+What is wrong with a comparison's config: gathered, and told all at once, a line each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from miai.beliefs import BeliefSearcher, RootedProblem
+from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError, near_matches
+from miai.parameters import Parameters, explain, named_components, read_toml
+from miai.plugins.loader import registry
+from miai_tournaments.compare.blocks import (
+    MAX_SEARCHES,
+    Arm,
+    Block,
+    ComparisonConfig,
+    blocks_of,
+    game_name,
+)
+from miai_tournaments.compare.results import FILE_NAME
+from miai_tournaments.config.problems import Problems
+from miai_tournaments.config.schema import NAME
+from miai_tournaments.report.live import one_line
+
+_ENTRY = re.compile(r"(arms|cells)\[(\d+)\](?:\.(.+))?", re.DOTALL)
+
+
+class Mistakes(Problems):
+    """As `Problems`, arms and cells being told by number and name: ``arms[2] (cores): k``."""
+
+    def __init__(self, raw: Mapping[str, Any], *, source: str) -> None:
+        super().__init__({}, source=source)
+        self._raw = raw
+
+    def add(self, path: str, message: str) -> None:
+        """Note what is wrong at a path."""
+        super().add(self._named(path), message)
+
+    def refuse_unknown(self, path: str, name: str, known: Sequence[str], noun: str) -> None:
+        """Note that a name is none of those that are known."""
+        if name not in known:
+            self.add(path, f"no {noun} is called '{name}'. {near_matches(name, known)}")
+
+    @contextmanager
+    def built_at(self, path: str) -> Iterator[None]:
+        """As `at`, for a factory: what it says of its parameters is a mistake in the config."""
+        with self.at(path):
+            try:
+                yield
+            except MiaiError as error:
+                if not isinstance(error, ParameterError):
+                    raise
+                raise ConfigError(one_line(str(error))) from error  # it does not know where it is
+            except ValueError as error:
+                raise ConfigError(one_line(str(error))) from error
+
+    def _named(self, path: str) -> str:
+        found = _ENTRY.fullmatch(path)
+        if found is None:
+            return path
+        table, number, key = found[1], int(found[2]), found[3]
+        entries = self._raw.get(table)
+        entry = entries[number] if isinstance(entries, list) and number < len(entries) else None
+        name = entry.get("name") if isinstance(entry, dict) else None
+        told = f"{table}[{number}]"
+        if isinstance(name, str) and re.match(NAME, name) and len(name) <= 60:
+            told += f" ({name})"
+        return f"{told}: {key}" if key else told
+
+
+_ARM_KEYS = frozenset({"name", "search", "parameters"})
+
+
+class Components:
+    """The searches and problems of a config, as far as they are right.
+
+    Attributes:
+      arms: the arms whose searches and parameters are right.
+      problems: all parameters of the problem of each cell, by its number.
+    """
+
+    def __init__(self, raw: Mapping[str, Any], mistakes: Mistakes) -> None:
+        self.arms: list[Arm] = []
+        self.problems: dict[int, dict[str, Any]] = {}
+        for number, table in _tables(raw, "arms"):
+            with mistakes.at(f"arms[{number}].search"):
+                self.arms.append(_arm(table, where=f"arms[{number}]"))
+        for number, table in _tables(raw, "cells"):
+            self._check_cell(number, table, mistakes)
+
+    def try_all(self, config: ComparisonConfig, mistakes: Mistakes) -> None:
+        """Make every arm's searcher for every problem it is to search, once."""
+        tried: set[tuple[str, str]] = set()
+        for cell in config.cells:
+            for number, arm in enumerate(self.arms):
+                if (game_name(cell), arm.name) in tried or arm.name not in (cell.arms or arm.name):
+                    continue
+                tried.add((game_name(cell), arm.name))
+                with mistakes.built_at(f"arms[{number}]"):
+                    make_searcher(arm, make_problem(cell.problem, cell.parameters))
+
+    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Mistakes) -> None:
+        name, given = table.get("problem"), table.get("parameters", {})
+        if not isinstance(name, str) or not isinstance(given, Mapping):
+            return  # the models have told why
+        with mistakes.at(f"cells[{number}].problem"):
+            component = registry().get("belief-problem", name)
+            filled = component.fill(given, where=f"cells[{number}].parameters")
+            with mistakes.built_at(f"cells[{number}].parameters"):
+                problem: RootedProblem = component.load_factory()(filled)
+                self.problems[number] = filled.model_dump(mode="json")
+                classes = table.get("classes")
+                for kind in classes if isinstance(classes, list) else ():
+                    if isinstance(kind, str):
+                        path, known = f"cells[{number}].classes", problem.root_classes
+                        mistakes.refuse_unknown(path, kind, known, "class of roots")
+
+
+def make_problem(name: str, given: Mapping[str, Any]) -> RootedProblem:
+    """Return a problem of that name. Raises what its factory raises."""
+    component = registry().get("belief-problem", name)
+    problem: RootedProblem = component.load_factory()(component.fill(given))
+    return problem
+
+
+def make_searcher(arm: Arm, problem: RootedProblem) -> BeliefSearcher:
+    """Return an arm's searcher that knows nothing yet. Raises what its factory raises."""
+    component = registry().get("belief-search", arm.search)
+    searcher: BeliefSearcher = component.load_factory()(problem, component.fill(arm.given))
+    return searcher
+
+
+def _arm(table: Mapping[str, Any], *, where: str) -> Arm:
+    name = str(table.get("search", "recursive"))
+    component = registry().get("belief-search", name)
+    inner = table.get("parameters", {})
+    given = {key: value for key, value in table.items() if key not in _ARM_KEYS}
+    given |= inner if isinstance(inner, Mapping) else {}
+    parameters = _resolved(component.fill(given, where=where), where=where)
+    return Arm(name=str(table.get("name")), search=name, given=given, parameters=parameters)
+
+
+def _resolved(filled: Parameters, *, where: str) -> dict[str, Any]:
+    """Return all parameters, those of the components that they name filled in as well.
+
+    Raises:
+      ParameterError: there is no such component, or its parameters are wrong.
+    """
+    values = filled.model_dump(mode="json")
+    for field, kind, name, given in named_components(filled):
+        try:
+            component = registry().get(kind, name)
+        except UnknownComponentError as error:
+            raise ParameterError(f"{where}.{field}: {error}") from error
+        inner = f"{where}.{field}_parameters"
+        own = _resolved(component.fill(given, where=inner), where=inner)
+        if f"{field}_parameters" in values:
+            values[f"{field}_parameters"] = own
+    return values
+
+
+def _tables(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
+    found = raw.get(name)
+    tables = found if isinstance(found, list) else []
+    return [(number, table) for number, table in enumerate(tables) if isinstance(table, Mapping)]
+
+
+_EXAMPLE = "configs/compare-quick.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A config that was checked, and what it names.
+
+    Attributes:
+      config: the config.
+      arms: by name, in the order of the config.
+      blocks: what is to be searched, in the order of the config.
+      text, source: the file as it was written, and as it was named.
+    """
+
+    config: ComparisonConfig
+    arms: Mapping[str, Arm]
+    blocks: tuple[Block, ...]
+    text: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        """The comparison's name."""
+        return self.config.comparison.name
+
+    @property
+    def baseline(self) -> str:
+        """The arm that speed-ups are measured against."""
+        return self.config.comparison.baseline
+
+    @property
+    def judge(self) -> str:
+        """The arm whose values are taken for true."""
+        return self.config.comparison.judge
+
+
+def load_comparison(path: Path) -> Comparison:
+    """Return the comparison that a config file describes.
+
+    Raises:
+      ConfigError: the file cannot be read, or something in it is wrong.
+    """
+    text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
+    mistakes = Mistakes(raw, source=str(path))
+    config = _validate(raw, mistakes)
+    components = Components(raw, mistakes)
+    if config is not None:
+        _check_names(config, mistakes)
+    mistakes.raise_if_any()
+    assert config is not None
+    parameters = {game_name(c): components.problems[n] for n, c in enumerate(config.cells)}
+    blocks = blocks_of(config, parameters)
+    _check_blocks(config, blocks, mistakes)
+    mistakes.raise_if_any()
+    components.try_all(config, mistakes)
+    mistakes.raise_if_any()
+    return Comparison(
+        config=config,
+        arms={arm.name: arm for arm in components.arms},
+        blocks=tuple(blocks),
+        text=text,
+        source=str(path),
+    )
+
+
+def _about_folder(path: Path) -> str:
+    if (path / FILE_NAME).exists():
+        return "is a comparison's folder; name its config file, and the folder with --out"
+    return ""
+
+
+def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | None:
+    try:
+        return ComparisonConfig.model_validate(raw)
+    except ValidationError as error:
+        details = error.errors()
+        for detail in details:
+            if detail["type"] == "too_short" and any(_is_below(d, detail) for d in details):
+                continue  # those that are wrong were not counted
+            line = explain(detail, ComparisonConfig, "")
+            if detail["loc"] in (("arms",), ("cells",)) and detail["type"] != "too_short":
+                table = detail["loc"][0]
+                line += f"; write [[{table}]], in double brackets, above the keys of each"
+            mistakes.add_line(line.replace("unknown parameter", "unknown key"))
+        return None
+
+
+def _is_below(detail: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
+    """Return whether a finding is about something inside of what another is about."""
+    path = above["loc"]
+    return len(detail["loc"]) > len(path) and detail["loc"][: len(path)] == path
+
+
+def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
+    """Check that arms have names of their own, and that those which are named are there."""
+    section, names = config.comparison, [arm.name for arm in config.arms]
+    for number, name in enumerate(names):
+        if (first := names.index(name)) != number:
+            mistakes.add(f"arms[{number}].name", f"'{name}' is the name of arms[{first}] too")
+    mistakes.refuse_unknown("comparison.baseline", section.baseline, names, "arm")
+    if section.truth is not None:
+        mistakes.refuse_unknown("comparison.truth", section.truth, names, "arm")
+    for number, cell in enumerate(config.cells):
+        for name in cell.arms or ():
+            mistakes.refuse_unknown(f"cells[{number}].arms", name, names, "arm")
+        for needed in sorted({section.baseline, section.judge}):
+            if cell.arms is not None and needed not in cell.arms:
+                told = f"lack '{needed}'; every cell needs the baseline and truth"
+                mistakes.add(f"cells[{number}].arms", told)
+
+
+def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Mistakes) -> None:
+    """Check that no two blocks have one name, and that there are not too many searches."""
+    games: dict[str, tuple[int, object]] = {}
+    for number, cell in enumerate(config.cells):
+        name, problem = game_name(cell), (cell.problem, cell.parameters)
+        first, other = games.setdefault(name, (number, problem))
+        if other != problem:
+            told = f"'{name}' names another problem in cells[{first}]; give each a name of its own"
+            mistakes.add(f"cells[{number}].name", told)
+    seen: set[object] = set()
+    for block in blocks:
+        if block.cell in seen:
+            mistakes.add("cells", f"'{block.title}' is there twice; put all of its seeds into one")
+        seen.add(block.cell)
+    count = sum(block.count for block in blocks)
+    if count > MAX_SEARCHES:
+        mistakes.add("cells", f"make {count} searches; at most {MAX_SEARCHES} are made")

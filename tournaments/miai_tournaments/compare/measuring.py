@@ -1,0 +1,223 @@
+"""Searching roots: every arm with problems and searchers of its own, timed, counted and judged."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from miai.beliefs import BeliefResult, BeliefSearcher, RootedProblem
+from miai.beliefs.search import SizedRoot
+from miai.errors import ConfigError
+from miai_tournaments.compare.blocks import Arm, Block
+from miai_tournaments.compare.config import make_problem, make_searcher
+from miai_tournaments.compare.results import Measured
+from miai_tournaments.report.live import one_line
+
+WARM_UP_NODES = 20_000
+"""Most nodes of the searches that are made before the clock runs."""
+
+_LARGEST = 1e300
+
+
+class Arena:
+    """A problem, once for each arm, so that none finds what another has computed in it.
+
+    Arms of a search that computes beforehand all that the problem keeps, as the compiled one does,
+    have one problem together: that takes most of the time and memory where games are large.
+
+    Args:
+      block: of which problem.
+      arms: who may search, by name.
+      source: the config file, for messages.
+    """
+
+    def __init__(self, block: Block, arms: Mapping[str, Arm], source: str) -> None:
+        self._name, self._given = block.problem, block.given
+        self._arms, self._source = arms, source
+        self._problems: dict[str, RootedProblem] = {}
+        self._shared: dict[str, RootedProblem] = {}
+        self._warmed: set[str] = set()
+
+    def roots(self, block: Block, seed: int) -> Sequence[SizedRoot]:
+        """Return the roots of a block.
+
+        Raises:
+          ConfigError: there are too few.
+        """
+        with self.blamed(f"{block.title} of seed {seed}"):
+            problem = make_problem(self._name, self._given)
+            roots = problem.roots(block.kind, block.roots, depth=block.depth, seed=seed)
+            if len(roots) < block.roots:
+                raise ValueError(f"{len(roots)} roots were drawn, {block.roots} are asked for")
+        return roots
+
+    def searcher(self, arm: str, *, purpose: str = "search") -> BeliefSearcher:
+        """Return an arm's searcher that knows nothing yet.
+
+        Args:
+          purpose: problems are shared by the searchers of one arm and purpose.
+        """
+        key, search = f"{purpose} {arm}", self._arms[arm].search
+        with self.blamed(f"arm '{arm}'"):
+            problem = self._shared.get(search) or self._problems.get(key)
+            if problem is None:
+                problem = make_problem(self._name, self._given)
+            searcher = make_searcher(self._arms[arm], problem)
+            if searcher.prepares:
+                self._shared[search] = problem
+            else:
+                self._problems[key] = problem
+            return searcher
+
+    def warm_up(self, arm: str, block: Block, root: SizedRoot) -> None:
+        """Search a root once, so that what is compiled is compiled before the clock runs."""
+        if arm not in self._warmed:
+            self._warmed.add(arm)
+            most = min(WARM_UP_NODES, block.max_nodes or WARM_UP_NODES)
+            with self.blamed(f"arm '{arm}': {block.title}"):
+                self.searcher(arm).search(root, block.depth, max_nodes=most)
+
+    @contextmanager
+    def blamed(self, place: str) -> Iterator[None]:
+        """Say of whatever fails where it did."""
+        try:
+            yield
+        except Exception as error:
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            raise ConfigError(f"{self._source}: {place}: {kind}{one_line(str(error))}") from error
+
+
+class Series:
+    """The searches of one arm, of one root of a block after the other.
+
+    Warm, its searchers go on knowing what they have learnt; so roots that were measured in an
+    earlier sitting are searched again, untimed, before the first that was not.
+    """
+
+    def __init__(self, arena: Arena, arm: str, block: Block, *, repeats: int, deepening: bool):
+        self._arena, self._arm, self._block = arena, arm, block
+        self._repeats, self._deepening = repeats, deepening
+        self._skipped: list[SizedRoot] = []
+        self._searchers: list[BeliefSearcher] = []
+
+    def skip(self, root: SizedRoot) -> None:
+        """Note a root that needs not be measured."""
+        if self._block.warm:
+            self._skipped.append(root)
+
+    def measure(self, root: SizedRoot, number: int) -> Measured:
+        """Return what the search of a root took and found; `number` names it in messages.
+
+        Raises:
+          ConfigError: the search failed, or was another when it was repeated.
+        """
+        searches, setups = [], []
+        for repeat in range(self._repeats):
+            began = time.perf_counter()
+            searcher = self._searcher(repeat)
+            with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
+                searcher.prepare(root, self._block.depth)
+            setups.append(time.perf_counter() - began)
+            for skipped in self._skipped:
+                self._search(searcher, skipped)
+            searches.append(self._search(searcher, root))
+            del searcher  # or two would be held at a time
+        self._skipped.clear()
+        found = searches[0][1]
+        with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
+            self._refuse_changes([result for _, result in searches])
+            return _measured(
+                found,
+                size=root.size,
+                seconds=median(seconds for seconds, _ in searches),
+                setup=median(setups),
+            )
+
+    def _searcher(self, repeat: int) -> BeliefSearcher:
+        if not self._block.warm:
+            return self._arena.searcher(self._arm)
+        if repeat == len(self._searchers):
+            self._searchers.append(self._arena.searcher(self._arm))
+        return self._searchers[repeat]
+
+    def _search(self, searcher: BeliefSearcher, root: SizedRoot) -> tuple[float, BeliefResult]:
+        """Return the seconds of a search, and its result."""
+        block = self._block
+        with self._arena.blamed(f"arm '{self._arm}': {block.title}"):
+            began = time.perf_counter()
+            result = searcher.search(
+                root, block.depth, deepening=self._deepening, max_nodes=block.max_nodes
+            )
+            return time.perf_counter() - began, result
+
+    def _refuse_changes(self, results: Sequence[BeliefResult]) -> None:
+        seen = {(r.value, r.action, r.complete, r.statistics.get("nodes")) for r in results}
+        if len(seen) > 1:
+            raise ValueError(
+                f"searched the same root {len(results)} times and found different values, actions "
+                "or nodes; only searches that repeat themselves can be compared"
+            )
+
+
+class Judge:
+    """Says of what was found at one root whether it is true, by an arm that makes no errors.
+
+    Args:
+      arm: the arm whose values are taken for true.
+      truth: what it found at the root; None or incomplete: nothing is known.
+    """
+
+    def __init__(
+        self, arena: Arena, arm: str, block: Block, root: SizedRoot, truth: Measured | None
+    ) -> None:
+        self._arena, self._arm, self._block, self._root = arena, arm, block, root
+        self._value = truth.value if truth is not None and truth.complete else None
+        self._guaranteed: dict[int, float] = {}
+        if truth is not None and truth.complete:
+            self._guaranteed[truth.action] = truth.value
+        self._searcher: BeliefSearcher | None = None
+
+    def judged(self, measured: Measured) -> Measured:
+        """Return what was measured with the true value and what its action guarantees."""
+        if self._value is None or not measured.complete:
+            return replace(measured, truth=self._value)
+        guaranteed = self._guarantees(measured.action)
+        return replace(measured, truth=self._value, guaranteed=guaranteed)
+
+    def _guarantees(self, action: int) -> float:
+        if action not in self._guaranteed:
+            if self._searcher is None:
+                self._searcher = self._arena.searcher(self._arm, purpose="judge")
+            with self._arena.blamed(f"arm '{self._arm}', as truth: {self._block.title}"):
+                found = self._searcher.guarantees(self._root, action, self._block.depth)
+            self._guaranteed[action] = float(found)
+        return self._guaranteed[action]
+
+
+def _measured(result: BeliefResult, *, size: int, seconds: float, setup: float) -> Measured:
+    counts = _counts(result.statistics)
+    value = float(result.value)
+    if not math.isfinite(value) or abs(value) > _LARGEST:
+        raise ValueError(f"the search returned the value {value}; a finite number is needed")
+    return Measured(
+        size=size,
+        value=value,
+        action=int(result.action),
+        complete=bool(result.complete),
+        nodes=counts.get("nodes", 0),
+        leaves=counts.get("leaves", 0),
+        seconds=seconds,
+        setup=setup,
+        entries=counts.get("bounds_entries", 0),
+        bytes=counts.get("bounds_bytes", 0),
+        statistics=counts,
+    )
+
+
+def _counts(statistics: Mapping[str, Any]) -> dict[str, int]:
+    return {str(key): int(value) for key, value in statistics.items()}

@@ -1,0 +1,611 @@
+"""Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings.
+
+Draws every plot of a comparison.
+
+Errors against k, the hashes of a sketch, with the line of the theory.
+
+Nodes against errors: what an arm that errs buys.
+
+Speed-up against depth, against the size of the root's belief, and arm by arm as bars.
+
+Which cells the panels of a plot show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import chain, pairwise, takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from miai_tournaments.compare.blocks import Arm, Block
+from miai_tournaments.compare.config import Comparison
+from miai_tournaments.compare.plot_style import (
+    COLUMNS,
+    INK,
+    MOST_PANELS,
+    MUTED,
+    RIGHT,
+    WRONG,
+    Look,
+    count_axis,
+    legend_below,
+    looks,
+    panel_lines,
+    panels,
+    ratio_axis,
+    save,
+    set_title,
+    styled,
+)
+from miai_tournaments.compare.results import Measured
+from miai_tournaments.compare.summary import Interval, Row, Searches, pairs_of, speedup, wilson
+from miai_tournaments.compare.tables import cell_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
+Cell = tuple[str, int, str, bool]
+"""What names a cell: game, depth, class and whether searchers are warm."""
+
+
+def by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
+    """Return the rows of each cell, in their order."""
+    cells: dict[Cell, list[Row]] = {}
+    for row in rows:
+        cells.setdefault(row.cell, []).append(row)
+    return cells
+
+
+def deepest(cells: Mapping[Cell, T]) -> dict[Cell, T]:
+    """Return of each game, class and cache the cell of the greatest depth."""
+    most: dict[tuple[str, str, bool], int] = {}
+    for game, depth, kind, warm in cells:
+        most[game, kind, warm] = max(depth, most.get((game, kind, warm), depth))
+    return {cell: found for cell, found in cells.items() if most[cell[0], *cell[2:]] == cell[1]}
+
+
+def shown(cells: Mapping[Cell, T], *, most: int = MOST_PANELS) -> tuple[list[T], str]:
+    """Return what there are panels for, and a note on what is left out.
+
+    Where there are more cells than panels, the deepest of each game, class and cache are shown.
+    """
+    if len(cells) <= most:
+        return list(cells.values()), ""
+    chosen = list(deepest(cells).values())[:most]
+    return chosen, f" {len(chosen)} of {len(cells)} cells, the deepest; the tables have all."
+
+
+Counts = tuple[int, int, int]
+"""A sketch's k, the wrong values, and the roots that were judged."""
+
+_LEAST_F, _MOST_F = 1e-5, 0.999
+_NOTE = (
+    "Bars: Wilson, 95 %. Dotted: (1 - f)^k of the theory, f being the share that fits the wrong "
+    "values of the panel best."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Arms that differ in k alone.
+
+    Attributes:
+      label: what they are called.
+      arms: their names, the least k first.
+      theory: whether the theory says how their errors fall with k.
+    """
+
+    label: str
+    arms: tuple[str, ...]
+    theory: bool
+
+    def of(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows of these arms, or none unless all of them are there."""
+        own = [row for row in rows if row.arm in self.arms]
+        return own if len(own) == len(self.arms) else []
+
+
+def fitted_share(counts: Sequence[Counts]) -> float | None:
+    """Return the f for which wrong values are likeliest, one root being wrong with (1 - f)^k.
+
+    The binomial likelihood is unimodal in log f wherever some are wrong and some right; it is
+    searched by golden sections. None where nothing is wrong: the line would be 0.
+    """
+    if not any(wrong for _, wrong, _ in counts):
+        return None
+
+    def unlikely(log_f: float) -> float:
+        total = 0.0
+        for k, wrong, judged in counts:
+            rate = min(max((1 - math.exp(log_f)) ** k, 1e-12), 1 - 1e-12)
+            total -= wrong * math.log(rate) + (judged - wrong) * math.log(1 - rate)
+        return total
+
+    low, high = math.log(_LEAST_F), math.log(_MOST_F)
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(80):
+        one, other = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, other) if unlikely(one) < unlikely(other) else (one, high)
+    return math.exp((low + high) / 2)
+
+
+def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
+    """Return shares of wrong values and moves against k; None where arms do not differ in k.
+
+    Arms that differ in k alone make a line, in the cells that all of them have searched. Lines
+    that were never wrong are named and not drawn, if another one was.
+
+    The dotted line is (1 - f)^k, the greatest probability of the theory that one comparison of
+    sketches takes a set for a subset of which the share f is missing. What is compared in a search
+    is not known from outside, so f is fitted: the share for which the line explains the wrong
+    values best. A search makes many comparisons, of which few decide; the line shows how errors
+    should fall with k, and is no bound of theirs. Arms with a threshold have none: what it lets
+    through is wrong however many hashes there are.
+    """
+    series, judged = series_of(arms), [row for row in rows if row.judged]
+    drawn, never = _wrong_and_never(series, _rows_of(series, judged))
+    cells = by_cell(_rows_of(drawn, judged))
+    if not cells:
+        return None
+    together = list(chain.from_iterable(cells.values()))
+    chosen, left_out = shown(cells, most=MOST_PANELS - 1)
+    if len(cells) > 1:
+        chosen = [together, *chosen]
+    figure, axes = panels(len(chosen), "Errors against the hashes of a sketch")
+    look = looks([one.label for one in drawn])
+    for axis, group in zip(axes, chosen, strict=True):
+        _panel(axis, group, drawn, look)
+        set_title(axis, "all cells together" if group is together else cell_title(group[0]))
+    told = f" Never wrong, and not drawn: {', '.join(one.label for one in never)}." if never else ""
+    legend_below(figure, axes, note=_NOTE + told + left_out)
+    return figure
+
+
+def _rows_of(series: Sequence[Series], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of each series in the cells that all of its arms have searched."""
+    cells = by_cell(rows).values()
+    return [row for group in cells for one in series for row in one.of(group)]
+
+
+def series_of(arms: Mapping[str, Arm]) -> list[Series]:
+    """Return the arms that differ in k alone, those of one kind together."""
+    alike: dict[str, list[Arm]] = {}
+    for arm in arms.values():
+        if arm.k is not None:
+            alike.setdefault(arm.without_k(), []).append(arm)
+    series: list[Series] = []
+    for group in alike.values():
+        if len({arm.k for arm in group}) > 1:
+            names = tuple(arm.name for arm in sorted(group, key=lambda arm: arm.k or 0))
+            theory = "threshold" not in group[0].parameters.get("bounds_parameters", {})
+            label = _common_beginning(names)
+            taken = {one.label for one in series}
+            series.append(Series(label if label not in ("", *taken) else names[0], names, theory))
+    return series
+
+
+def _wrong_and_never(
+    series: Sequence[Series], rows: Sequence[Row]
+) -> tuple[list[Series], list[Series]]:
+    """Part the series that have rows into those to be drawn and those that were never wrong.
+
+    If none was wrong, all are drawn.
+    """
+    present = {row.arm for row in rows}
+    wrong = {row.arm for row in rows if row.wrong_values or row.wrong_moves}
+    there = [one for one in series if present.intersection(one.arms)]
+    drawn = [one for one in there if wrong.intersection(one.arms)] or there
+    return drawn, [one for one in there if one not in drawn]
+
+
+def _panel(
+    axis: Axes, rows: Sequence[Row], series: Sequence[Series], look: Mapping[str, Look]
+) -> None:
+    lines = 2 * len(series)
+    spread = min(0.4, 0.1 * lines)  # octaves of k, or their bars would hide each other
+    for i, one in enumerate(series):
+        counts = _pooled([row for row in rows if row.arm in one.arms])
+        if not counts:
+            continue
+        for moves in (False, True):
+            aside = 2 ** (spread * ((2 * i + moves) / (lines - 1) - 0.5))
+            _k_line(axis, counts, one.label, look[one.label], moves=moves, aside=aside)
+        if one.theory:
+            _theory(axis, [(k, wrong, judged) for k, wrong, _, judged in counts], look[one.label])
+    _k_axis(axis, sorted({row.k for row in rows if row.k is not None}))
+
+
+def _k_line(
+    axis: Axes,
+    counts: Sequence[tuple[int, int, int, int]],
+    label: str,
+    look: Look,
+    *,
+    moves: bool,
+    aside: float,
+) -> None:
+    shares = [wilson(c[2] if moves else c[1], c[3]) for c in counts]
+    values = [0.0 if s is None else 100 * s.value for s in shares]
+    ends = [(0.0, 0.0) if s is None else (s.low or 0.0, s.high or 0.0) for s in shares]
+    axis.errorbar(
+        [k * aside for k, *_ in counts],
+        values,
+        yerr=[
+            [max(0.0, v - 100 * low) for v, (low, _) in zip(values, ends, strict=True)],
+            [max(0.0, 100 * high - v) for v, (_, high) in zip(values, ends, strict=True)],
+        ],
+        color=look.colour,
+        marker=look.marker,
+        markerfacecolor="white" if moves else look.colour,
+        linestyle=(0, (5, 2)) if moves else "-",
+        alpha=0.75 if moves else 1.0,
+        elinewidth=0.9,
+        capsize=2,
+        label=f"{label}: wrong moves" if moves else f"{label}: wrong values",
+    )
+
+
+def _theory(axis: Axes, counts: Sequence[Counts], look: Look) -> None:
+    """Draw (1 - f)^k from the least k to the greatest, and say which f that is."""
+    share = fitted_share(counts)
+    if share is None:
+        return
+    first, last = counts[0][0], counts[-1][0]
+    ks = [first * (last / first) ** (i / 60) for i in range(61)]
+    shares = [100 * (1 - share) ** k for k in ks]
+    axis.plot(ks, shares, color=look.colour, linestyle=":", linewidth=1.4)
+    axis.text(
+        0.97,
+        0.95 - 0.09 * len(axis.texts),
+        f"f = {share:.2g}",
+        transform=axis.transAxes,
+        ha="right",
+        va="top",
+        color=look.colour,
+        fontsize=8.5,
+    )
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    """Return what names begin with before their k: ``dominance`` of ``dominance-k4``, say."""
+    first, last = min(names), max(names)
+    same = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    )
+    return first[:same].rstrip("-_.+k0123456789")
+
+
+def _pooled(rows: Sequence[Row]) -> list[tuple[int, int, int, int]]:
+    """Return (k, wrong values, wrong moves, judged) for each k, the least first."""
+    counts: dict[int, list[int]] = {}
+    for row in rows:
+        if row.k is not None:
+            sums = counts.setdefault(row.k, [0, 0, 0])
+            for i, value in enumerate((row.wrong_values, row.wrong_moves, row.judged)):
+                sums[i] += value
+    return [(k, sums[0], sums[1], sums[2]) for k, sums in sorted(counts.items())]
+
+
+def _k_axis(axis: Axes, ks: Sequence[int]) -> None:
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    axis.set_xscale("log", base=2)
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xticks(ks, [str(k) for k in ks])
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+    axis.set_ylim(bottom=-1.5)
+    axis.set_xlabel("k, hashes of a sketch")
+    axis.set_ylabel("wrong of the roots")
+
+
+def pareto(rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str) -> Figure | None:
+    """Return nodes against wrong values: each arm a point, the best of each price joined."""
+    judged = [row for row in rows if row.judged and row.speedup_nodes is not None]
+    chosen, left_out = shown(by_cell(judged))
+    if not chosen:
+        return None
+    figure, axes = panels(len(chosen), f"What errors buy: nodes, those of '{baseline}' being 1")
+    for axis, group in zip(axes, chosen, strict=True):
+        points = [_point(axis, row, looks[row.arm]) for row in group]
+        front = _front(points)
+        axis.step(*zip(*front, strict=True), where="post", color=MUTED, linewidth=1.1, zorder=1)
+        _axes(axis, group)
+    note = "Lower and further left is better. Bars: Wilson, 95 %, where some are wrong."
+    legend_below(figure, axes, note=note + left_out)
+    return figure
+
+
+def _point(axis: Axes, row: Row, look: Look) -> tuple[float, float]:
+    """Draw an arm's point with its bar; return its nodes and the share of wrong values in %."""
+    rate = row.wrong_value_rate
+    assert row.speedup_nodes is not None
+    assert rate is not None
+    x, y = 1 / row.speedup_nodes.value, 100 * rate.value
+    if row.wrong_values:
+        ends = [100 * (rate.low or 0.0), 100 * (rate.high or 0.0)]
+        axis.plot([x, x], ends, color=look.colour, linewidth=0.8, alpha=0.6)
+    axis.plot(
+        [x],
+        [y],
+        marker=look.marker,
+        color=look.colour,
+        markersize=7,
+        linestyle="none",
+        label=row.arm,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        clip_on=False,
+        zorder=3,
+    )
+    return x, y
+
+
+def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points that no other beats in both, by their nodes."""
+    front: list[tuple[float, float]] = []
+    for x, y in sorted(points):
+        if not front or y < front[-1][1]:
+            front.append((x, y))
+    return front
+
+
+def _axes(axis: Axes, rows: Sequence[Row]) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    set_title(axis, cell_title(rows[0]))
+    axis.set_xscale("log")
+    ratio_axis(axis.xaxis, least=0.5, most=1.5)
+    axis.axvline(1, color=INK, linewidth=0.8, alpha=0.5)
+    top = max(10.0, axis.get_ylim()[1])
+    axis.set_ylim(-0.03 * top, top)
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+    axis.set_xlabel("nodes")
+    axis.set_ylabel("wrong values")
+
+
+Pair = tuple[Measured, Measured]
+"""What the baseline and an arm took at one root."""
+
+_BINS = 4
+_LEAST_IN_BIN = 3
+
+
+def against_depth(
+    rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str
+) -> Figure | None:
+    """Return speed-ups in nodes against depth; None where no game was searched to two depths."""
+    groups: dict[tuple[str, str, bool], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.game, row.kind, row.warm), []).append(row)
+    deep = {k: g for k, g in groups.items() if len({row.depth for row in g}) > 1}
+    chosen = list(deep.items())[:MOST_PANELS]
+    if not chosen:
+        return None
+    figure, axes = panels(len(chosen), f"Nodes spared against depth, '{baseline}' being 1")
+    for axis, ((game, kind, warm), group) in zip(axes, chosen, strict=True):
+        _depth_panel(axis, group, looks, baseline)
+        set_title(axis, f"{game}, {kind} roots" + ", warm" * warm)
+    legend_below(figure, axes, note="Bars: 95 % of a bootstrap over roots.")
+    return figure
+
+
+def _depth_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look], baseline: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    names = [name for name in looks if name != baseline]
+    axis.axhline(1, color=MUTED, linewidth=1.2)
+    for i, name in enumerate(names):
+        found = [(r.depth, r.speedup_nodes) for r in rows if r.arm == name and r.speedup_nodes]
+        if found:
+            aside = 0.24 * (i / max(1, len(names) - 1) - 0.5)  # or their bars would hide each other
+            _line(axis, [(x + aside, s) for x, s in found if s is not None], looks[name], name)
+    axis.set_yscale("log")
+    ratio_axis(axis.yaxis)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    depths = [row.depth for row in rows]
+    axis.set_xlim(min(depths) - 0.3, max(depths) + 0.3)
+    axis.set_xlabel("depth")
+    axis.set_ylabel("speed-up in nodes")
+
+
+def against_size(
+    blocks: Sequence[Block], searches: Searches, looks: Mapping[str, Look], *, baseline: str
+) -> Figure | None:
+    """Return speed-ups in nodes against the states of the root; None where all are of one size.
+
+    Of each game and class the greatest depth is shown. Roots are sorted by size and parted into
+    at most four groups of equal number; dots are single roots.
+    """
+    cells = deepest({block.cell: block for block in blocks})
+    found = [
+        (b, {arm: pairs_of(b, arm, baseline, searches) for arm in b.arms}) for b in cells.values()
+    ]
+    chosen = [(block, pairs) for block, pairs in found if _sizes(pairs) > 1][:MOST_PANELS]
+    if not chosen:
+        return None
+    figure, axes = panels(len(chosen), f"Nodes spared against set size, '{baseline}' being 1")
+    for axis, (block, pairs) in zip(axes, chosen, strict=True):
+        set_title(axis, block.title)
+        axis.axhline(1, color=MUTED, linewidth=1.2)
+        for name in (name for name in looks if pairs.get(name) and name != baseline):
+            _size_line(axis, block, pairs[name], looks[name], name)
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        count_axis(axis.xaxis)
+        ratio_axis(axis.yaxis)
+        axis.set_xlabel("states of the root")
+        axis.set_ylabel("speed-up in nodes")
+    note = (
+        "Dots: single roots. Lines: groups of roots. Bars: 95 % of a bootstrap, of groups of five "
+        "roots or more."
+    )
+    legend_below(figure, axes, note=note)
+    return figure
+
+
+def _sizes(pairs: Mapping[str, Sequence[Pair]]) -> int:
+    """Return how many sizes the roots have."""
+    return len({own.size for found in pairs.values() for _, own in found})
+
+
+def _size_line(axis: Axes, block: Block, pairs: Sequence[Pair], look: Look, name: str) -> None:
+    """Draw a dot for each root, and a line through groups of roots."""
+    ordered = sorted(pairs, key=lambda pair: pair[1].size)
+    dots = [(own.size, base.nodes / max(1, own.nodes)) for base, own in ordered]
+    axis.scatter([x for x, _ in dots], [y for _, y in dots], s=5, color=look.colour, alpha=0.25)
+    groups = _parted(ordered)
+    middles = [sum(own.size for _, own in group) / len(group) for group in groups]
+    found = [speedup(group, "nodes", name=(*block.names, name)) for group in groups]
+    points = [(x, s) for x, s in zip(middles, found, strict=True) if s is not None]
+    _line(axis, points, look, name)
+
+
+def ablation(rows: Sequence[Row], *, baseline: str) -> Figure | None:
+    """Return bars: for each cell and arm the speed-up in nodes, and in wall time as a mark."""
+    chosen, left_out = shown(by_cell(rows))
+    if not chosen:
+        return None
+    lines = _lines(chosen)
+    figure, axes = panel_lines(
+        [len(line) for line in lines],
+        f"Speed-up of each arm, '{baseline}' being 1",
+        heights=[0.26 * len(line[0]) + 1.0 for line in lines],
+    )
+    firsts = {id(line[0]) for line in lines}
+    for axis, group in zip(axes, chosen, strict=True):
+        _bars(axis, group)
+        set_title(axis, cell_title(group[0]))
+        names = [row.arm for row in group] if id(group) in firsts else [""] * len(group)
+        axis.set_yticks(range(len(group)), names)
+        axis.tick_params(axis="y", length=0)
+    legend_below(figure, axes, note=f"Whiskers: 95 % of a bootstrap over roots.{left_out}")
+    return figure
+
+
+def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
+    """Part the panels into lines, those of a line having the same arms."""
+    lines: list[list[list[Row]]] = []
+    for group in groups:
+        arms = [row.arm for row in group]
+        if not lines or len(lines[-1]) == COLUMNS or arms != [r.arm for r in lines[-1][0]]:
+            lines.append([])
+        lines[-1].append(group)
+    return lines
+
+
+def _bars(axis: Axes, rows: Sequence[Row]) -> None:
+    axis.set_xscale("log")
+    for place, row in enumerate(rows):
+        found, wall = row.speedup_nodes, row.speedup_seconds
+        if found is None:
+            axis.text(1, place, " incomplete", va="center", fontsize=8, color=MUTED)
+            continue
+        wrong = row.wrong_values > 0
+        axis.barh(
+            place,
+            found.value - 1,
+            left=1,
+            height=0.68,
+            color=WRONG if wrong else RIGHT,
+            alpha=0.85,
+            hatch="////" if wrong else None,
+            edgecolor="white",
+            label="nodes, some values wrong" if wrong else "nodes",
+        )
+        low, high = _ends(found)
+        axis.plot([low, high], [place, place], color=INK, linewidth=1.1, solid_capstyle="butt")
+        if wall is not None:
+            axis.plot(
+                [wall.value],
+                [place],
+                marker="D",
+                markersize=4.5,
+                color="white",
+                markeredgecolor=INK,
+                linestyle="none",
+                label="wall time",
+            )
+        if wrong:
+            told = f"{row.wrong_values}/{row.judged} wrong"
+            beside = axis.get_yaxis_transform()
+            axis.text(
+                1.01, place, told, va="center", fontsize=7.5, color="#9A4300", transform=beside
+            )
+    axis.axvline(1, color=INK, linewidth=1.0)
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    axis.grid(visible=False, axis="y")
+    ratio_axis(axis.xaxis)
+    axis.tick_params(axis="x", labelsize=8)
+
+
+def _line(axis: Axes, points: Sequence[tuple[float, Interval]], look: Look, label: str) -> None:
+    values = [s.value for _, s in points]
+    below = [s.value - _ends(s)[0] for _, s in points]
+    above = [_ends(s)[1] - s.value for _, s in points]
+    axis.errorbar(
+        [x for x, _ in points],
+        values,
+        yerr=[below, above],
+        color=look.colour,
+        marker=look.marker,
+        linestyle=look.line,
+        elinewidth=0.9,
+        capsize=2,
+        label=label,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+    )
+
+
+def _ends(found: Interval) -> tuple[float, float]:
+    """Return the ends of an interval, the value itself where it has none."""
+    low = found.value if found.low is None else min(found.low, found.value)
+    high = found.value if found.high is None else max(found.high, found.value)
+    return low, high
+
+
+def _parted(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
+    """Return at most four groups of about equal number, three pairs in each at least."""
+    count = max(1, min(_BINS, len(pairs) // _LEAST_IN_BIN))
+    edges = [round(i * len(pairs) / count) for i in range(count + 1)]
+    return [pairs[a:b] for a, b in pairwise(edges)]
+
+
+def why_not() -> str | None:
+    """Return why nothing can be drawn, and the remedy; None when it can."""
+    if find_spec("matplotlib") is None:
+        return 'no plots without matplotlib; install it with: pip install "miai[plots]"'
+    return None
+
+
+def draw_all(
+    folder: Path, comparison: Comparison, rows: Sequence[Row], found: Searches
+) -> list[str]:
+    """Draw what there is to be drawn, each as PNG and SVG; return the names of the files.
+
+    A plot with nothing to show is left out: speed-up against depth where nothing was searched to
+    two depths, error against k where no two arms differ in k alone.
+
+    Raises:
+      StoreError: the files cannot be written.
+    """
+    base, look = comparison.baseline, looks(list(comparison.arms))
+    plots: dict[str, Callable[[], Figure | None]] = {
+        "speedup-by-depth": lambda: against_depth(rows, look, baseline=base),
+        "speedup-by-size": lambda: against_size(comparison.blocks, found, look, baseline=base),
+        "error-by-k": lambda: against_k(rows, comparison.arms),
+        "pareto": lambda: pareto(rows, look, baseline=base),
+        "ablation": lambda: ablation(rows, baseline=base),
+    }
+    drawn: list[str] = []
+    with styled():
+        for name, draw in plots.items():
+            if (figure := draw()) is not None:
+                drawn += save(figure, folder, name)
+    return drawn

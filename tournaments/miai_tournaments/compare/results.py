@@ -1,0 +1,295 @@
+"""The store of a comparison: an SQLite file with a row for each search that was measured.
+
+It is the source of truth, as a tournament's store is of games: a row is committed when its search
+is done, under a name that says all of what was searched, so that to resume is to do what has no
+row yet.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Self
+
+from miai_tournaments.store import database
+from miai_tournaments.store.address import COMPARISON
+from miai_tournaments.store.reading import (
+    COUNT,
+    ORDINAL,
+    TABLE,
+    TEXT,
+    WORD,
+    Cell,
+    checked,
+    decoded,
+    is_duration,
+    is_int,
+    is_number,
+    row_values,
+)
+
+FILE_NAME: Final = COMPARISON.file_name
+
+SCHEMA: Final = """
+CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE searches (
+    game TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    class TEXT NOT NULL,
+    warm INTEGER NOT NULL,
+    seed INTEGER NOT NULL,
+    root INTEGER NOT NULL,
+    arm TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    value REAL NOT NULL,
+    action INTEGER NOT NULL,
+    complete INTEGER NOT NULL,
+    nodes INTEGER NOT NULL,
+    leaves INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    setup REAL NOT NULL,
+    entries INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    truth REAL,
+    guaranteed REAL,
+    wrong_value INTEGER,
+    wrong_move INTEGER,
+    statistics TEXT NOT NULL,
+    PRIMARY KEY (game, depth, class, warm, seed, root, arm)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SearchKey:
+    """Which search it is; the same in every run of the config.
+
+    Attributes:
+      game: name of the problem with its parameters.
+      depth, kind: of the roots; the class is called `kind`.
+      warm: whether the searcher knew what it had learnt from earlier roots.
+      seed, root: the seed of the roots and the number of this one, from 0.
+      arm: who searched.
+    """
+
+    game: str
+    depth: int
+    kind: str
+    warm: bool
+    seed: int
+    root: int
+    arm: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one search of one root took and found.
+
+    Attributes:
+      size: states of the root's belief.
+      value, action, complete: as of `miai.beliefs.BeliefResult`.
+      nodes, leaves: counts of the search.
+      seconds: wall time of the search, the median of its repetitions.
+      setup: wall time of making the searcher, likewise; nothing of it is in `seconds`.
+      entries, bytes: held by the bounds when the search ended.
+      truth: the true value; None where it is not known.
+      guaranteed: what the action guarantees; None where that was not judged.
+      statistics: all counts of the search.
+    """
+
+    size: int
+    value: float
+    action: int
+    complete: bool
+    nodes: int
+    leaves: int
+    seconds: float
+    setup: float = 0.0
+    entries: int = 0
+    bytes: int = 0
+    truth: float | None = None
+    guaranteed: float | None = None
+    statistics: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def wrong_value(self) -> bool | None:
+        """Whether the value is not the true one; None where it was not judged."""
+        return None if self.truth is None or not self.complete else self.value != self.truth
+
+    @property
+    def wrong_move(self) -> bool | None:
+        """Whether the action guarantees less than the true value; None where not judged."""
+        if self.truth is None or self.guaranteed is None:
+            return None
+        return self.guaranteed < self.truth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonInfo:
+    """What holds for the whole comparison.
+
+    Attributes:
+      name: of the comparison.
+      created: when it was begun, ISO 8601 in UTC.
+      versions: of the software that measures, by name; results of others do not belong with it.
+      machine: on which it was begun, in words.
+      resolved: all of the config that results depend on, plain data.
+      config_text, config_path: the config file as it was written, and as it was named.
+    """
+
+    name: str
+    created: str
+    versions: Mapping[str, str]
+    machine: str
+    resolved: Mapping[str, Any]
+    config_text: str
+    config_path: str
+
+
+_TRUTH: Cell = ("0 or 1", lambda v: v in (0, 1))
+_JUDGED: Cell = ("0, 1 or nothing", lambda v: v in (0, 1, None))
+_VALUE: Cell = ("a finite number", is_number)
+_KNOWN: Cell = ("a finite number or nothing", lambda v: v is None or is_number(v))
+_DURATION: Cell = ("a duration", is_duration)
+_ACTION: Cell = ("a whole number from -1", lambda v: is_int(v, -1))
+
+_INFO: Mapping[str, Cell] = {
+    "name": WORD,
+    "created": TEXT,
+    "versions": TABLE,
+    "machine": TEXT,
+    "resolved": TABLE,
+    "config_text": TEXT,
+    "config_path": TEXT,
+}
+_SEARCH: Mapping[str, Cell] = {
+    "game": WORD,
+    "depth": ORDINAL,
+    "class": WORD,
+    "warm": _TRUTH,
+    "seed": COUNT,
+    "root": COUNT,
+    "arm": WORD,
+    "size": ORDINAL,
+    "value": _VALUE,
+    "action": _ACTION,
+    "complete": _TRUTH,
+    "nodes": COUNT,
+    "leaves": COUNT,
+    "seconds": _DURATION,
+    "setup": _DURATION,
+    "entries": COUNT,
+    "bytes": COUNT,
+    "truth": _KNOWN,
+    "guaranteed": _KNOWN,
+    "wrong_value": _JUDGED,
+    "wrong_move": _JUDGED,
+    "statistics": TABLE,
+}
+_KEYS: Final = len(fields(SearchKey))
+
+
+class ComparisonStore:
+    """A comparison's store, made by `create` or `open`; a context manager.
+
+    Attributes:
+      folder: the comparison's folder.
+      path: the SQLite file in it.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self.folder = path, path.parent
+        self._connection = connection
+
+    @classmethod
+    def create(cls, folder: Path, info: ComparisonInfo) -> ComparisonStore:
+        """Return the store of a new comparison, in a folder that is made if need be.
+
+        Raises:
+          StoreError: the folder cannot be written or holds a store already.
+        """
+        path = folder / FILE_NAME
+        with database.created(path, SCHEMA, kind=COMPARISON) as connection:
+            cls(path, connection).tell(info)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path, *, mode: str = database.WRITE) -> ComparisonStore:
+        """Return the store of a folder.
+
+        Raises:
+          StoreError: there is none, or it is corrupt, foreign or of another schema.
+        """
+        path = folder / FILE_NAME
+        return cls(path, database.connect(path, mode, kind=COMPARISON))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.close()
+
+    def info(self) -> ComparisonInfo:
+        """Return what holds for the whole comparison."""
+        with self._explained():
+            rows = dict(self._connection.execute("SELECT key, value FROM run"))
+            values = {}
+            for name, cell in _INFO.items():
+                if name not in rows:
+                    raise ValueError(f"table run: row '{name}' is missing")
+                where = f"table run, row {name!r}"
+                values[name] = checked(decoded(rows[name], where, "value"), cell, where, "value")
+            return ComparisonInfo(**values)
+
+    def measured(self) -> dict[SearchKey, Measured]:
+        """Return every search that was measured."""
+        query = f"SELECT {', '.join(_SEARCH)} FROM searches"  # noqa: S608 - own names
+        with self._explained():
+            return dict(_measured(row) for row in self._connection.execute(query))
+
+    def tell(self, info: ComparisonInfo) -> None:
+        """Replace what is told of the comparison."""
+        with self._explained(), database.transaction(self._connection) as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO run VALUES (?, ?)",
+                [(key, json.dumps(value)) for key, value in asdict(info).items()],
+            )
+
+    def add(self, key: SearchKey, measured: Measured) -> None:
+        """Commit what was measured."""
+        values = {**_stored(key), **_stored(measured), "class": key.kind}
+        values |= {"wrong_value": measured.wrong_value, "wrong_move": measured.wrong_move}
+        values["statistics"] = json.dumps(dict(measured.statistics))
+        cells = [values[column] for column in _SEARCH]
+        with self._explained(), database.transaction(self._connection) as connection:
+            connection.execute(
+                f"INSERT INTO searches ({', '.join(_SEARCH)}) "  # noqa: S608 - own names
+                f"VALUES ({', '.join('?' * len(cells))})",
+                cells,
+            )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what SQLite or a malformed row raises into a `StoreError`."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise database.explained(self.path, error) from error
+        except ValueError as error:
+            raise database.damaged(self.path, str(error)) from error
+
+
+def _stored(row: SearchKey | Measured) -> dict[str, Any]:
+    return {item.name: getattr(row, item.name) for item in fields(row)}
+
+
+def _measured(row: tuple[Any, ...]) -> tuple[SearchKey, Measured]:
+    values = row_values("searches", _SEARCH, row, as_json=("statistics",))
+    values["warm"], values["complete"] = bool(values["warm"]), bool(values["complete"])
+    del values["wrong_value"], values["wrong_move"]  # they follow from the others
+    cells = list(values.values())
+    return SearchKey(*cells[:_KEYS]), Measured(**dict(list(values.items())[_KEYS:]))

@@ -1,0 +1,241 @@
+"""The rows of a comparison: what each arm took and erred in each cell, from what was measured.
+
+Intervals of what a comparison measures: shares by Wilson, speed-ups by resampling roots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miai.seeds import derive_seed
+from miai_tournaments.compare.blocks import Arm, Block
+from miai_tournaments.compare.results import Measured, SearchKey
+
+Z95 = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution."""
+
+REPLICATES = 2000
+_LEAST_ROOTS = 5
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure with the ends of its 95 % interval; these are None where too little is known."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return it as plain data."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def wilson(count: int, total: int) -> Interval | None:
+    """Return a share with its 95 % interval (E. Wilson, JASA 1927); None of nothing."""
+    if total == 0:
+        return None
+    share, weight = count / total, Z95**2 / total
+    middle = (share + weight / 2) / (1 + weight)
+    half = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
+    low = 0.0 if count == 0 else middle - half
+    high = 1.0 if count == total else middle + half
+    return Interval(share, low, high)
+
+
+def ratio_of_sums(
+    above: Sequence[float], below: Sequence[float], *, name: Sequence[int | str]
+) -> Interval | None:
+    """Return sum(above) / sum(below) with the percentile interval of a bootstrap over roots.
+
+    Roots are drawn with replacement, both figures of a root together. Below five roots there is
+    no interval.
+
+    Args:
+      above, below: one figure a root each, at least 0.
+      name: what the generator's seed derives from: the same figures give the same interval.
+
+    Returns:
+      None without roots, or where the sum below is 0.
+    """
+    if not above or sum(below) <= 0:
+        return None
+    ratio = sum(above) / sum(below)
+    count = len(above)
+    if count < _LEAST_ROOTS:
+        return Interval(ratio)
+    rng = np.random.default_rng(derive_seed("bootstrap", *name))
+    pairs = np.array([above, below], dtype=float)  # (2, roots)
+    ratios: list[float] = []
+    most = max(1, _CHUNK // count)
+    while (left := REPLICATES - len(ratios)) > 0:
+        drawn = rng.integers(count, size=(min(left, most), count))
+        sums = pairs[:, drawn].sum(axis=2)
+        ratios += (sums[0] / np.maximum(sums[1], np.finfo(float).tiny)).tolist()
+    low, high = np.quantile(ratios, (0.025, 0.975)).tolist()
+    return Interval(ratio, low, high)
+
+
+Searches = Mapping[SearchKey, Measured]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One arm in one cell.
+
+    Attributes:
+      game, depth, kind, warm, arm: what names it.
+      k: the hashes of the arm's sketches, where it has such a parameter.
+      roots: searched to the end.
+      incomplete: roots whose search needed more nodes than it was allowed.
+      nodes, leaves, seconds, setup: sums over `roots`.
+      entries, bytes: the most that was held at the end of a search of `roots`.
+      compared: roots that the baseline, too, has searched to the end.
+      speedup_nodes, speedup_seconds: the baseline's sum over `compared` by the arm's.
+      judged: roots whose true value is known.
+      wrong_values, wrong_moves: of these; a value that is not the true one, a move that
+        guarantees less than the true value.
+      too_high, too_low: wrong values by direction.
+    """
+
+    game: str
+    depth: int
+    kind: str
+    warm: bool
+    arm: str
+    k: int | None
+    roots: int
+    incomplete: int
+    nodes: int
+    leaves: int
+    seconds: float
+    setup: float
+    entries: int
+    bytes: int
+    compared: int
+    speedup_nodes: Interval | None
+    speedup_seconds: Interval | None
+    judged: int
+    wrong_values: int
+    wrong_moves: int
+    too_high: int
+    too_low: int
+
+    @property
+    def wrong_value_rate(self) -> Interval | None:
+        """The share of wrong values."""
+        return wilson(self.wrong_values, self.judged)
+
+    @property
+    def wrong_move_rate(self) -> Interval | None:
+        """The share of wrong moves."""
+        return wilson(self.wrong_moves, self.judged)
+
+    @property
+    def cell(self) -> tuple[str, int, str, bool]:
+        """What names the cell: game, depth, class and whether searchers are warm."""
+        return self.game, self.depth, self.kind, self.warm
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as plain data; the class is called ``class``."""
+        values: dict[str, Any] = {
+            "game": self.game,
+            "depth": self.depth,
+            "class": self.kind,
+            "cache": "warm" if self.warm else "cold",
+        }
+        names = [name for name in self.__slots__ if name not in ("game", "depth", "kind", "warm")]
+        rates = ("wrong_value_rate", "wrong_move_rate")
+        for name in (*names, *rates):
+            value = getattr(self, name)
+            values[name] = value.to_json() if isinstance(value, Interval) else value
+        return values
+
+
+def summarize(
+    blocks: Iterable[Block], arms: Mapping[str, Arm], searches: Searches, *, baseline: str
+) -> list[Row]:
+    """Return a row for each arm of each block, in the order of the config, without empty ones."""
+    rows = []
+    for block in blocks:
+        found = {name: _of_arm(block, name, searches) for name in block.arms}
+        for name in arms:
+            if found.get(name):
+                rows.append(_row(block, arms[name], found[name], found.get(baseline, {})))
+    return rows
+
+
+def _of_arm(block: Block, arm: str, searches: Searches) -> dict[tuple[int, int], Measured]:
+    """Return what was measured of an arm, by seed and number of the root."""
+    names = [(seed, root) for seed in block.seeds for root in range(block.roots)]
+    keys = {name: SearchKey(*block.cell, *name, arm) for name in names}
+    return {name: searches[key] for name, key in keys.items() if key in searches}
+
+
+def _row(
+    block: Block,
+    arm: Arm,
+    own: Mapping[tuple[int, int], Measured],
+    base: Mapping[tuple[int, int], Measured],
+) -> Row:
+    done = [m for m in own.values() if m.complete]
+    pairs = [(base[at], m) for at, m in own.items() if m.complete and _complete(base.get(at))]
+    judged = [m for m in done if m.wrong_value is not None]
+    wrong = [m for m in judged if m.wrong_value]
+    return Row(
+        game=block.game,
+        depth=block.depth,
+        kind=block.kind,
+        warm=block.warm,
+        arm=arm.name,
+        k=arm.k,
+        roots=len(done),
+        incomplete=len(own) - len(done),
+        nodes=sum(m.nodes for m in done),
+        leaves=sum(m.leaves for m in done),
+        seconds=sum(m.seconds for m in done),
+        setup=sum(m.setup for m in done),
+        entries=max((m.entries for m in done), default=0),
+        bytes=max((m.bytes for m in done), default=0),
+        compared=len(pairs),
+        speedup_nodes=speedup(pairs, "nodes", name=(*block.names, arm.name)),
+        speedup_seconds=speedup(pairs, "seconds", name=(*block.names, arm.name)),
+        judged=len(judged),
+        wrong_values=len(wrong),
+        wrong_moves=sum(bool(m.wrong_move) for m in judged),
+        too_high=sum(m.truth is not None and m.value > m.truth for m in wrong),
+        too_low=sum(m.truth is not None and m.value < m.truth for m in wrong),
+    )
+
+
+def speedup(
+    pairs: Sequence[tuple[Measured, Measured]], what: str, *, name: Sequence[int | str]
+) -> Interval | None:
+    """Return by how much the second of each pair took less, over all; see `ratio_of_sums`.
+
+    Args:
+      what: ``nodes`` or ``seconds``.
+      name: what the interval's generator is seeded from.
+    """
+    above = [float(getattr(base, what)) for base, _ in pairs]
+    below = [float(getattr(own, what)) for _, own in pairs]
+    return ratio_of_sums(above, below, name=(what, *name))
+
+
+def pairs_of(
+    block: Block, arm: str, baseline: str, searches: Searches
+) -> list[tuple[Measured, Measured]]:
+    """Return what baseline and arm measured at each root that both searched to the end."""
+    base = _of_arm(block, baseline, searches)
+    own = _of_arm(block, arm, searches)
+    return [(base[at], m) for at, m in own.items() if m.complete and _complete(base.get(at))]
+
+
+def _complete(measured: Measured | None) -> bool:
+    return measured is not None and measured.complete

@@ -1,0 +1,226 @@
+"""The tables of a comparison: one a cell, a line an arm.
+
+What a comparison leaves in its folder beside the store: text, JSON and CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from miai_tournaments.compare.config import Comparison
+from miai_tournaments.compare.results import ComparisonInfo, Measured
+from miai_tournaments.compare.summary import Interval, Row, Searches
+from miai_tournaments.report.tables import NONE, counted
+from miai_tournaments.report.terminal import Block, Column, Paragraph, Table, printable, to_text
+from miai_tournaments.store.export import write_whole
+
+_NAME_WIDTH = 28
+_TIMES = "\N{MULTIPLICATION SIGN}"
+
+_COLUMNS = (
+    Column("arm", align="left"),
+    Column("nodes"),
+    Column("leaves", drop=5),
+    Column("seconds", drop=1),
+    Column("entries", drop=4),
+    Column("bytes", drop=6),
+    Column(f"nodes {_TIMES}"),
+    Column("95 %", drop=2),
+    Column(f"wall {_TIMES}"),
+    Column("95 %", drop=3),
+    Column("wrong values"),
+    Column("95 %", drop=7),
+    Column("+/-", drop=8),
+    Column("wrong moves"),
+    Column("95 %", drop=7),
+)
+
+_NOTES = (
+    "nodes, leaves, seconds: sums over the roots that the arm searched to the end; entries, bytes: "
+    "the most held at the end of a search.",
+    f"{_TIMES}: the baseline's sum by the arm's, over the roots that both searched to the end, "
+    "with the interval of a bootstrap over roots. +/-: wrong values above and below the true one.",
+)
+
+
+def tables(rows: Sequence[Row], *, baseline: str, truth: str) -> list[Block]:
+    """Return a table for each cell, and what the columns mean.
+
+    Args:
+      rows: as `summarize` gives them.
+      baseline, truth: names of arms.
+    """
+    blocks: list[Block] = []
+    for _, group in groupby(rows, key=lambda row: row.cell):
+        blocks.append(_table(list(group), baseline))
+    judged = f"Values are true that '{truth}' found." if truth != baseline else ""
+    return [*blocks, Paragraph((*_NOTES, *([judged] if judged else [])))] if blocks else []
+
+
+def incomplete_lines(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each arm that did not search every root of a cell to its end."""
+    return [
+        f"{cell_title(row)}: '{printable(row.arm, _NAME_WIDTH)}' left "
+        f"{counted(row.incomplete, 'root')} of {row.roots + row.incomplete} incomplete; they count "
+        "for no speed-up"
+        for row in rows
+        if row.incomplete
+    ]
+
+
+def cell_title(row: Row) -> str:
+    """Return what names the cell of a row."""
+    return f"{row.game}, depth {row.depth}, {row.kind} roots" + ", warm" * row.warm
+
+
+def _table(rows: Sequence[Row], baseline: str) -> Table:
+    first = rows[0]
+    count = max(row.roots + row.incomplete for row in rows)
+    title = f"{cell_title(first)}: {counted(count, 'root')}, against '{baseline}'"
+    short = any(row.incomplete for row in rows)
+    columns = (*_COLUMNS, Column("incomplete")) if short else _COLUMNS
+    cells = [(*_cells(row), *([str(row.incomplete)] if short else [])) for row in rows]
+    return Table(title, columns, tuple(cells))
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    moves, values = row.wrong_move_rate, row.wrong_value_rate
+    return (
+        printable(row.arm, _NAME_WIDTH),
+        f"{row.nodes:,}" if row.roots else NONE,
+        f"{row.leaves:,}" if row.roots else NONE,
+        f"{row.seconds:.3g}" if row.seconds < 1000 else f"{row.seconds:,.0f}",
+        f"{row.entries:,}",
+        _size(row.bytes),
+        _times(row.speedup_nodes),
+        _span(row.speedup_nodes),
+        _times(row.speedup_seconds),
+        _span(row.speedup_seconds),
+        f"{row.wrong_values}/{row.judged}" if row.judged else NONE,
+        _shares(values),
+        f"{row.too_high}/{row.too_low}" if row.wrong_values else NONE,
+        f"{row.wrong_moves}/{row.judged}" if row.judged else NONE,
+        _shares(moves),
+    )
+
+
+def _times(found: Interval | None) -> str:
+    return NONE if found is None else _figure(found.value)
+
+
+def _span(found: Interval | None) -> str:
+    if found is None or found.low is None or found.high is None:
+        return NONE
+    return f"{_figure(found.low)}-{_figure(found.high)}"
+
+
+def _shares(found: Interval | None) -> str:
+    if found is None or found.low is None or found.high is None:
+        return NONE
+    return f"{100 * found.low:.0f}-{100 * found.high:.0f} %"
+
+
+def _figure(value: float) -> str:
+    """Return a ratio with about three digits that count."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _size(count: int) -> str:
+    for unit, name in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "k")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return str(count)
+
+
+SCHEMA = "miai.comparison/1"
+WIDTH = 200
+"""Cells of a line of the text file, in which no column is left out."""
+
+
+def blocks(comparison: Comparison, rows: Sequence[Row]) -> list[Block]:
+    """Return the report as it is shown and written."""
+    shown = tables(rows, baseline=comparison.baseline, truth=comparison.judge)
+    left = incomplete_lines(rows)
+    return [*shown, *([Paragraph(tuple(left))] if left else [])]
+
+
+def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the whole comparison as one JSON object."""
+    section = comparison.config.comparison
+    return {
+        "schema": SCHEMA,
+        "name": comparison.name,
+        "baseline": comparison.baseline,
+        "truth": comparison.judge,
+        "repeats": section.repeats,
+        "deepening": section.deepening,
+        "created": info.created,
+        "machine": info.machine,
+        "versions": dict(info.versions),
+        "arms": {
+            arm.name: {"search": arm.search, "parameters": dict(arm.parameters)}
+            for arm in comparison.arms.values()
+        },
+        "rows": [row.to_json() for row in rows],
+    }
+
+
+def write_files(
+    folder: Path, comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row], found: Searches
+) -> None:
+    """Write `comparison.txt`, `comparison.json`, `rows.csv` and `searches.csv`.
+
+    Raises:
+      StoreError: they cannot be written.
+    """
+    write_whole(folder / "comparison.txt", to_text(blocks(comparison, rows), WIDTH))
+    text = json.dumps(to_json(comparison, info, rows), indent=2)
+    write_whole(folder / "comparison.json", text + "\n")
+    write_whole(folder / "rows.csv", _csv(_flat(row.to_json()) for row in rows))
+    write_whole(folder / "searches.csv", _csv(_search_rows(comparison, found)))
+
+
+def _search_rows(comparison: Comparison, found: Searches) -> Iterable[dict[str, Any]]:
+    for block in comparison.blocks:
+        for key in block.searches():
+            if (measured := found.get(key)) is not None:
+                names = {"game": key.game, "depth": key.depth, "class": key.kind}
+                more = {"cache": "warm" if key.warm else "cold", "seed": key.seed}
+                row = {**names, **more, "root": key.root, "arm": key.arm}
+                row |= {f.name: getattr(measured, f.name) for f in fields(Measured)}
+                row["statistics"] = json.dumps(dict(measured.statistics))
+                wrong = {"wrong_value": measured.wrong_value, "wrong_move": measured.wrong_move}
+                yield {**row, **wrong}
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose intervals are three columns each: ``x``, ``x_low``, ``x_high``."""
+    intervals = ("speedup_nodes", "speedup_seconds", "wrong_value_rate", "wrong_move_rate")
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in intervals:
+            flat[key] = value
+            continue
+        for end, name in (("value", key), ("low", f"{key}_low"), ("high", f"{key}_high")):
+            flat[name] = None if value is None else value[end]
+    return flat
+
+
+def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(text, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
+    return text.getvalue()

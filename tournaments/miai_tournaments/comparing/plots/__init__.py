@@ -1,1 +1,0 @@
-"""Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings."""

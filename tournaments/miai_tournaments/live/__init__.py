@@ -1,1 +1,0 @@
-"""What one sees while a run goes on."""

@@ -1,1 +1,0 @@
-"""Reports and replays as pages of HTML that need nothing but themselves."""

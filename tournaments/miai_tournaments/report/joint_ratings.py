@@ -1,0 +1,416 @@
+"""Results of several runs as one league: who is the same agent, and who links the runs.
+
+An agent is the same in two runs where its name, its kind, its parameters and its version are. So
+an agent that learnt, or whose code changed, is a new player of the list, and the old one stays.
+
+A run's store as what `joining` joins: its agents' identities and their results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from miai.errors import ConfigError, PluginError
+from miai.plugins.loader import plugin_host
+from miai_tournaments.config.openings import told_lines
+from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.report.details import OpeningNames
+from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
+from miai_tournaments.store.store import Store
+
+_LONGEST_LABEL: Final = 100
+_MOST_NAMES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who played.
+
+    Attributes:
+      name: the player's own name.
+      agent: name of the component.
+      parameters: all parameters, as JSON with sorted keys.
+      version: of the distribution that brings the agent, such as ``miai-go 0.3.0``; empty where
+        it is not known.
+    """
+
+    name: str
+    agent: str
+    parameters: str = "{}"
+    version: str = ""
+
+    @classmethod
+    def of(
+        cls, name: str, agent: str, parameters: Mapping[str, Any], *, version: str = ""
+    ) -> Identity:
+        """Return the identity of a player with parameters that are plain data."""
+        return cls(name, agent, canonical(parameters), version)
+
+    def difference(self, other: Identity) -> dict[str, tuple[str, str]]:
+        """Return what differs from another identity: agent, version, and single parameters."""
+        pairs = {"agent": (self.agent, other.agent), "version": (self.version, other.version)}
+        mine, theirs = (_table(identity.parameters) for identity in (self, other))
+        for key in {**mine, **theirs}:
+            pairs[key] = (canonical(mine.get(key)), canonical(theirs.get(key)))
+        return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunResults:
+    """What one run has to tell.
+
+    Attributes:
+      source: how the run is spoken of, such as its folder.
+      key: what two copies of the run have in common.
+      game, game_parameters: what was played; must be the same in all runs (the latter as JSON).
+      conditions: what else should be the same, by name: the game's version, clocks, move limit,
+        openings, rules of adjudication.
+      identities: who played; the order is that of `results.players`, whatever these are called.
+      results: of the games that are finished.
+      seeds: of the games; where two runs share some, the same games may count twice.
+      left_out: finished games that are not counted, being played with other parameters.
+    """
+
+    source: str
+    game: str
+    identities: tuple[Identity, ...]
+    results: PairResults
+    key: str = ""
+    game_parameters: str = "{}"
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    seeds: frozenset[int] = frozenset()
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Joined:
+    """Several runs as one league.
+
+    Attributes:
+      results: of all games; `results.players` are labels: an agent's name, and where several have
+        the same, what tells them apart.
+      identities: of the labels, in their order.
+      sources: for each label, in which runs it finished games.
+      links: labels of agents that played in several runs.
+      groups: labels that games link, largest first; ratings compare within a group only.
+      warnings: what a reader has to know, a line each.
+    """
+
+    results: PairResults
+    identities: tuple[Identity, ...]
+    sources: tuple[tuple[str, ...], ...]
+    links: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    warnings: tuple[str, ...]
+
+
+def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
+    """Return the results of several runs as one league, for one joint fit.
+
+    Agents without a finished game are left out.
+
+    Args:
+      unlinked: whether to go on, with a warning, where no games link some agents to others.
+
+    Raises:
+      ConfigError: there is no run or no finished game, a run is there twice, runs are of
+        different games, or not linked.
+    """
+    _check(runs)
+    numbers: dict[Identity, int] = {}
+    sources: list[list[str]] = []
+    parts: list[tuple[Any, ...]] = []
+    for run in runs:
+        games, _ = run.results.totals()
+        place = np.zeros(len(run.identities), dtype=np.int64)
+        for i in np.flatnonzero(games > 0).tolist():
+            place[i] = numbers.setdefault(run.identities[i], len(numbers))
+            if place[i] == len(sources):
+                sources.append([])
+            if run.source not in sources[place[i]]:
+                sources[place[i]].append(run.source)
+        found = run.results
+        wins = found.points - found.draws / 2
+        losses = found.games - found.draws - wins
+        parts.append((place[found.first], place[found.second], wins, found.draws, losses))
+    if not numbers:
+        raise ConfigError("rate: no game is finished in any of the runs; play some first")
+    labels = label(tuple(numbers))
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    results = PairResults.from_counts(*columns, players=labels)
+    groups = results.groups()
+    warnings = [*_conditions(runs), *_left_out(runs), *_repeated(runs)]
+    if len(groups) > 1:
+        told = _apart(tuple(numbers), labels, groups)
+        if not unlinked:
+            raise ConfigError(f"{told}; or rate each group for itself with --unlinked")
+        warnings.append(told)
+    return Joined(
+        results=results,
+        identities=tuple(numbers),
+        sources=tuple(map(tuple, sources)),
+        links=tuple(name for name, where in zip(labels, sources, strict=True) if len(where) > 1),
+        groups=groups,
+        warnings=tuple(warnings),
+    )
+
+
+def label(identities: Sequence[Identity]) -> tuple[str, ...]:
+    """Return a text for each identity, all different: its name, and what tells namesakes apart."""
+    namesakes: dict[str, list[Identity]] = {}
+    for identity in identities:
+        namesakes.setdefault(identity.name, []).append(identity)
+    labels = [_label(identity, namesakes[identity.name]) for identity in identities]
+    taken: dict[str, int] = {}
+    for i, text in enumerate(labels):
+        taken[text] = taken.get(text, 0) + 1
+        if taken[text] > 1:  # cut to the same beginning
+            labels[i] = f"{text} #{taken[text]}"
+    return tuple(labels)
+
+
+def canonical(value: Any) -> str:
+    """Return plain data as JSON that is the same for equal data."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _label(identity: Identity, namesakes: Sequence[Identity]) -> str:
+    keys: dict[str, None] = {}
+    for other in namesakes:
+        keys.update(dict.fromkeys(identity.difference(other)))
+    if not keys:
+        return identity.name
+    parameters = _table(identity.parameters)
+    own = {"agent": identity.agent, "version": identity.version or "version unknown"}
+    told = [
+        own[key] if key in own else f"{key}={canonical(parameters.get(key))}"
+        for key in sorted(keys, key=lambda key: (key != "agent", key != "version", key))
+    ]
+    text = f"{identity.name} ({', '.join(told)})"
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 4]}...)"
+
+
+def _table(parameters: str) -> dict[str, Any]:
+    table = json.loads(parameters)
+    return table if isinstance(table, dict) else {}
+
+
+def _check(runs: Sequence[RunResults]) -> None:
+    if not runs:
+        raise ConfigError("rate: no run is given; name the folders of one or several")
+    keys: dict[str, str] = {}
+    for run in runs:
+        for key in {run.source, run.key} - {""}:
+            if key in keys:
+                raise ConfigError(
+                    f"{run.source}: is the same run as {keys[key]}; its games would count twice, "
+                    "name it once"
+                )
+        keys.update(dict.fromkeys({run.source, run.key} - {""}, run.source))
+    begin = runs[0]
+    for run in runs[1:]:
+        if run.game != begin.game:
+            raise ConfigError(
+                f"{run.source}: is of the game {run.game}, {begin.source} of {begin.game}; one "
+                "list is of one game"
+            )
+        if run.game_parameters != begin.game_parameters:
+            raise ConfigError(
+                f"{run.source}: has other parameters of {run.game} than {begin.source}: "
+                f"{_shown(begin.game_parameters, run.game_parameters)}; one list is of one game"
+            )
+
+
+def _conditions(runs: Sequence[RunResults]) -> Iterable[str]:
+    """Yield a line for each condition that is not the same in all runs."""
+    for name in dict.fromkeys(key for run in runs for key in run.conditions):
+        values: dict[str, list[str]] = {}
+        for run in runs:
+            values.setdefault(run.conditions.get(name, ""), []).append(run.source)
+        if len(values) > 1:
+            told = "; ".join(f"{value or 'none'} in {_few(w)}" for value, w in values.items())
+            yield f"the {name} differs, and ratings mean strength in all of it mixed: {told}"
+
+
+def _left_out(runs: Sequence[RunResults]) -> Iterable[str]:
+    for run in runs:
+        if run.left_out:
+            yield (
+                f"{run.source}: {run.left_out} games with parameters of the game of their own, a "
+                "handicap say, are left out"
+            )
+
+
+def _repeated(runs: Sequence[RunResults]) -> Iterable[str]:
+    for i, run in enumerate(runs):
+        for other in runs[:i]:
+            shared = len(run.seeds & other.seeds)
+            if shared:
+                yield (
+                    f"{other.source} and {run.source} have {shared} seeds of games in common: "
+                    "agents that play by their seed alone played the same games there, which "
+                    "count twice"
+                )
+
+
+def _apart(
+    identities: Sequence[Identity], labels: Sequence[str], groups: Sequence[Sequence[str]]
+) -> str:
+    """Return who is not linked to whom, with namesakes that nearly would."""
+    told = " | ".join(_few(list(group)) for group in groups[:_MOST_NAMES])
+    text = f"rate: no games link these groups, so that ratings do not compare: {told}"
+    number = {name: i for i, group in enumerate(groups) for name in group}
+    for i, one in enumerate(identities):
+        for j in range(i):
+            other = identities[j]
+            if other.name == one.name and number[labels[i]] != number[labels[j]]:
+                differs = ", ".join(one.difference(other))
+                return f"{text}. '{one.name}' would link them but for its {differs}"
+    return text
+
+
+def _shown(one: str, other: str) -> str:
+    before, after = _table(one), _table(other)
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    return ", ".join(
+        f"{key} {canonical(before.get(key))} and {canonical(after.get(key))}" for key in keys
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+FRAMEWORK = "miai"
+
+
+def read_run(folder: Path) -> RunResults:
+    """Return the results of the finished games of a run, as far as they are of one game.
+
+    Those with parameters of the game of their own, a handicap say, are another game, in which the
+    same difference in strength leads to other results: they are counted and left out. A position
+    that an opening starts from is none of these: both players have either side of it.
+
+    An agent's version is that of the distribution that brings it, as each game's row has it: an
+    agent that was updated in the middle of a run is two identities. It is not known where the
+    agent is not installed here.
+
+    Raises:
+      StoreError: there is no store, or it cannot be read.
+    """
+    with Store.read(folder) as store:
+        info, players, rows = store.info(), store.players(), store.results()
+    counter = _Counter(info, players)
+    openings = OpeningNames(info, None)
+    even = [row for row in rows if not openings.settings(row)]
+    for row in even:
+        counter.add(row)
+    return RunResults(
+        source=str(folder),
+        key=canonical([info.name, info.seed, info.created, info.config_text]),
+        game=info.game,
+        game_parameters=canonical(info.game_parameters),
+        conditions=_run_conditions(info),
+        identities=tuple(counter.identities),
+        results=counter.results(),
+        seeds=frozenset(row.seed for row in even),
+        left_out=len(rows) - len(even),
+    )
+
+
+def distribution_of(agent: str, game: str) -> str | None:
+    """Return the name of the distribution that brings an agent; None where it is not known."""
+    host = plugin_host()
+    try:
+        component = host.registry.get("agent", agent, game=game)
+    except PluginError:  # not installed here
+        return None
+    status = next((plugin for plugin in host.plugins if plugin.name == component.plugin), None)
+    if status is None:
+        return None
+    return status.distribution or (FRAMEWORK if status.name == FRAMEWORK else None)
+
+
+class _Counter:
+    """Games counted by the identities that played them.
+
+    Attributes:
+      identities: in the order in which they were met.
+    """
+
+    def __init__(self, info: RunInfo, players: list[PlayerRow]) -> None:
+        self.identities: dict[Identity, int] = {}
+        self._players = {player.name: player for player in players}
+        self._brings = {p.name: distribution_of(p.agent, info.game) for p in players}
+        self._known: dict[tuple[str, str], int] = {}
+        self._counts: dict[tuple[int, int], list[int]] = {}
+
+    def add(self, row: GameRow) -> None:
+        """Count a finished game."""
+        first, second = (self._number(name, row.versions) for name in row.players)
+        lost = 1 - ((row.returns[0] > row.returns[1]) - (row.returns[0] < row.returns[1]))
+        self._counts.setdefault((first, second), [0, 0, 0])[lost] += 1
+
+    def results(self) -> PairResults:
+        """Return the results; players are called by their numbers."""
+        pairs, counts = list(self._counts), list(self._counts.values())
+        columns = (
+            [row[i] for row in rows] for rows, n in ((pairs, 2), (counts, 3)) for i in range(n)
+        )
+        names = [str(number) for number in range(len(self.identities))]
+        return PairResults.from_counts(*columns, players=names)
+
+    def _number(self, name: str, versions: Mapping[str, str]) -> int:
+        brings = self._brings[name]
+        version = versions.get(brings, "") if brings else ""
+        key = (name, version)
+        if key not in self._known:
+            player = self._players[name]
+            identity = Identity.of(
+                name,
+                player.agent,
+                player.parameters,
+                version=f"{brings} {version}" if version else "",
+            )
+            self._known[key] = self.identities.setdefault(identity, len(self.identities))
+        return self._known[key]
+
+
+def _run_conditions(info: RunInfo) -> dict[str, str]:
+    """Return what should be the same in runs that are joined, besides the game."""
+    rules = info.adjudication()
+    rules = rules if rules.get("order") else {}
+    clock = {key: value for key, value in info.time_control.items() if value is not None}
+    return {
+        "version of the game": str(info.game_version),
+        "time control": json.dumps(clock, sort_keys=True),
+        "move limit": str(info.move_limit or ""),
+        "adjudication": canonical([rules.get("order"), rules.get("rules")]) if rules else "",
+        "set of openings": _openings(info),
+    }
+
+
+def _openings(info: RunInfo) -> str:
+    """Return what tells the run's set of openings from others, short; empty for none.
+
+    A set has no order: the same lines from another one on, or shuffled by another seed, are the
+    same set. Names count for nothing.
+    """
+    results = info.resolved.get("results")
+    told = results.get("openings") if isinstance(results, Mapping) else None
+    lines = told_lines(told) if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping) or not (lines or told.get("random_plies")):
+        return ""
+    played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())
+    rest = [told.get("random_plies"), told.get("balance")]
+    text = f"{len(lines)} lines" if lines else f"{told.get('random_plies')} random plies"
+    digest = hashlib.sha256(canonical([played, rest]).encode()).hexdigest()
+    return f"{text} ({digest[:8]})"

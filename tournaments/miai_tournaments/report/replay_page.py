@@ -1,0 +1,608 @@
+"""One game as a page: every position, what each player knew, and what its search said.
+
+A game as one page: slider, keys, everybody's view, and what the agents said.
+
+The pictures of a page: one that comes again is referred to.
+
+What an agent said of one decision, as a part of a replay's page.
+
+A game in its record formats, as links that hold the file.
+
+The values that both sides gave the game, over its plies.
+
+Replays as files: of one game, or of some of a tournament's games.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from miai.api import load_game
+from miai.errors import ConfigError, MiaiError, RecordError, StoreError, near_matches
+from miai.game import Game, GameInfo
+from miai.plugins.loader import registry
+from miai.record import GameRecord, MoveRecord
+from miai_tournaments.report import charts
+from miai_tournaments.report.html import (
+    Cell,
+    Head,
+    Markup,
+    block,
+    document,
+    join,
+    name,
+    number,
+    table,
+    tag,
+    text,
+)
+from miai_tournaments.report.replay import (
+    TRUTH,
+    WORLDS,
+    Candidate,
+    Frame,
+    Said,
+    View,
+    Worlds,
+    definitions,
+    frames_of,
+    said,
+)
+from miai_tournaments.store.database import damaged
+from miai_tournaments.store.export import format_for, write_whole
+from miai_tournaments.store.rows import GameRow
+from miai_tournaments.store.store import Store
+
+_PICTURE: Final = re.compile(r"<svg( [^>]*)>(.*)</svg>\s*", re.DOTALL)
+_BOX: Final = re.compile(r'viewBox="([-\d. ]+)"')
+
+
+class Album:
+    """Gives each picture of a renderer an identity, and repeats it by that."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, str] = {}
+
+    def picture(self, svg: str) -> Markup:
+        """Return a picture, or the reference to the same one further up on the page."""
+        found = _PICTURE.fullmatch(svg)
+        box = _BOX.search(found[1]) if found else None
+        if found is None or box is None:
+            return Markup(svg)
+        if svg in self._met:
+            again = tag("use", href=f"#{self._met[svg]}")
+            return tag("svg", again, viewBox=box[1], role="img")
+        identity = self._met[svg] = f"v{len(self._met)}"
+        content = tag("g", Markup(found[2]), id=identity)
+        return Markup(f"<svg{found[1]}>{content}</svg>")
+
+
+def decision(found: Said) -> Markup:
+    """Return what an agent said of a decision: value, line, candidates, figures."""
+    parts: list[Markup] = []
+    if found.value is not None:
+        parts.append(tag("p", "value ", tag("b", f"{found.value:+.4g}"), " for whoever moved"))
+    if found.line:
+        parts.append(tag("p", "expected: ", text(" ".join(found.line), 400), class_="line-of-play"))
+    if found.candidates:
+        parts.append(_candidates(found.candidates))
+    if found.figures:
+        told = "; ".join(f"{key} {value}" for key, value in found.figures)
+        parts.append(tag("p", text(told, 1000), class_="note"))
+    return tag("div", *parts, class_="said")
+
+
+def _candidates(found: Sequence[Candidate]) -> Markup:
+    columns = [
+        ("visits", "{:g}", [c.visits for c in found]),
+        ("value", "{:+.3f}", [c.value for c in found]),
+        ("prior", "{:.3f}", [c.prior for c in found]),
+    ]
+    columns = [column for column in columns if any(v is not None for v in column[2])]
+    rows = [
+        [
+            Cell(text(candidate.text, 40)),
+            *(
+                "" if values[i] is None else Cell(form.format(values[i]))
+                for _, form, values in columns
+            ),
+        ]
+        for i, candidate in enumerate(found)
+    ]
+    heads = [Head("considered", "left"), *(Head(told) for told, _, _ in columns)]
+    return table("Considered", heads, rows, sortable=False)
+
+
+LARGEST = 1_000_000
+"""Bytes of the largest file that a page holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file.
+
+    Attributes:
+      format: the record format.
+      file: what it is called.
+      uri: a ``data:`` address that holds it; empty where there is none.
+      why: why there is none.
+    """
+
+    format: str
+    file: str
+    uri: str = ""
+    why: str = ""
+
+
+def downloads(record: GameRecord, stem: str) -> list[Download]:
+    """Return a game in every record format for it, the framework's own last.
+
+    Args:
+      stem: the files' name without suffix.
+    """
+    components = registry().components("record-format", game=record.game)
+    names = sorted({c.name for c in components}, key=lambda name: (name == "jsonl", name))
+    return [_download(record, name, stem) for name in names]
+
+
+def _download(record: GameRecord, name: str, stem: str) -> Download:
+    written = format_for(name, record.game)
+    file = f"{stem}{written.suffix}"
+    try:
+        content = written.write(record).encode("utf-8")
+    except MiaiError as error:  # what a format cannot say, such as a game in which black begins
+        return Download(format=name, file=file, why=str(error))
+    if len(content) > LARGEST:
+        return Download(format=name, file=file, why=f"{len(content)} bytes, more than {LARGEST}")
+    coded = base64.b64encode(content).decode("ascii")
+    return Download(format=name, file=file, uri=f"data:application/octet-stream;base64,{coded}")
+
+
+WIDTH, HEIGHT = 640, 170
+LEFT, RIGHT = 44, 10
+_TOP, _BOTTOM = 10, 26
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value that a player gave the position before an action.
+
+    Attributes:
+      frame: number of the frame that the action led to.
+      player: who said it.
+      value: the first player's utility, as that player estimated it.
+    """
+
+    frame: int
+    player: int
+    value: float
+
+
+def first_players(value: float, player: int, info: GameInfo) -> float:
+    """Return a player's value as one of the first player's, where the game's sum is constant."""
+    if player == 0 or info.utility_sum is None:
+        return value
+    return info.utility_sum - value
+
+
+def value_graph(points: Sequence[Point], frames: int, info: GameInfo) -> Markup | None:
+    """Return the graph; None where nobody said a value.
+
+    Where values lie outside the game's own bounds, as an engine's centipawns, the axis is theirs.
+    The element with the class ``cursor`` is moved by the page.
+    """
+    if not points:
+        return None
+    low, high = _bounds([point.value for point in points], info)
+    across = charts.Scale(0, max(1, frames - 1), LEFT, WIDTH - RIGHT)
+    up = charts.Scale(low, high, HEIGHT - _BOTTOM, _TOP)
+    parts = [*_axes(across, up, frames)]
+    for player in sorted({point.player for point in points}):
+        parts.append(_series(player, [p for p in points if p.player == player], across, up))
+    parts.append(tag("line", class_="cursor", x1=LEFT, x2=LEFT, y1=_TOP, y2=HEIGHT - _BOTTOM))
+    return tag(
+        "svg",
+        *parts,
+        id="graph",
+        class_="graph",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_label="Values that the players gave the game, over its plies",
+        data_left=LEFT,
+        data_right=WIDTH - RIGHT,
+    )
+
+
+def _bounds(values: Sequence[float], info: GameInfo) -> tuple[float, float]:
+    if min(values) >= info.min_utility and max(values) <= info.max_utility:
+        return info.min_utility, info.max_utility
+    return charts.widened([*values, 0.0])
+
+
+def _axes(across: charts.Scale, up: charts.Scale, frames: int) -> list[Markup]:
+    parts = []
+    for value in charts.ticks(up.low, up.high, 4):
+        y = up(value)
+        parts.append(tag("path", class_="axis", d=f"M{LEFT} {number(y)}H{WIDTH - RIGHT}"))
+        parts.append(
+            tag("text", f"{value:g}", class_="dim", x=LEFT - 6, y=y + 4, text_anchor="end")
+        )
+    for value in charts.ticks(0, max(1, frames - 1), 8):
+        if value == int(value):
+            parts.append(
+                tag(
+                    "text",
+                    f"{value:g}",
+                    class_="dim",
+                    x=across(value),
+                    y=HEIGHT - 8,
+                    text_anchor="middle",
+                )
+            )
+    return parts
+
+
+def _series(player: int, points: Sequence[Point], across: charts.Scale, up: charts.Scale) -> Markup:
+    line = " ".join(f"{number(across(p.frame))},{number(up(p.value))}" for p in points)
+    links = [
+        tag(
+            "a",
+            tag("circle", class_="fill", cx=across(p.frame), cy=up(p.value), r=2.5),
+            href=f"#p{p.frame}",
+            tabindex="-1",
+            aria_hidden="true",
+        )
+        for p in points
+    ]
+    polyline = tag("polyline", class_="line", points=line)
+    return tag("g", polyline, *links, class_=charts.series_class(player))
+
+
+def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
+    """Return a recorded game as a page of HTML.
+
+    Args:
+      game_id: what it is called.
+      worlds: most worlds of a player's belief that is shown; 0 for no beliefs.
+      report: where the tournament's report is, as the page sees it; empty for none.
+
+    Raises:
+      RecordError: the record contradicts its game, or the game cannot be loaded.
+    """
+    game = _game(record)
+    frames: list[Markup] = []
+    points: list[Point] = []
+    moves: list[Markup] = []
+    album = Album()
+    for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
+        found = None
+        if frame.move is not None and frame.before is not None:
+            found = said(frame.move, frame.before)
+            if found.value is not None and frame.move.actor >= 0:
+                value = first_players(found.value, frame.move.actor, game.info)
+                points.append(Point(ply, frame.move.actor, value))
+        frames.append(_frame(ply, frame, found, record, game, album))
+        moves.append(_move_link(ply, frame.move, game))
+    graph = value_graph(points, len(frames), game.info)
+    title = f"{text(game_id, 80)} \N{EN DASH} replay"
+    return document(
+        title,
+        tag("svg", tag("defs", Markup(definitions(game))), class_="defs", aria_hidden="true"),
+        tag("header", *_heading(record, game_id, game, report)),
+        tag(
+            "main",
+            tag("div", _controls(len(frames), game), *frames, id="board"),
+            tag("aside", _graph(graph, record, game), _moves(moves), *_files(record, game_id)),
+            class_="replay",
+        ),
+        tag("footer", *_about(record)),
+        styles=("page.css", "replay.css"),
+        scripts=("replay.js",),
+    )
+
+
+def _game(record: GameRecord) -> Game:
+    try:
+        game = load_game(record.game, **record.game_parameters)
+    except (MiaiError, TypeError) as error:
+        raise RecordError(f"the game of the record cannot be loaded: {error}") from error
+    if game.info.version != record.game_version:
+        raise RecordError(
+            f"recorded from {record.game} version {record.game_version}, shown with version "
+            f"{game.info.version}: install the version of then"
+        )
+    return game
+
+
+# -- the top ----------------------------------------------------------------------------------
+
+
+def _heading(record: GameRecord, game_id: str, game: Game, report: str) -> list[Markup]:
+    players = [
+        join((name(player.name), " (", _side(game, seat), ")"))
+        for seat, player in enumerate(record.players)
+    ]
+    result = f"{record.termination}"
+    if record.detail:
+        result += f": {record.detail}"
+    returns = ", ".join(f"{value:g}" for value in record.returns)
+    lines = [
+        tag("h1", join(players, " against ")),
+        tag(
+            "p",
+            text(f"{record.game}, game {game_id}", 160),
+            tag("br"),
+            text(result, 300),
+            f"; returns {returns}",
+            class_="dim",
+        ),
+    ]
+    if report:
+        lines.append(tag("p", tag("a", "The tournament's report", href=report)))
+    return lines
+
+
+def _side(game: Game, seat: int) -> str:
+    return text(game.info.player_names[seat], 24)
+
+
+def _controls(frames: int, game: Game) -> Markup:
+    buttons = [
+        tag("button", sign, type="button", data_go=go, title=told, aria_label=told)
+        for sign, go, told in (
+            ("\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}", "first", "first position (Home)"),
+            ("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "back", "one back (left arrow)"),
+            ("play", "play", "play and pause (space)"),
+            ("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "on", "one on (right arrow)"),
+            ("\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}", "last", "last position (End)"),
+        )
+    ]
+    slider = tag(
+        "input",
+        type="range",
+        id="slider",
+        min=0,
+        max=frames - 1,
+        value=0,
+        aria_label="position",
+    )
+    place = tag("output", "", id="place", for_="slider")
+    parts = [tag("div", *buttons, slider, place, class_="keys")]
+    if not game.info.perfect_information:
+        names = [("all", "all"), (TRUTH, TRUTH)]
+        names += [(str(p), _side(game, p)) for p in range(game.num_players())]
+        views = [
+            tag("button", told, type="button", data_view=view, aria_pressed="false")
+            for view, told in names
+        ]
+        parts.append(tag("div", "view: ", *views, class_="keys", role="group", aria_label="view"))
+    return tag("div", *parts, id="controls", hidden=True)
+
+
+# -- a position -------------------------------------------------------------------------------
+
+
+def _frame(
+    number: int,
+    frame: Frame,
+    found: Said | None,
+    record: GameRecord,
+    game: Game,
+    album: Album,
+) -> Markup:
+    views = tag("div", *(_view(view, game, album) for view in frame.views), class_="views")
+    return tag(
+        "section",
+        _caption(number, frame.move, game, record),
+        views,
+        *([decision(found)] if found is not None else []),
+        class_="frame",
+        id=f"p{number}",
+    )
+
+
+def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecord) -> Markup:
+    if move is None:
+        return tag("h2", "Before the first action")
+    parts: list[str] = [f"{number}. ", _actor(move, game), " ", tag("b", text(move.text, 60))]
+    if move.opening:
+        parts.append(tag("small", " from the opening"))
+    elif move.seconds is not None:
+        parts.append(tag("small", f" {move.seconds:.3g} s"))
+    heading = tag("h2", *parts)
+    if number == len(record.moves):
+        return join((heading, tag("p", text(_ending(record), 300), class_="ending")))
+    return heading
+
+
+def _ending(record: GameRecord) -> str:
+    told = f"The game ends: {record.termination}"
+    return f"{told}, {record.detail}" if record.detail else told
+
+
+def _actor(move: MoveRecord, game: Game) -> str:
+    return "chance" if move.actor < 0 else _side(game, move.actor)
+
+
+def _view(view: View, game: Game, album: Album) -> Markup:
+    single = game.info.perfect_information
+    label = TRUTH if view.name == TRUTH else f"{_side(game, int(view.name))} knows"
+    parts = [] if single else [tag("figcaption", label)]
+    parts.append(_position(view.picture, view.text, album))
+    if view.worlds is not None:
+        parts.append(_worlds(view.worlds, album))
+    return tag("figure", *parts, data_view=view.name)
+
+
+def _position(picture: str, lines: str, album: Album) -> Markup:
+    return album.picture(picture) if picture else tag("pre", block(lines), tabindex="0")
+
+
+def _worlds(worlds: Worlds, album: Album) -> Markup:
+    if worlds.count is None:
+        return tag("p", "Belief: ", text(worlds.note, 200), class_="worlds")
+    size = f"{worlds.count:,} possible world{'' if worlds.count == 1 else 's'}"
+    told = size if worlds.complete else f"a sample of {size}"
+    parts: list[Markup] = [
+        tag("p", "Belief: ", told, class_="worlds", data_worlds=str(worlds.count))
+    ]
+    if worlds.picture:
+        parts.append(album.picture(worlds.picture))
+    elif worlds.certain and worlds.count > 1:
+        parts.append(tag("pre", block(worlds.certain), class_="certain", tabindex="0"))
+    return tag("div", *parts, class_="belief")
+
+
+# -- the side ---------------------------------------------------------------------------------
+
+
+def _graph(graph: Markup | None, record: GameRecord, game: Game) -> Markup:
+    if graph is None:
+        return Markup("")
+    whose = (
+        f"for {_side(game, 0)}" if game.info.utility_sum is not None else "each for whoever said it"
+    )
+    names = [
+        tag(
+            "li",
+            tag(
+                "svg",
+                tag("line", class_="line", x1=0, x2=34, y1=6, y2=6),
+                viewBox="0 0 34 12",
+                class_=f"s{seat}",
+                aria_hidden="true",
+            ),
+            name(player.name, 24),
+        )
+        for seat, player in enumerate(record.players)
+    ]
+    legend = tag("ul", *names, class_="legend")
+    return tag("section", tag("h2", f"Values, {whose}"), graph, legend)
+
+
+def _move_link(number: int, move: MoveRecord | None, game: Game) -> Markup:
+    told = "start" if move is None else text(move.text, 40)
+    side = "" if move is None else f"a{move.actor}" if move.actor >= 0 else "chance"
+    title = None if move is None else _actor(move, game)
+    return tag("a", told, href=f"#p{number}", class_=side or None, title=title)
+
+
+def _moves(moves: Sequence[Markup]) -> Markup:
+    items = [tag("li", move) for move in moves]
+    return tag("section", tag("h2", "Moves"), tag("ol", *items, id="moves", start="0"))
+
+
+def _files(record: GameRecord, game_id: str) -> list[Markup]:
+    items = []
+    for file in downloads(record, text(game_id, 200)):
+        if file.uri:
+            link = tag("a", file.file, href=file.uri, download=file.file)
+            items.append(tag("li", link, f" ({file.format})"))
+        else:
+            items.append(tag("li", f"{file.format}: ", text(file.why, 200), class_="note"))
+    return [tag("section", tag("h2", "Files"), tag("ul", *items, class_="files"))]
+
+
+def _about(record: GameRecord) -> list[Markup]:
+    versions = ", ".join(f"{package} {version}" for package, version in record.versions.items())
+    agents = "; ".join(f"{p.name}: {p.agent} {p.version}".rstrip() for p in record.players)
+    return [
+        tag("p", text(f"Begun {record.started}, seed {record.seed}. {agents}.", 400)),
+        tag("p", text(versions, 400)),
+    ]
+
+
+FOLDER = "replays"
+"""Where replays lie, beside the report's page."""
+
+_FEW = 40
+_MOST_MATCHED = 10_000
+
+
+def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
+    """Return the page of a finished game; see `replay_page`.
+
+    Raises:
+      ConfigError: no finished game has that identity.
+      StoreError: the store cannot be read, or its record contradicts the game.
+    """
+    record = _record(store, game_id)
+    try:
+        parsed = GameRecord.from_json_lines(record)
+        return replay_page(parsed, game_id, worlds=worlds, report=report)
+    except RecordError as error:
+        raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
+
+
+def write_replays(
+    store: Store,
+    rows: Sequence[GameRow],
+    folder: Path,
+    *,
+    worlds: int = WORLDS,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write the pages of games to ``replays/`` in a folder that holds the report's page.
+
+    Args:
+      tell: is told after each, for long lists.
+
+    Raises:
+      StoreError: as `replay_of`, or a file cannot be written.
+    """
+    for index, row in enumerate(rows, start=1):
+        page = replay_of(store, row.game_id, worlds=worlds, report="../index.html")
+        write_whole(folder / FOLDER / f"{row.game_id}.html", page)
+        tell(f"replay {index} of {len(rows)}: {row.game_id}")
+
+
+def chosen(rows: Sequence[GameRow], count: int | None) -> list[GameRow]:
+    """Return `count` of the games that are done, all for None.
+
+    The first game of every two players with these colours comes before the second of any.
+    """
+    met: Counter[tuple[str, ...]] = Counter()
+    turns: list[tuple[int, GameRow]] = []
+    for row in rows:
+        if row.status == "done":
+            turns.append((met[row.players], row))
+            met[row.players] += 1
+    if count is None:
+        return [row for _, row in turns]
+    picked = sorted(turns, key=lambda turn: turn[0])[:count]
+    return [row for _, row in picked]
+
+
+def present(rows: Sequence[GameRow], folder: Path) -> list[GameRow]:
+    """Return the games whose replays lie in ``replays/`` of a folder."""
+    there = folder / FOLDER
+    if not there.is_dir():
+        return []
+    names = {path.stem for path in there.glob("*.html")}
+    return [row for row in rows if row.status == "done" and row.game_id in names]
+
+
+def _record(store: Store, game_id: str) -> str:
+    try:
+        return store.record(game_id)
+    except StoreError:
+        finished = store.scores()
+        if game_id in finished:
+            raise
+        known = list(finished)[:_MOST_MATCHED]
+    raise ConfigError(
+        f"GAME_ID {game_id[:80]}: {store.folder} has no such finished game. "
+        + (near_matches(game_id, known) if len(known) <= _FEW else _near(game_id, known))
+    )
+
+
+def _near(game_id: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(game_id, known, n=3, cutoff=0.6)
+    return near_matches(game_id, close) if close else "games.csv of --format csv lists all."

@@ -1,0 +1,380 @@
+"""Plays the games of a tournament, one after the other, with agents that stay warm between them.
+
+The boards of running games, for whoever watches: one small file for each referee.
+
+A referee writes the position of the game that it plays to the run's log folder, twice a second at
+most, and not before a game has lasted half a second: short games cost a look at the clock a move.
+Watching changes nothing: what goes wrong while a board is written is noted in the file or ends the
+writing for that game, never the game.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import psutil
+
+from miai.api import load_game
+from miai.clock import Clock, TimeControl
+from miai.errors import AgentError, AgentTimeoutError, AgentUnavailableError
+from miai.game import Game, State
+from miai.information import PlayerView
+from miai.playing.adjudication import Panel, make_panel
+from miai.playing.match import MoveHook, play_game
+from miai.process import AgentProcess, ProcessLimits
+from miai.record import GameRecord, MoveRecord, Termination
+from miai.render import renderer_for
+from miai_tournaments.store.folder import LOGS
+from miai_tournaments.store.rows import GameResult
+from miai_tournaments.workers.jobs import Job, Outcome, Setup
+
+INTERVAL: Final = 0.5
+"""Seconds between two boards of a game."""
+
+_NAME: Final = ".board-"
+_MOST_LINES = 30
+_LONGEST_LINE = 120
+_LARGEST = 16_384
+_STALE_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """A position of a running game.
+
+    Attributes:
+      game_id: of the game.
+      players: names in seat order.
+      ply: actions so far, chance included.
+      lines: the true position as text.
+    """
+
+    game_id: str
+    players: tuple[str, ...]
+    ply: int
+    lines: tuple[str, ...]
+
+
+class BoardWriter:
+    """Writes the boards of the games that one referee plays, one after the other.
+
+    Attributes:
+      path: the file; None for no writing.
+    """
+
+    def __init__(self, logs: Path | None) -> None:
+        self.path = None if logs is None else logs / f"{_NAME}{os.getpid()}"
+        self._written = False
+
+    def begin(self, game_id: str, players: Sequence[str]) -> MoveHook | None:
+        """Return what the referee is to call after each action; None where nothing is written."""
+        path = self.path
+        if path is None:
+            return None
+        due = time.monotonic() + INTERVAL
+        broken = False
+
+        def on_move(state: State, move: MoveRecord) -> None:
+            nonlocal due, broken
+            if broken or time.monotonic() < due:
+                return
+            board = Board(
+                game_id=game_id, players=tuple(players), ply=move.ply + 1, lines=_lines(state)
+            )
+            broken = not _write(path, board)
+            self._written = self._written or not broken
+            due = time.monotonic() + INTERVAL
+
+        return on_move
+
+    def end(self) -> None:
+        """Take the board of a finished game away."""
+        if self.path is not None and self._written:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
+            self._written = False
+
+
+_NO_BOARD = (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError)
+
+
+def read_boards(folder: Path) -> list[Board]:
+    """Return the newest board of each game in a run's folder; files that are none are left out.
+
+    Boards of referees that died on this machine are left out, too.
+    """
+    found: dict[str, tuple[float, Board]] = {}
+    for path in sorted((folder / LOGS).glob(f"{_NAME}*[0-9]")):
+        with contextlib.suppress(*_NO_BOARD):
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):  # a pipe would be read for ever
+                continue
+            if status.st_size <= _LARGEST and time.time() - status.st_mtime < _STALE_SECONDS:
+                values = json.loads(path.read_text(encoding="utf-8"))
+                if values["host"] == socket.gethostname() and not psutil.pid_exists(values["pid"]):
+                    continue
+                board = _board(values)
+                kept = found.setdefault(board.game_id, (status.st_mtime, board))
+                found[board.game_id] = max(kept, (status.st_mtime, board), key=lambda item: item[0])
+    return [found[name][1] for name in sorted(found)]
+
+
+def _board(values: Any) -> Board:
+    return Board(
+        game_id=str(values["game_id"]),
+        players=tuple(str(name) for name in values["players"]),
+        ply=int(values["ply"]),
+        lines=tuple(str(line) for line in values["lines"]),
+    )
+
+
+def _lines(state: State) -> tuple[str, ...]:
+    try:
+        text = _text(state)
+    except Exception as error:  # a picture that fails must not end the game
+        text = f"no picture: {type(error).__name__}: {error}"
+    return tuple(line[:_LONGEST_LINE] for line in text.split("\n")[:_MOST_LINES])
+
+
+def _text(state: State) -> str:
+    if state.game.info.perfect_information:
+        return renderer_for(state.game).render(PlayerView.at(state, 0))
+    return str(state)
+
+
+def _write(path: Path, board: Board) -> bool:
+    """Write a board; return whether that could be done."""
+    values = {name: getattr(board, name) for name in Board.__slots__}
+    values |= {"host": socket.gethostname(), "pid": os.getpid()}
+    draft = path.with_name(f"{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(values), encoding="utf-8")
+        os.replace(draft, path)  # noqa: PTH105 - as short
+    except OSError:  # a full disk, say, which the runner will tell of
+        return False
+    return True
+
+
+CRASH_PAUSE = 0.5
+"""Seconds between the death of an agent and the report of its forfeit. Who ends a whole tree of
+processes, at shutdown say, ends the agents a moment before or after the runner: in that moment an
+agent's death must not become a result."""
+
+
+SHORT_CLOCK = 2.0
+"""Seconds for the first move, at most, with which agents are tried before the first game."""
+
+_MOST_GAMES = 16
+"""Games of different settings that a worker keeps."""
+
+UNNAMED = ".running-"
+"""What the log folder of a running game is called, followed by the referee's process id."""
+
+
+class Table:
+    """Where games are played: the game, and the agents' processes by player.
+
+    A context manager; leaving it ends the processes.
+
+    Attributes:
+      setup: what the jobs share.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self._games: OrderedDict[str, tuple[Game, Panel | None]] = OrderedDict()
+        self._game({})  # what it needs and does not have is told before the first job
+        self._control = TimeControl(**setup.time_control)
+        self._limits = ProcessLimits(**setup.limits)
+        self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
+        self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
+        self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
+
+    def perform(self, job: Job) -> Outcome:
+        """Return the outcome of a job; whatever goes wrong is in it."""
+        began = time.monotonic()
+        try:
+            return self._start(job) if job.kind == "start" else self._play(job)
+        except AgentUnavailableError as error:
+            return Outcome(job_id=job.job_id, fault="unavailable", reason=str(error))
+        except Exception as error:
+            return Outcome(
+                job_id=job.job_id,
+                fault="defect",
+                reason=f"{type(error).__name__}: {error}",
+                seconds=time.monotonic() - began,
+            )
+
+    def close(self) -> None:
+        """End the agents' processes."""
+        while self._seats:
+            self._seats.popitem()[1].close()
+        if self._logs is not None:
+            with contextlib.suppress(OSError):
+                self._logs.rmdir()
+
+    def kill(self) -> None:
+        """End the agents' processes at once."""
+        while self._seats:
+            self._seats.popitem()[1].kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.kill()
+
+    def _start(self, job: Job) -> Outcome:
+        """Have agents begin a game that is not played: an engine that dies at once shows it.
+
+        Where a clock is short they also make a move: who cannot keep it would lose every game.
+        """
+        for name in job.players:
+            seat, (game, _) = self._seat(name, job.settings), self._game(job.settings)
+            try:
+                seat.new_game(job.seed, player=0, log=None)
+                _try_clock(seat, game, Clock(self._control))
+            except AgentError as error:
+                raise AgentUnavailableError(str(error)) from None
+        return Outcome(job_id=job.job_id)
+
+    def _play(self, job: Job) -> Outcome:
+        game, panel = self._game(job.settings)
+        try:
+            record = play_game(
+                game,
+                [self._seat(name, job.settings) for name in job.players],
+                seed=job.seed,
+                seeds=job.seeds,
+                time_control=self._control,
+                move_limit=self.setup.move_limit,
+                opening=job.opening,
+                tags=job.tags,
+                log_dir=self._logs,
+                on_move=self._boards.begin(job.job_id, job.players),
+                panel=panel,
+            )
+        finally:
+            self._boards.end()
+            self._keep_logs(job.job_id)
+        if record.termination is Termination.CRASH:
+            time.sleep(CRASH_PAUSE)
+        return Outcome(
+            job_id=job.job_id,
+            result=summary(record),
+            record=record.to_json_lines(),
+            seconds=record.seconds,
+        )
+
+    def _keep_logs(self, job_id: str) -> None:
+        """Give the folder that the agents logged to the game's name, if they logged anything.
+
+        Few agents do, and making a folder for each game would cost more than a short game.
+        """
+        if self._logs is None or not self._logs.is_dir() or not any(self._logs.iterdir()):
+            return
+        names = (f"{job_id}{suffix}" for suffix in ("", *(f".{n}" for n in range(2, 100))))
+        for name in names:  # earlier attempts at the game, which were void, keep their logs
+            target = self._logs.with_name(name)
+            if not target.exists():
+                self._logs.rename(target)
+                return
+
+    def _parameters(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self.setup.game_parameters, **settings}
+
+    def _game(self, settings: Mapping[str, Any]) -> tuple[Game, Panel | None]:
+        """Return the game with settings, and who adjudicates it; a few of them are kept."""
+        key = _key(settings)
+        if key not in self._games:
+            game = load_game(self.setup.game, **self._parameters(settings))
+            rules, share = dict(self.setup.rules), self.setup.hold_out
+            self._games[key] = game, make_panel(game, rules, hold_out=share) if rules else None
+        self._games.move_to_end(key)
+        while len(self._games) > _MOST_GAMES:
+            self._games.popitem(last=False)
+        return self._games[key]
+
+    def _seat(self, name: str, settings: Mapping[str, Any]) -> AgentProcess:
+        """Return a player's process; an agent knows its game from the start, settings included."""
+        key = name, _key(settings)
+        seat = self._seats.get(key)
+        if seat is None:
+            agent, parameters = self.setup.agents[name]
+            seat = AgentProcess(
+                self.setup.game,
+                self._parameters(settings),
+                agent,
+                parameters,
+                name=name,
+                limits=self._limits,
+                start_timeout=self.setup.start_timeout,
+            )
+            self._seats[key] = seat
+        self._seats.move_to_end(key)
+        while len(self._seats) > self.setup.warm_agents:
+            self._seats.popitem(last=False)[1].close()
+        return seat
+
+
+def _try_clock(seat: AgentProcess, game: Game, clock: Clock) -> None:
+    """Ask for the first move where the clock is short and the game begins with it.
+
+    Raises:
+      AgentError: there was none in time.
+    """
+    limit, state = clock.limit(), game.new_initial_state()
+    if clock.control.kind == "none" or limit is None or limit > SHORT_CLOCK:
+        return
+    if state.current_player() != 0:
+        return
+    if (observation := state.observation(0)) is not None:
+        seat.observe(observation)
+    reply = seat.act(clock.reading(), deadline=clock.deadline())
+    if not clock.charge(reply.seconds):
+        raise AgentTimeoutError(
+            f"agent '{seat.name}': its first move took {reply.seconds:.3f} s, and the clock of "
+            f"[time] has {limit:g} s; give it more"
+        )
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    return json.dumps(settings, sort_keys=True)
+
+
+def summary(record: GameRecord) -> GameResult:
+    """Return what the store keeps beside the record of a game."""
+    decided = [m.actor for m in record.moves if m.actor >= 0 and not m.opening]
+    return GameResult(
+        returns=record.returns,
+        termination=str(record.termination),
+        loser=record.loser,
+        detail=record.detail,
+        moves=sum(move.actor >= 0 for move in record.moves),
+        player_moves=tuple(decided.count(seat) for seat in range(len(record.players))),
+        seconds=tuple(player.seconds for player in record.players),
+        cpu_seconds=tuple(player.cpu_seconds for player in record.players),
+        wall_seconds=record.seconds,
+        started=record.started,
+        versions=dict(record.versions),
+    )
