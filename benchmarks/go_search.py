@@ -44,7 +44,7 @@ from miai_go.nets.oracle import Oracle
 from miai_go.nets.positions import Positions
 from miai_go.nets.weights import save_weights
 from miai_go.rules.board import Board
-from miai_go.search.forest import Forest, Root
+from miai_go.search.forest import Forest, ForestRoot
 from miai_go.search.settings import TreeSettings
 from miai_go.search.valuers import NetworkValuer
 
@@ -231,7 +231,7 @@ def forest_work(
     forest = Forest(SIZE, games, max_nodes=(PASS + 1) * (simulations + 2), leaves=leaves)
     for game, (board, words) in enumerate(starts):
         forest.configure(game, TreeSettings(c_puct=C_PUCT))
-        forest.set_root(game, Root(board=board, trail=words, komi=HALF_KOMI / 2))
+        forest.set_root(game, ForestRoot(board=board, trail=words, komi=HALF_KOMI / 2))
     numbers = np.arange(games, dtype=np.int32)
     return lambda: int(forest.search(numbers, simulations, valuer).sum())
 

@@ -35,13 +35,13 @@ from miai_go.learning.filters import GameFilters
 from miai_go.learning.importing import ImportReport, import_games
 from miai_go.learning.learner import Learner
 from miai_go.learning.making import make_network
-from miai_go.learning.run_folder import Journal, load_plan
+from miai_go.learning.run_folder import TrainingJournal, load_plan
 from miai_go.learning.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
-    RunSection,
+    TrainingRunSection,
 )
 from miai_go.learning.supervised import AHEAD, SupervisedConfig, lesson_of, train_supervised
 from miai_go.learning.writing import ShardWriter
@@ -162,7 +162,7 @@ def measure_steps(games: Path, arguments: argparse.Namespace, precision: str) ->
         encoder.scales,
         optimiser=OptimiserSection(),
         loss=LossSection(),
-        run=RunSection.model_validate({"precision": precision, "steps": arguments.steps}),
+        run=TrainingRunSection.model_validate({"precision": precision, "steps": arguments.steps}),
     )
     stream = GoDataset(games, encoder=encoder).batches(arguments.batch, drop_last=True)
     lessons = [lesson_of(batch) for batch in islice(stream, KEPT)]
@@ -194,7 +194,7 @@ def measure_run(
     )
     plan = load_plan(path, SupervisedConfig, kind="sl", out=folder / name)
     began = time.perf_counter()
-    learnt = train_supervised(plan, journal=Journal(folder / name, quiet=True), ahead=ahead)
+    learnt = train_supervised(plan, journal=TrainingJournal(folder / name, quiet=True), ahead=ahead)
     took = time.perf_counter() - began
     return {
         "precision": precision,

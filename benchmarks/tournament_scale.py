@@ -49,11 +49,11 @@ from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.schedule import Plan, run_info
+from miai_tournaments.running.schedule import TournamentPlan, run_info
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import FILE_NAME, Store
 from miai_tournaments.workers.executor import Executor, make_executor
-from miai_tournaments.workers.jobs import Job, Setup
+from miai_tournaments.workers.jobs import GameJob, Setup
 from tournament_overhead import bare_loop, play
 
 RATING_TARGET = 5.0
@@ -206,7 +206,7 @@ def _huge(games: int) -> str:
 def _play_all_but(left: int, tournament: Tournament, folder: Path) -> int:
     """Write the store of a run, all but a few games of it done; return how many there are."""
     rng = np.random.default_rng(1)
-    plan = Plan(
+    plan = TournamentPlan(
         format=tournament.format,
         players=tournament.players,
         seed=tournament.config.tournament.seed,
@@ -279,7 +279,7 @@ def measure_ray(given: argparse.Namespace) -> Figures:
 def perform(executor: Executor, games: int) -> list[float]:
     """Have games played, and return the seconds that each took."""
     waiting = [
-        Job(job_id=f"g{n}", kind="game", players=("one", "other"), seed=n, seeds=(n, n + 1))
+        GameJob(job_id=f"g{n}", kind="game", players=("one", "other"), seed=n, seeds=(n, n + 1))
         for n in range(games)
     ]
     handed, seconds = 0, list[float]()

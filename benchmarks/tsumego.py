@@ -44,12 +44,12 @@ from miai_go.life.families import members
 from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
 from miai_go.life.problem_sgf import write_problems
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Prover, Verdict
+from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned, reckoned
 from miai_go.nets.life_networks import build_net
-from miai_go.nets.life_planes import WINDOW, Layout, encode, layout_of_zones
+from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
 from miai_go.nets.life_weights import NetHeader, arrays_of, load_net
 from miai_go.rules.board import point_name
@@ -87,11 +87,11 @@ def zones(given: argparse.Namespace) -> list[dict[str, Any]]:
                 prover.ask(prover.begin(side), seconds=given.seconds)
                 for side in (ATTACKER, DEFENDER)
             ]
-            solved = all(finding.verdict != Verdict.UNSOLVED for finding in found)
+            solved = all(finding.verdict != ProofVerdict.UNSOLVED for finding in found)
             spent.append(sum(finding.seconds for finding in found) if solved else np.inf)
             nodes.append(sum(finding.nodes for finding in found))
             entered.append(sum(finding.entered for finding in found))
-            safe.append(sum(finding.verdict == Verdict.PREVENTED for finding in found))
+            safe.append(sum(finding.verdict == ProofVerdict.PREVENTED for finding in found))
         clock = np.array(spent)
         within = {f"{limit:g}": round(float(np.mean(clock <= limit)), 3) for limit in WITHIN}
         total = float(clock[np.isfinite(clock)].sum())
@@ -166,7 +166,7 @@ def ordering(given: argparse.Namespace) -> list[dict[str, Any]]:
             for side in (ATTACKER, DEFENDER):
                 found = [_timed(Prover(zone, network=n), side, given) for n in (None, network)]
                 verdicts = [finding.verdict for finding, _spent in found]
-                solved.append([verdict != Verdict.UNSOLVED for verdict in verdicts])
+                solved.append([verdict != ProofVerdict.UNSOLVED for verdict in verdicts])
                 if all(solved[-1]) and verdicts[0] != verdicts[1]:
                     raise AssertionError(f"verdicts differ: {zone}")
                 nodes.append([max(finding.nodes, 1) for finding, _spent in found])
@@ -237,7 +237,7 @@ def networks(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _reckoned_rates(
-    network: Reckoned, layout: Layout, batch: tuple[np.ndarray[Any, Any], ...]
+    network: Reckoned, layout: PlaneLayout, batch: tuple[np.ndarray[Any, Any], ...]
 ) -> dict[str, int]:
     one = tuple(column[:1] for column in batch)
     return {
@@ -265,7 +265,7 @@ def gnugo(given: argparse.Namespace) -> dict[str, Any]:
                 asked += 1
                 told = _ask(engine, Path(folder), problem, zone, side)
                 prover = Prover(zone)
-                reached = prover.ask(prover.begin(side)).verdict == Verdict.REACHED
+                reached = prover.ask(prover.begin(side)).verdict == ProofVerdict.REACHED
                 says_captured = told[0] != 0 if side == ATTACKER else told[0] == 0
                 if says_captured == reached:
                     agreed += 1
@@ -328,7 +328,9 @@ def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) ->
     if place is None:
         return ""
     finding = prover.ask(place)
-    fails = finding.verdict == (Verdict.PREVENTED if side == ATTACKER else Verdict.REACHED)
+    fails = finding.verdict == (
+        ProofVerdict.PREVENTED if side == ATTACKER else ProofVerdict.REACHED
+    )
     if not fails:
         return ""
     answer = (

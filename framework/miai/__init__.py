@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from miai.plugins.hooks import hookimpl
     from miai.record import GameRecord
 
+
 __version__ = "0.1.0"
 
 # Where each public name lives. Names are imported when first used, so that `import miai`, which

@@ -18,9 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from miai.clock import ClockReading
-from miai.errors import (
-    AgentProtocolError,
-)
+from miai.errors import AgentProtocolError
 from miai.game import Game, Observation
 from miai.information import PlayerView
 from miai.plain import Json, to_plain

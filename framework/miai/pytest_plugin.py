@@ -23,12 +23,13 @@ import pytest
 
 if TYPE_CHECKING:
     from miai import Game
-    from miai.testing import Report
+    from miai.testing import ConformanceReport
     from miai.testing.agents import AgentFactory
 
-CheckGame: TypeAlias = "Callable[..., Report]"
+
+CheckGame: TypeAlias = "Callable[..., ConformanceReport]"
 """Type of the fixture `miai_check_game`."""
-CheckAgent: TypeAlias = "Callable[..., Report]"
+CheckAgent: TypeAlias = "Callable[..., ConformanceReport]"
 """Type of the fixture `miai_check_agent`."""
 
 
@@ -66,7 +67,9 @@ def miai_check_game(miai_seed: int) -> CheckGame:
     Takes a game, or its name and parameters, and whatever `check_game` takes by keyword.
     """
 
-    def check(game: Game | str, parameters: Mapping[str, Any] | None = None, **more: Any) -> Report:
+    def check(
+        game: Game | str, parameters: Mapping[str, Any] | None = None, **more: Any
+    ) -> ConformanceReport:
         from miai.testing import check_game
 
         return check_game(_game(game, parameters), **{"seed": miai_seed, **more})
@@ -87,7 +90,7 @@ def miai_check_agent(miai_seed: int) -> CheckAgent:
         game: Game | str,
         parameters: Mapping[str, Any] | None = None,
         **more: Any,
-    ) -> Report:
+    ) -> ConformanceReport:
         from miai.api import make_agent
         from miai.testing import check_agent
 

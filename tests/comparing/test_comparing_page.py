@@ -12,7 +12,7 @@ from tests.comparing.comparisons import CONFIGS, compare
 
 from miai_tournaments.compare import blocks as schema
 from miai_tournaments.compare.config import load_comparison
-from miai_tournaments.config.schema import Section
+from miai_tournaments.config.schema import ConfigSection
 
 PAGE = (CONFIGS.parent / "docs" / "comparing.md").read_text(encoding="utf-8")
 
@@ -28,7 +28,7 @@ def test_its_config_is_valid_and_names_every_key(tmp_path: Path) -> None:
     path.write_text(block("toml"))
     found = load_comparison(path)
     assert list(found.arms) == ["table", "exact", "sketch-16"]
-    models: dict[str, type[Section]] = {
+    models: dict[str, type[ConfigSection]] = {
         "comparison": schema.ComparisonSection,
         "arms": schema.ArmSection,
         "cells": schema.CellSection,

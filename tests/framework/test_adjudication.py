@@ -35,7 +35,7 @@ from miai.playing.agreement import (
 from miai.playing.match import play
 from miai.playing.replay import replay
 from miai.record import SCHEMA, GameRecord, MoveRecord, Termination, VerdictRecord
-from miai.search.solved import Solved, SolvedParameters
+from miai.search.solved import SolvedAdjudicator, SolvedParameters
 
 GAME = miai.load_game("tic_tac_toe")
 ROWS = ("012", "345", "678", "036", "147", "258", "048", "246")
@@ -120,8 +120,8 @@ def test_what_is_solved_is_what_brute_force_finds(nodes: int) -> None:
 
 def test_a_budget_that_is_too_small_decides_nothing() -> None:
     state = GAME.new_initial_state()
-    assert Solved(GAME, SolvedParameters(nodes=20)).judge(state, []) is None
-    verdict = Solved(GAME, SolvedParameters(nodes=100_000)).judge(state, [])
+    assert SolvedAdjudicator(GAME, SolvedParameters(nodes=20)).judge(state, []) is None
+    verdict = SolvedAdjudicator(GAME, SolvedParameters(nodes=100_000)).judge(state, [])
     assert verdict == Verdict((0.0, 0.0), "drawn under perfect play")
 
 

@@ -29,7 +29,13 @@ from tests.framework.tree_games import (
 
 import miai
 from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
-from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters, Bound, Entry, TranspositionTable
+from miai.search.alphabeta import (
+    AlphaBeta,
+    AlphaBetaParameters,
+    Bound,
+    TableEntry,
+    TranspositionTable,
+)
 from miai.search.evaluators import RandomRollout
 from miai.search.protocol import SearchResult
 
@@ -274,7 +280,7 @@ def test_a_root_without_a_decision_is_refused() -> None:
 def test_the_table_is_bounded_and_keeps_what_is_used(size: int, keys: list[int]) -> None:
     table = TranspositionTable(size)
     for number, key in enumerate(keys):
-        table.store(key, Entry(number, Bound.EXACT, 0.0, None))
+        table.store(key, TableEntry(number, Bound.EXACT, 0.0, None))
         assert len(table) <= size
         kept = table.get(key)
         assert kept is not None
@@ -286,10 +292,10 @@ def test_the_table_is_bounded_and_keeps_what_is_used(size: int, keys: list[int])
 def test_the_table_drops_the_longest_unused_first() -> None:
     table = TranspositionTable(4)
     for key in range(4):
-        table.store(key, Entry(1, Bound.EXACT, 0.0, None))
+        table.store(key, TableEntry(1, Bound.EXACT, 0.0, None))
     assert table.get(0) is not None  # used, so it moves up
     for key in (10, 11):
-        table.store(key, Entry(1, Bound.EXACT, 0.0, None))
+        table.store(key, TableEntry(1, Bound.EXACT, 0.0, None))
     assert table.get(0) is not None
     assert table.get(1) is None
 

@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 import miai
-from miai.cli.people import HumanAgent, Table, hint_text
+from miai.cli.people import HumanAgent, PlaySession, hint_text
 from miai.information import PlayerView
 from miai.parameters import Parameters
 from miai.plain import Json
@@ -164,7 +164,7 @@ def game_at_table(name: str, *answers: str, opponent: str = "random") -> tuple[s
     person = HumanAgent(game, Parameters(), read=read, write=shown)
     agents = [person, miai.make_agent(opponent, game)]
     noted: list[int] = []
-    table = Table(
+    table = PlaySession(
         game,
         agents,
         note=lambda state, move: noted.append(move.ply),

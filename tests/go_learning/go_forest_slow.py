@@ -23,7 +23,7 @@ from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board, KoRule, history_key
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
-from miai_go.search.forest import Forest, Root
+from miai_go.search.forest import Forest, ForestRoot
 from miai_go.search.settings import TreeSettings
 
 Judge = Callable[[bytes, int, int], tuple[NDArray[np.float32], float]]
@@ -74,9 +74,9 @@ def go(**parameters: object) -> GoGame:
     return game
 
 
-def root_of(state: GoState) -> Root:
+def root_of(state: GoState) -> ForestRoot:
     superko = state.game.ko_rule != KoRule.SIMPLE
-    return Root(
+    return ForestRoot(
         board=state.board,
         trail=trail_of(state),
         komi=state.game.white_bonus,

@@ -20,7 +20,7 @@ import miai
 from miai_go.learning.checkpoints import Checkpoints
 from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 from miai_go.learning.rounds import Ended
-from miai_go.learning.run_folder import Journal, Plan, load_plan
+from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.shards import open_shards
 from miai_go.learning.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.value import ValueConfig, train_value
@@ -145,7 +145,7 @@ average = 0.9
 """
 
 
-class Interrupting(Journal):
+class Interrupting(TrainingJournal):
     """Stops the run, as Ctrl-C does, at a step."""
 
     def __init__(self, folder: Path, *, at: int) -> None:
@@ -212,7 +212,7 @@ def test_from_games_to_play(tmp_path: Path) -> None:
     assert record.moves[0].statistics["simulations"] == 16
 
 
-def zero_plan(folder: Path, *settings: str) -> Plan[ZeroConfig]:
+def zero_plan(folder: Path, *settings: str) -> TrainingPlan[ZeroConfig]:
     config = written(folder / "zero.toml", ZERO)
     out = folder / ("run" + "".join(c for c in "".join(settings) if c.isalnum()))
     return load_plan(config, ZeroConfig, kind="zero", assignments=settings, out=out)

@@ -30,7 +30,7 @@ from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board, BoardError, KoRule
 from miai_go.rules.state import GoState
 from miai_go.rules.symmetry import INVERSES, point_tables
-from miai_go.search.forest import Forest, Root
+from miai_go.search.forest import Forest, ForestRoot
 from miai_go.search.settings import TreeSettings
 
 SIMPLE = {"ko": "simple", "suicide": False}
@@ -45,14 +45,14 @@ def planted(
     return forest
 
 
-def drawn(picture: str, *, to_move: int = 0, komi: float = 0.5, passes: int = 0) -> Root:
+def drawn(picture: str, *, to_move: int = 0, komi: float = 0.5, passes: int = 0) -> ForestRoot:
     """Return a root at a drawn board, highest row first: X Black, O White."""
     rows = [[".XO".index(mark) for mark in row] for row in reversed(picture.split())]
     board = Board.from_stones(rows)
     words = np.zeros(trail.trail_words(board.size), np.int16)
     half_komi = np.int64(round(2 * komi))
     trail.begin_trail(board.words.copy(), words, np.int64(to_move + 1), half_komi)
-    return Root(board=board, trail=words, komi=komi, passes=passes)
+    return ForestRoot(board=board, trail=words, komi=komi, passes=passes)
 
 
 def told(size: int, values: dict[tuple[int, ...], float], *, default: float = 0.0) -> Judge:

@@ -15,7 +15,7 @@ from miai_go.kernels import trail
 from miai_go.nets.positions import Positions
 from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board
-from miai_go.search.forest import Forest, Root
+from miai_go.search.forest import Forest, ForestRoot
 from miai_go.search.settings import TreeSettings
 
 Stones = tuple[int, ...]
@@ -201,7 +201,7 @@ def chosen(
         words[trail.LAST] = oracle.size**2
     forest = Forest(oracle.size, 1, max_nodes=20_000, leaves=2, max_budget=budget)
     forest.configure(0, settings)
-    forest.set_root(0, Root(board=board, trail=words, komi=oracle.komi, passes=passes))
+    forest.set_root(0, ForestRoot(board=board, trail=words, komi=oracle.komi, passes=passes))
     forest.search(ONE, budget, Perfect(oracle))
     return forest.best(0)
 

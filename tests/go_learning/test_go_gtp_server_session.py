@@ -23,7 +23,7 @@ from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
 from miai_go.gtp.clocks import EngineClock, named_settings, plain_settings
 from miai_go.gtp.commands import COMMANDS, STREAMING
-from miai_go.gtp.players import Player, SearchPlayer
+from miai_go.gtp.players import EnginePlayer, SearchPlayer
 from miai_go.gtp.session import LineDivider, TooLong
 from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
 from miai_go.nets.encoder import Encoder
@@ -421,7 +421,7 @@ class Distances:
         pass
 
 
-def player_of(game: GoGame, search: Peeking) -> Player:
+def player_of(game: GoGame, search: Peeking) -> EnginePlayer:
     return SearchPlayer(SearchAgent(game, search), 0)
 
 
@@ -482,7 +482,7 @@ def test_a_move_that_is_analysed_keeps_to_the_agents_own_budget(
 ) -> None:
     searches: list[Slow] = []
 
-    def make(game: GoGame, seed: int) -> Player:
+    def make(game: GoGame, seed: int) -> EnginePlayer:
         searches.append(Slow(game, **limits))
         return player_of(game, searches[-1])
 

@@ -11,7 +11,7 @@ from tests.go_learning.go_training_games import rollout_games, write_games
 
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.learner import Lesson
-from miai_go.learning.run_folder import Plan, load_plan
+from miai_go.learning.run_folder import TrainingPlan, load_plan
 from miai_go.learning.supervised import endless
 from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import Replay, train_zero
@@ -62,7 +62,7 @@ threads = 1
 """
 
 
-def plan_of(folder: Path, games: Path, *, share: float = 0.25) -> Plan[ZeroConfig]:
+def plan_of(folder: Path, games: Path, *, share: float = 0.25) -> TrainingPlan[ZeroConfig]:
     config = folder / "zero.toml"
     config.write_text(CONFIG.format(games=games, share=share))
     return load_plan(config, ZeroConfig, kind="zero", out=folder / "run")

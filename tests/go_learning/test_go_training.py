@@ -28,15 +28,20 @@ from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import make_network
 from miai_go.learning.measuring import measure
 from miai_go.learning.reinforce import advantages
-from miai_go.learning.run_folder import Journal, Ticker, load_plan
+from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, load_plan
 from miai_go.learning.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
-    RunSection,
+    TrainingRunSection,
 )
-from miai_go.learning.supervised import Learnt, SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.supervised import (
+    SupervisedConfig,
+    TrainingResult,
+    lesson_of,
+    train_supervised,
+)
 from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import train_zero
 from miai_go.learning.zero_config import ZeroConfig
@@ -48,7 +53,7 @@ from miai_go.tensors import read_tensors
 torch.set_num_threads(1)
 
 
-def train(config: Path, out: Path, *settings: str) -> Learnt:
+def train(config: Path, out: Path, *settings: str) -> TrainingResult:
     plan = load_plan(config, SupervisedConfig, kind="sl", assignments=settings, out=out)
     return train_supervised(plan)
 
@@ -56,7 +61,7 @@ def train(config: Path, out: Path, *settings: str) -> Learnt:
 def small_learner(
     rate: float = 0.05, *, tower: dict[str, object] | None = None, **run: object
 ) -> Learner:
-    settings = RunSection.model_validate({"threads": 1, "steps": 100, **run})
+    settings = TrainingRunSection.model_validate({"threads": 1, "steps": 100, **run})
     encoder = EncoderSection(name="simple", parameters={})
     parameters = {"height": 1, "width": 8, **(tower or {})}
     network = NetworkSection(name="tower", parameters=parameters, start="")
@@ -143,7 +148,7 @@ def test_a_run_does_not_go_on_with_other_games(tmp_path: Path) -> None:
 
 def test_a_damaged_folder_is_told_and_a_busy_one_left_alone(tmp_path: Path) -> None:
     config = supervised_config(tmp_path, steps=5)
-    with Journal(tmp_path / "run"), pytest.raises(TrainingError, match="another process"):
+    with TrainingJournal(tmp_path / "run"), pytest.raises(TrainingError, match="another process"):
         train(config, tmp_path / "run")
     kept = tmp_path / "run/settings.json"
     kept.write_bytes(kept.read_bytes()[:20])
@@ -156,7 +161,7 @@ def test_a_damaged_folder_is_told_and_a_busy_one_left_alone(tmp_path: Path) -> N
 def _interrupting(folder: Path, *, at: int):  # type: ignore[no-untyped-def]
     from collections.abc import Mapping
 
-    class Interrupting(Journal):
+    class Interrupting(TrainingJournal):
         def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
             super().note(step, figures, line=line)
             if step == at:
@@ -190,7 +195,7 @@ def test_a_ticker_counts_for_all_threads_and_seldom_speaks(
     said: list[str] = []
     monkeypatch.setattr("miai_go.learning.run_folder.EVERY", 0.2)
     began = time.monotonic()
-    ticker = Ticker(said.append, "games", 400)
+    ticker = ProgressTicker(said.append, "games", 400)
 
     def work() -> None:
         for _ in range(100):

@@ -22,7 +22,7 @@ from miai_miniblind.phantom_lines import (
     winning_lines,
 )
 from miai_miniblind.phantom_lines_game import PhantomLines
-from miai_miniblind.roots import Prover
+from miai_miniblind.roots import RootProver
 from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
 from miai_miniblind.sub_hunt_game import SubHunt
 
@@ -238,7 +238,7 @@ def test_one_turn_finds_it_where_the_pings_cut_the_sea_into_blocks(
     problem = SubHuntProblem(n, pings, blast)
     public = HuntPublic(pings)
     assert (2**pings * blast**2 >= n * n) == won
-    assert Prover(problem).wins(public, problem.universe(public), 1) == won
+    assert RootProver(problem).wins(public, problem.universe(public), 1) == won
 
 
 def test_a_game_of_submarine_hunt_in_words() -> None:

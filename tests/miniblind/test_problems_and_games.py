@@ -22,7 +22,7 @@ from tests.miniblind.twins import (
 )
 
 from miai_miniblind.blind import BlindState
-from miai_miniblind.roots import Prover, hard_roots
+from miai_miniblind.roots import RootProver, hard_roots
 
 STATES = 12  # of one belief, looked at under one public part
 
@@ -150,7 +150,7 @@ def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> Non
     games: list[BlindState] = [twin.game.state_at(public, hidden) for hidden in states]
     by_game = value_by_game(twin, games, 1)
     assert value_by_definition(twin.problem, public, frozenset(states), 1) == by_game
-    prover = Prover(twin.problem)
+    prover = RootProver(twin.problem)
     assert prover.wins(public, states, 1) == (by_game == twin.problem.greatest)
 
 
@@ -158,7 +158,7 @@ def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> Non
 def test_two_turns_deep_too(name: str) -> None:
     """Of single states and of small beliefs; won ones and others."""
     twin, rng = TWINS[name], random.Random(5)
-    prover = Prover(twin.problem)
+    prover = RootProver(twin.problem)
     root = hard_roots(twin.problem, 1, depth=2, seed=4)[0]
     public = twin.problem.random_public(rng)
     single = rng.choice(list(twin.problem.universe(public)))

@@ -7,11 +7,11 @@ import random
 
 import numpy as np
 
-from miai_rbc.rules.memory import Pool
+from miai_rbc.rules.memory import BufferPool
 
 
 def test_memory_is_handed_out_again_once_no_view_is_left() -> None:
-    pool = Pool(limit=1 << 20)
+    pool = BufferPool(limit=1 << 20)
     first = pool.take(10_000)
     place, view = first.ctypes.data, first[5:50].reshape(5, 9)
     del first
@@ -27,7 +27,7 @@ def test_memory_is_handed_out_again_once_no_view_is_left() -> None:
 
 def test_the_garbage_collector_may_give_memory_back_at_any_time() -> None:
     """An array in a reference cycle is freed in the middle of whatever the pool does."""
-    pool = Pool(limit=1 << 22)
+    pool = BufferPool(limit=1 << 22)
 
     class Frame:
         def __init__(self) -> None:
@@ -45,7 +45,7 @@ def test_the_garbage_collector_may_give_memory_back_at_any_time() -> None:
 
 
 def test_more_than_the_limit_is_given_back() -> None:
-    pool = Pool(limit=25_000)
+    pool = BufferPool(limit=25_000)
     arrays = [pool.take(10_000) for _ in range(4)]
     arrays.clear()
     assert pool.kept() == 20_000
@@ -55,7 +55,7 @@ def test_no_array_is_ever_shared() -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
     rng = random.Random(seed)
-    pool = Pool(limit=1 << 18)
+    pool = BufferPool(limit=1 << 18)
     held: dict[int, np.ndarray[tuple[int, ...], np.dtype[np.uint64]]] = {}
     for number in range(300):
         array = pool.take(rng.randrange(1, 30_000))

@@ -15,7 +15,7 @@ from miai_rbc.engines.kernel import KernelEngine
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters, settle
 from miai_rbc.kernels.bits import NO_MOVE, WIN
-from miai_rbc.parameters import EngineParameters, StrongParameters
+from miai_rbc.parameters import ChessEngineParameters, StrongParameters
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name
 
@@ -109,7 +109,7 @@ def test_an_absent_program_is_told() -> None:
 def test_nodes_and_memory_reach_the_embedded_engine(
     given: dict[str, Any], reached: tuple[int, int | None, int]
 ) -> None:
-    engine = make_engine(build_parameters(EngineParameters, given))
+    engine = make_engine(build_parameters(ChessEngineParameters, given))
     assert isinstance(engine, KernelEngine)
     told = engine.parameters
     assert (told.depth, told.nodes, told.table_mb) == reached
@@ -135,4 +135,4 @@ def test_what_the_embedded_engine_cannot_use_is_refused(name: str, value: object
 @pytest.mark.parametrize(("name", "value"), [("longest", 0.05), ("nodes", 0), ("movetime", 0)])
 def test_limits_out_of_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ParameterError, match=f"{name}: .* too small"):
-        build_parameters(EngineParameters, {"engine": "stockfish", name: value})
+        build_parameters(ChessEngineParameters, {"engine": "stockfish", name: value})

@@ -12,9 +12,9 @@ from miai_tournaments.formats.format import (
     GAMES,
     Entrants,
     Format,
+    FormatStep,
     Meeting,
     Pairing,
-    Step,
     format_component,
 )
 
@@ -65,7 +65,7 @@ def play(
     *,
     rng: random.Random | None = None,
     rooms: Sequence[int] = (1,),
-) -> tuple[list[Meeting], Step]:
+) -> tuple[list[Meeting], FormatStep]:
     """Play a tournament to its end, games finishing in a random order; return the last step.
 
     Args:

@@ -17,8 +17,8 @@ from tests.tournaments.support import actions
 
 from miai.process.messages import encode
 from miai_tournaments.workers.executor import Executor, SerialExecutor, make_executor
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
-from miai_tournaments.workers.processes import ProcessExecutor, Worker
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.processes import ProcessExecutor, WorkerProcess
 
 SETUP = Setup(
     game="tic_tac_toe",
@@ -39,10 +39,12 @@ SETUP = Setup(
 )
 
 
-def job(number: int, *players: str, **more: Any) -> Job:
+def job(number: int, *players: str, **more: Any) -> GameJob:
     names = players or ("ann", "bob")
     seeds = tuple(range(number, number + len(names)))
-    return Job(job_id=f"g{number}", kind="game", players=names, seed=number, seeds=seeds, **more)
+    return GameJob(
+        job_id=f"g{number}", kind="game", players=names, seed=number, seeds=seeds, **more
+    )
 
 
 def processes(
@@ -54,7 +56,7 @@ def processes(
 SAID: list[str] = []
 
 
-def perform(executor: Executor, jobs: list[Job]) -> dict[str, Outcome]:
+def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, Outcome]:
     waiting, outcomes = list(jobs), dict[str, Outcome]()
     handed = 0
     while len(outcomes) < len(jobs):
@@ -87,7 +89,7 @@ def test_all_executors_give_the_same_games() -> None:
 
 
 def test_a_job_that_starts_agents_tells_who_cannot_be_started(children_find_mischief: None) -> None:
-    jobs = [Job(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
+    jobs = [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
     for make in (lambda: SerialExecutor(SETUP), processes):
         with make() as executor:
             outcomes = perform(executor, jobs)
@@ -217,7 +219,7 @@ def test_what_has_not_begun_is_cancelled() -> None:
 
 
 def test_an_outcome_that_came_before_nonsense_counts() -> None:
-    worker = Worker(SETUP)
+    worker = WorkerProcess(SETUP)
     from_worker, reading = worker.outcomes, os.pipe()
     try:
         worker.outcomes = reading[0]

@@ -11,7 +11,7 @@ import pytest
 from tests.tournaments.support import config_text, player, refused, rule, tournament
 from tests.tournaments.test_executors import SETUP, job, perform, processes
 
-from miai_tournaments.running.run import Verdict, judge
+from miai_tournaments.running.run import GameDecision, judge
 from miai_tournaments.store.rows import GameResult
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import Outcome
@@ -37,7 +37,7 @@ def test_an_agent_that_fails_forfeits(children_find_mischief: None) -> None:
     for number, (way, (termination, detail)) in enumerate(WAYS.items()):
         result = outcomes[f"g{number}"].result
         assert result is not None
-        assert judge(outcomes[f"g{number}"], stopping=False) is Verdict.RESULT
+        assert judge(outcomes[f"g{number}"], stopping=False) is GameDecision.RESULT
         assert jobs[number].players[result.loser or 0] == way
         assert result.returns[result.loser or 0] == -1.0
         assert result.termination == termination
@@ -157,17 +157,19 @@ def outcome(termination: str = "", **more: object) -> Outcome:
 @pytest.mark.parametrize(
     ("given", "running", "stopping"),
     [
-        (outcome("terminal"), Verdict.RESULT, Verdict.RESULT),
-        (outcome("move-limit"), Verdict.RESULT, Verdict.RESULT),
-        (outcome("resignation"), Verdict.RESULT, Verdict.RESULT),
-        (outcome("time"), Verdict.RESULT, Verdict.RESULT),
-        (outcome("illegal-action"), Verdict.RESULT, Verdict.RESULT),
-        (outcome("crash"), Verdict.RESULT, Verdict.DROPPED),
-        (outcome("unavailable"), Verdict.VOID, Verdict.VOID),
-        (outcome(fault="worker"), Verdict.VOID, Verdict.DROPPED),
-        (outcome(fault="defect"), Verdict.VOID, Verdict.DROPPED),
+        (outcome("terminal"), GameDecision.RESULT, GameDecision.RESULT),
+        (outcome("move-limit"), GameDecision.RESULT, GameDecision.RESULT),
+        (outcome("resignation"), GameDecision.RESULT, GameDecision.RESULT),
+        (outcome("time"), GameDecision.RESULT, GameDecision.RESULT),
+        (outcome("illegal-action"), GameDecision.RESULT, GameDecision.RESULT),
+        (outcome("crash"), GameDecision.RESULT, GameDecision.DROPPED),
+        (outcome("unavailable"), GameDecision.VOID, GameDecision.VOID),
+        (outcome(fault="worker"), GameDecision.VOID, GameDecision.DROPPED),
+        (outcome(fault="defect"), GameDecision.VOID, GameDecision.DROPPED),
     ],
 )
-def test_the_verdict_on_each_outcome(given: Outcome, running: Verdict, stopping: Verdict) -> None:
+def test_the_verdict_on_each_outcome(
+    given: Outcome, running: GameDecision, stopping: GameDecision
+) -> None:
     assert judge(given, stopping=False) is running
     assert judge(given, stopping=True) is stopping

@@ -19,7 +19,7 @@ from miai_tournaments.report.live import PlainReporter
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
-from miai_tournaments.running.run import Ending
+from miai_tournaments.running.run import RunEnding
 from miai_tournaments.store.store import FILE_NAME, Store
 
 SLOW = pytest.mark.slow
@@ -73,7 +73,7 @@ def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1)
         make_reporter=lambda _: Lines(), executor=executor, workers=workers, say=said.append
     )
     ending = sitting.run(load_tournament(path), folder, options)
-    assert ending == Ending("complete")
+    assert ending == RunEnding("complete")
     return said
 
 

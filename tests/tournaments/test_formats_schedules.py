@@ -16,7 +16,7 @@ from miai.errors import MiaiError, ParameterError
 from miai.plugins.loader import registry
 from miai_tournaments.formats.format import Entrants, Meeting, Pairing
 from miai_tournaments.formats.knockout import bracket
-from miai_tournaments.formats.sweep import Sweep, SweepParameters
+from miai_tournaments.formats.sweep import SweepFormat, SweepParameters
 from miai_tournaments.ratings.sprt import Sprt
 
 counts = st.integers(2, 9)
@@ -230,9 +230,9 @@ def test_a_sample_of_a_sweep_is_drawn_by_the_seed_within_its_bounds() -> None:
         },
     }
     filled = SweepParameters.model_validate(values)
-    drawn = Sweep.variants(filled, seed=1).values
-    assert drawn == Sweep.variants(filled, seed=1).values
-    assert drawn != Sweep.variants(filled, seed=2).values
+    drawn = SweepFormat.variants(filled, seed=1).values
+    assert drawn == SweepFormat.variants(filled, seed=1).values
+    assert drawn != SweepFormat.variants(filled, seed=2).values
     assert len(drawn) == 50
     assert all(type(v["n"]) is int and 1 <= v["n"] <= 1000 for v in drawn)
     assert all(0.5 <= v["c"] <= 2.0 and v["name"] in ("a", "b") for v in drawn)
@@ -322,7 +322,7 @@ def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:
     ):
         filled = SweepParameters.model_validate({"player": "x", **values})
         with pytest.raises(MiaiError, match=message):
-            Sweep.variants(filled, seed=0)
+            SweepFormat.variants(filled, seed=0)
 
 
 def test_entrants_offer_near_matches() -> None:

@@ -14,7 +14,7 @@ from tests.tournaments.formats import chance, entrants, make, names, play, seeds
 from miai.errors import ParameterError
 from miai_tournaments.formats.format import Meeting
 from miai_tournaments.formats.matching import Matching
-from miai_tournaments.formats.swiss import Card, Player, pair_round, standings
+from miai_tournaments.formats.swiss import PairingCard, SwissPlayer, pair_round, standings
 
 Allowed = Callable[[int, int], bool]
 
@@ -84,11 +84,11 @@ players = st.integers(2, 8)
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Player]:
+def histories(draw: st.DrawFn) -> list[SwissPlayer]:
     """Players after some rounds of any pairing, with the points of any results."""
     count = draw(players)
     rng = random.Random(draw(seeds))
-    found = [Player() for _ in range(count)]
+    found = [SwissPlayer() for _ in range(count)]
     for _ in range(draw(st.integers(0, count))):
         order = list(range(count))
         rng.shuffle(order)
@@ -112,7 +112,7 @@ def pairings(count: int) -> list[list[tuple[int, int]]]:
 
 @settings(max_examples=150)
 @given(histories())
-def test_a_round_is_as_good_as_any_pairing_can_be(found: list[Player]) -> None:
+def test_a_round_is_as_good_as_any_pairing_can_be(found: list[SwissPlayer]) -> None:
     pairs, bye = pair_round(found)
     count = len(found)
     assert Counter(n for pair in pairs for n in pair) + Counter(
@@ -142,9 +142,9 @@ def test_a_round_is_as_good_as_any_pairing_can_be(found: list[Player]) -> None:
 
 
 def test_a_first_round_folds_the_field_and_later_ones_the_score_groups() -> None:
-    pairs, bye = pair_round([Player() for _ in range(8)])
+    pairs, bye = pair_round([SwissPlayer() for _ in range(8)])
     assert (pairs, bye) == ([(0, 4), (1, 5), (2, 6), (3, 7)], None)
-    pairs, bye = pair_round([Player() for _ in range(5)])
+    pairs, bye = pair_round([SwissPlayer() for _ in range(5)])
     assert (pairs, bye) == ([(0, 2), (1, 3)], 4)
     field = make("swiss", entrants(8), rounds=2)
     meetings, _ = play(field, strength(names(8)))
@@ -213,10 +213,10 @@ def test_more_rounds_continue_the_same_tournament() -> None:
 def test_tie_breaks_by_hand() -> None:
     """Four players, two rounds: a beats b and c, b beats d, c has a bye after losing to a."""
     cards = [
-        Card("a", [("b", 1.0), ("c", 1.0)]),
-        Card("b", [("a", 0.0), ("d", 1.0)]),
-        Card("c", [("a", 0.0)], byes=[1.0]),
-        Card("d", [("b", 0.0)], byes=[1.0]),
+        PairingCard("a", [("b", 1.0), ("c", 1.0)]),
+        PairingCard("b", [("a", 0.0), ("d", 1.0)]),
+        PairingCard("c", [("a", 0.0)], byes=[1.0]),
+        PairingCard("d", [("b", 0.0)], byes=[1.0]),
     ]
     table = {s.name: (s.points, s.buchholz, s.sonneborn_berger, s.byes) for s in standings(cards)}
     assert table == {

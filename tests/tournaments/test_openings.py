@@ -27,8 +27,8 @@ from miai_tournaments.report.live import PlainReporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
 from miai_tournaments.running.check import check_players
-from miai_tournaments.running.run import Ending, Watch
-from miai_tournaments.running.schedule import Plan, run_info, stored_openings
+from miai_tournaments.running.run import RunEnding, ValuationWatch
+from miai_tournaments.running.schedule import TournamentPlan, run_info, stored_openings
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.store.rows import ScheduledGame
 from miai_tournaments.store.store import Store
@@ -52,9 +52,9 @@ def openings(balance: dict[str, object] | None = None, **values: object) -> dict
     return {"openings": values, **({"openings.balance": balance} if balance else {})}
 
 
-def plan(t: Tournament, seed: int = 3) -> Plan:
+def plan(t: Tournament, seed: int = 3) -> TournamentPlan:
     judged = t.openings.judged(seed)
-    return Plan(format=t.format, players=t.players, seed=seed, openings=judged)
+    return TournamentPlan(format=t.format, players=t.players, seed=seed, openings=judged)
 
 
 def schedule(t: Tournament) -> list[ScheduledGame]:
@@ -192,7 +192,7 @@ def test_a_run_has_the_same_openings_with_two_workers_and_when_it_goes_on(tmp_pa
         kept = stored_openings(info, t.config, t.game, folder)
         assert kept.balance is not None
         kept.balance.watch = never
-        going_on = Plan(format=t.format, players=t.players, seed=3, openings=kept)
+        going_on = TournamentPlan(format=t.format, players=t.players, seed=3, openings=kept)
         director, games = going_on.continued(store, extended=True)
     assert director is not None
     assert director.finished
@@ -214,7 +214,7 @@ def play(t: Tournament, folder: Path, *, executor: str = "serial", workers: int 
     options = sitting.Options(
         make_reporter=lambda _: PlainReporter(), executor=executor, workers=workers
     )
-    assert sitting.run(t, folder, options) == Ending("complete")
+    assert sitting.run(t, folder, options) == RunEnding("complete")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Balance, "value", lambda *_, **__: never())
         sitting.run(longer, tmp_path / "out", options)
-    assert sitting.resume(tmp_path / "out", options) == Ending("complete")
+    assert sitting.resume(tmp_path / "out", options) == RunEnding("complete")
     with Store.read(tmp_path / "out") as store:
         info = store.info()
         rows = {row.round: row.opening for row in store.results()}
@@ -276,7 +276,7 @@ def game_text(actions: Sequence[int]) -> str:
 def test_valuing_is_told_of_and_ends_when_asked() -> None:
     said: list[str] = []
     asked: list[str | None] = [None]
-    watch = Watch(said.append, lambda: asked[0])
+    watch = ValuationWatch(said.append, lambda: asked[0])
     watch()
     watch._told -= 10
     watch()

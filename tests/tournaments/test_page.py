@@ -23,7 +23,7 @@ def test_its_config_is_valid_and_says_what_the_defaults_are(tmp_path: Path) -> N
     path.write_text(block("toml"))
     tournament = load_tournament(path)
     assert [player.name for player in tournament.players] == ["mcts-1000", "gnugo"]
-    sections: dict[str, type[schema.Section]] = {
+    sections: dict[str, type[schema.ConfigSection]] = {
         "tournament": schema.TournamentSection,
         "time": schema.TimeSection,
         "openings": schema.OpeningsSection,

@@ -14,7 +14,7 @@ from tests.tournaments.leagues import NATURAL, League, davidson, naive_loss
 
 from miai.errors import ConfigError
 from miai_tournaments.ratings.bootstrap import bootstrap_ratings
-from miai_tournaments.ratings.model import Counts, Posterior, maximise
+from miai_tournaments.ratings.model import PairingCounts, Posterior, maximise
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Ratings, fit_ratings
 
@@ -124,7 +124,7 @@ def test_gradient_and_information_are_the_derivatives(advantage: bool, draws: bo
     shape = (leagues, rows.first.size)
     drawn = rng.uniform(0, 5, shape) * draws
     won = rng.uniform(0, 5, shape)
-    batch = Counts(
+    batch = PairingCounts(
         first=rows.first,
         second=rows.second,
         games=won + drawn + rng.uniform(0, 5, shape),

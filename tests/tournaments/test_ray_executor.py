@@ -17,7 +17,7 @@ from tests.tournaments.test_executors import SETUP, job, perform
 
 from miai.errors import ConfigError
 from miai_tournaments.workers.executor import SerialExecutor, make_executor
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 from miai_tournaments.workers.ray_executor import RayExecutor
 
 pytest.importorskip("ray")
@@ -51,7 +51,8 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
         expected = {name: actions(o.record) for name, o in perform(serial, jobs).items()}
     with cluster() as executor:
         started = perform(
-            executor, [Job(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
+            executor,
+            [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")],
         )
         assert started["ann"] == Outcome(job_id="ann")
         assert started["lost"].fault == "unavailable"

@@ -19,7 +19,7 @@ from rich.console import Console
 from miai.errors import ConfigError, StoreError
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.report import Report, build_report
+from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.terminal import printable
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
@@ -573,7 +573,7 @@ def test_every_key_of_the_json_is_documented() -> None:
 
 def test_the_json_holds_plain_data_only() -> None:
     report = build_report(small_tournament(), info=INFO, superiority=True, bootstrap=10)
-    assert isinstance(report, Report)
+    assert isinstance(report, TournamentReport)
     document = report.to_json()
     assert json.loads(json.dumps(document)) == document
     assert asdict(INFO)["game_parameters"] == document["tournament"]["game_parameters"]  # type: ignore[index,call-overload]  # Json is a union

@@ -23,7 +23,7 @@ from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.charts import Scale, ticks
 from miai_tournaments.report.counting import outcome
 from miai_tournaments.report.page import report_page, shade
-from miai_tournaments.report.report import Report, build_report
+from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -41,7 +41,7 @@ ATTACKS = (
 )
 
 
-def made(rows: list[GameRow], info: RunInfo = INFO, **options: Any) -> Report:
+def made(rows: list[GameRow], info: RunInfo = INFO, **options: Any) -> TournamentReport:
     return build_report(rows, info=info, details=True, **options)
 
 

@@ -251,7 +251,7 @@ def test_the_board_of_a_referee_that_died_is_left_out(tmp_path: Path) -> None:
 def test_boards_are_shown_as_they_are_but_for_what_controls_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = boards_module.Board(
+    board = boards_module.LiveSnapshot(
         game_id="g9", players=("an\x1bn", "bob"), ply=7, lines=("   A B", " 1 X \x1b[31mO")
     )
     monkeypatch.setattr(watch_module, "read_boards", lambda folder: [board])

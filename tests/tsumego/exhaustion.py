@@ -18,7 +18,7 @@ from tests.tsumego.brute_force import (
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
 from miai_go.life.guiding import OrderingNet
-from miai_go.life.prover import Master, Place, Prover, Verdict
+from miai_go.life.prover import Master, Place, ProofVerdict, Prover
 from miai_go.life.walled import CanonicalForm
 from miai_go.life.zones import Zone
 
@@ -105,7 +105,7 @@ class Comparison:
         prover = Prover(zone, master=master, table_bytes=_TABLE_BYTES, network=network)
         for state in states:
             verdict = prover.ask(_place(zone, state)).verdict
-            right = Verdict.REACHED if state in captured else Verdict.PREVENTED
+            right = ProofVerdict.REACHED if state in captured else ProofVerdict.PREVENTED
             if verdict != right:
                 board = zone.stones.reshape(zone.size, zone.size).tolist()
                 self.wrong.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miai_go.learning.life_dataset import Positions
+from miai_go.learning.life_dataset import LabelledPositions
 from miai_go.learning.life_making import MakingSettings, make_set
 from miai_go.nets.life_networks import build_net
 from miai_go.nets.life_weights import Net, NetHeader
@@ -13,10 +13,10 @@ from miai_go.nets.life_weights import Net, NetHeader
 SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
 
 
-def small_set(folder: Path, *, positions: int = 600, **options: Any) -> Positions:
+def small_set(folder: Path, *, positions: int = 600, **options: Any) -> LabelledPositions:
     """Make a set, in this process unless told otherwise."""
     make_set(folder, settings=SETTINGS, positions=positions, **options)
-    return Positions.open(folder)
+    return LabelledPositions.open(folder)
 
 
 def small_net(name: str = "dense", *, planes: str = "reference", **parameters: Any) -> Net:

@@ -14,20 +14,20 @@ from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
 from miai_go.learning.life_columns import PASS, grow
-from miai_go.learning.life_dataset import SPLITS, Positions, folds_of, policy_targets
+from miai_go.learning.life_dataset import SPLITS, LabelledPositions, folds_of, policy_targets
 from miai_go.learning.life_leaks import find_neighbours
 from miai_go.learning.life_making import make_set
 from miai_go.learning.life_sources import draw_room_zone
 from miai_go.life.kernels.stones import PASS as KERNEL_PASS
-from miai_go.life.prover import Place, Prover, Verdict
+from miai_go.life.prover import Place, ProofVerdict, Prover
 
 
 @pytest.fixture(scope="module")
-def positions(tmp_path_factory: pytest.TempPathFactory) -> Positions:
+def positions(tmp_path_factory: pytest.TempPathFactory) -> LabelledPositions:
     return small_set(tmp_path_factory.mktemp("set") / "small")
 
 
-def boards_of(p: Positions, row: int) -> tuple[Fight, frozenset[int], frozenset[int]]:
+def boards_of(p: LabelledPositions, row: int) -> tuple[Fight, frozenset[int], frozenset[int]]:
     """Return a position as exhaustion takes it: the fight, and both sides' stones on the board."""
     c, problem = p.columns, int(p.columns["problem"][row])
     size = int(c["size"][problem])
@@ -43,7 +43,7 @@ def boards_of(p: Positions, row: int) -> tuple[Fight, frozenset[int], frozenset[
     return fight, stones[0], stones[1]
 
 
-def test_answers_and_moves_are_those_of_exhaustion(positions: Positions) -> None:
+def test_answers_and_moves_are_those_of_exhaustion(positions: LabelledPositions) -> None:
     c = positions.columns
     checked = moved = 0
     for row in np.random.default_rng(0).permutation(len(positions)).tolist():
@@ -76,7 +76,7 @@ def test_answers_and_moves_are_those_of_exhaustion(positions: Positions) -> None
     assert moved >= 5
 
 
-def test_moves_are_told_where_they_are_needed(positions: Positions) -> None:
+def test_moves_are_told_where_they_are_needed(positions: LabelledPositions) -> None:
     c = positions.columns
     assert PASS == KERNEL_PASS
     has_its_way = positions.safe() == (c["side"] == 1)
@@ -99,7 +99,7 @@ def test_moves_that_take_too_much_work_are_not_told_to_fail() -> None:
             Place(position.attackers, position.defenders, position.side)
         ):
             verdict = prover.settled(after) or prover.ask(after).verdict
-            if move != PASS and (verdict == Verdict.REACHED) == (position.side == ATTACKER):
+            if move != PASS and (verdict == ProofVerdict.REACHED) == (position.side == ATTACKER):
                 solving |= 1 << move
         if position.best & ~(1 << PASS):
             assert position.best == solving
@@ -107,12 +107,14 @@ def test_moves_that_take_too_much_work_are_not_told_to_fail() -> None:
     assert checked > 10
 
 
-def test_each_position_is_there_once_for_each_mover(positions: Positions) -> None:
+def test_each_position_is_there_once_for_each_mover(positions: LabelledPositions) -> None:
     keys = positions.columns["key"]
     assert len(np.unique(keys)) == len(keys)
 
 
-def test_a_set_does_not_depend_on_workers_or_stops(tmp_path: Path, positions: Positions) -> None:
+def test_a_set_does_not_depend_on_workers_or_stops(
+    tmp_path: Path, positions: LabelledPositions
+) -> None:
     other = small_set(tmp_path / "two", workers=2)
     assert other.digest == positions.digest
     make_set(tmp_path / "stopped", settings=SETTINGS, positions=150)
@@ -131,9 +133,9 @@ def test_another_set_is_not_continued(tmp_path: Path) -> None:
         make_set(tmp_path, settings=other, positions=100)
 
 
-def test_folds_keep_connected_problems_together(positions: Positions) -> None:
+def test_folds_keep_connected_problems_together(positions: LabelledPositions) -> None:
     pairs = np.array([(0, 3), (3, 7), (2, 9), (7, 11)], np.int32)
-    positions = Positions({**positions.columns, "links": pairs}, positions.digest)
+    positions = LabelledPositions({**positions.columns, "links": pairs}, positions.digest)
     folds = folds_of(positions, folds=5, seed=1)
     problem = positions.columns["problem"]
     assert len(np.unique(folds)) == 5
@@ -145,7 +147,7 @@ def test_folds_keep_connected_problems_together(positions: Positions) -> None:
     assert (folds_of(positions, folds=5, seed=2) != folds).any()
 
 
-def test_the_split_by_position_leaks_more(positions: Positions) -> None:
+def test_the_split_by_position_leaks_more(positions: LabelledPositions) -> None:
     means = []
     for by in SPLITS:
         folds = folds_of(positions, folds=5, by=by)
@@ -157,7 +159,7 @@ def test_the_split_by_position_leaks_more(positions: Positions) -> None:
     assert means[1] < means[0]
 
 
-def test_a_copy_is_its_own_neighbour(positions: Positions) -> None:
+def test_a_copy_is_its_own_neighbour(positions: LabelledPositions) -> None:
     rows = np.arange(0, len(positions), 9)
     near = find_neighbours(positions, rows, rows, sample=20)
     assert (near.distances == 0).all()
@@ -188,9 +190,9 @@ def test_damage_is_refused(tmp_path: Path) -> None:
         if content is not None:
             damaged.write_bytes(content)
         with pytest.raises(DataError, match=told):
-            Positions.open(copy)
+            LabelledPositions.open(copy)
     with pytest.raises(DataError, match="make some with"):
-        Positions.open(_empty(tmp_path / "none"))
+        LabelledPositions.open(_empty(tmp_path / "none"))
 
 
 def test_what_is_no_position_is_refused(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ def test_what_is_no_position_is_refused(tmp_path: Path) -> None:
     manifest["columns"]["attackers"]["sha256"] = digest
     (shard / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(DataError, match="no position"):
-        Positions.open(tmp_path)
+        LabelledPositions.open(tmp_path)
 
 
 def _empty(folder: Path) -> Path:

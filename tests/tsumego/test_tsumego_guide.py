@@ -16,7 +16,7 @@ from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
 from miai_go.life.kernels import search
 from miai_go.life.kernels.guide import OUTPUTS
 from miai_go.life.kernels.traits import ALWAYS, TRAITS
-from miai_go.life.prover import Finding, Goal, Master, Prover, Verdict
+from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover
 from miai_go.life.zones import Zone
 from miai_go.tensors import read_metadata, write_tensors
 
@@ -43,7 +43,7 @@ def fight(seed: int, empty: int) -> Zone:
 def ask(zone: Zone, side: int, network: OrderingNet | None = None) -> Finding:
     prover = Prover(zone, network=network)
     finding = prover.ask(prover.begin(side), nodes=20_000_000)
-    assert finding.verdict != Verdict.UNSOLVED, finding
+    assert finding.verdict != ProofVerdict.UNSOLVED, finding
     return finding
 
 
@@ -65,7 +65,7 @@ def test_verdicts_are_the_same_with_advice(name: str, master: Master) -> None:
             alone = Prover(zone, master=master)
             advised = Prover(zone, master=master, network=network)
             first, second = (prover.ask(prover.begin(side)) for prover in (alone, advised))
-            assert Verdict.UNSOLVED not in (first.verdict, second.verdict)
+            assert ProofVerdict.UNSOLVED not in (first.verdict, second.verdict)
             assert first.verdict == second.verdict
             other += first.nodes != second.nodes
     assert other > 20  # it is heeded
@@ -83,7 +83,7 @@ def test_verdicts_of_larger_zones_are_the_same_with_advice(name: str) -> None:
 def test_sums_that_run_over_prove_nothing() -> None:
     """With sums that may reach infinity this one was held to be safe."""
     finding = ask(fight(18, 11), 0, random_net(18, size=1.0))
-    assert finding.verdict == ask(fight(18, 11), 0).verdict == Verdict.REACHED
+    assert finding.verdict == ask(fight(18, 11), 0).verdict == ProofVerdict.REACHED
 
 
 def test_the_shipped_network_is_the_file_that_was_made() -> None:

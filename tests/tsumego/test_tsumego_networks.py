@@ -15,7 +15,7 @@ from miai_go.errors import (  # noqa: E402
     TrainingError,
     WeightsError,
 )
-from miai_go.learning.life_dataset import Positions  # noqa: E402
+from miai_go.learning.life_dataset import LabelledPositions  # noqa: E402
 from miai_go.learning.life_measuring import (  # noqa: E402
     answering,
     area,
@@ -68,14 +68,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def positions(folder: Path) -> Positions:
-    return Positions.open(folder)
+def positions(folder: Path) -> LabelledPositions:
+    return LabelledPositions.open(folder)
 
 
 @pytest.mark.parametrize("planes", ["reference", "extended"])
 @pytest.mark.parametrize("blocks", [0, 1, 2])
 def test_the_reckoned_network_is_the_torch_network(
-    positions: Positions, planes: str, blocks: int
+    positions: LabelledPositions, planes: str, blocks: int
 ) -> None:
     net = small_net(planes=planes, width=48, blocks=blocks)
     rows = np.random.default_rng(blocks).choice(len(positions), 200, replace=False)
@@ -100,7 +100,7 @@ def test_the_reckoned_network_is_the_torch_network(
     np.testing.assert_allclose(logits, wanted, atol=1e-4)
 
 
-def test_an_equivariant_network_has_one_value_for_all_sides(positions: Positions) -> None:
+def test_an_equivariant_network_has_one_value_for_all_sides(positions: LabelledPositions) -> None:
     net = small_net("equivariant", planes="extended", height=1, width=16)
     rows = np.arange(8)
     from miai_go.nets.life_planes import encode
@@ -147,7 +147,7 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
     for name, array in arrays_of(load_net(whole.weights).network).items():
         assert (array == arrays_of(load_net(again.weights).network)[name]).all(), name
     assert whole.measures.figures()["auc"] > 0.7
-    positions = Positions.open(folder)
+    positions = LabelledPositions.open(folder)
     measured = measure_file(whole.weights, positions)
     assert measured.line() == whole.measures.line()
     again = train_net(load_tsumego_plan(config, out=tmp_path / "whole"))  # nothing is left to do
@@ -161,7 +161,7 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
 
 
 def test_the_config_of_the_zone_makes_a_network_that_kernels_reckon(
-    folder: Path, positions: Positions, tmp_path: Path
+    folder: Path, positions: LabelledPositions, tmp_path: Path
 ) -> None:
     plan = load_tsumego_plan(
         Path("configs/tsumego-zone.toml"),

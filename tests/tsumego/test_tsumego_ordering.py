@@ -30,7 +30,7 @@ from miai_go.life.kernels.traits import (
     traits_of_all,
 )
 from miai_go.life.problem_sgf import write_problems
-from miai_go.life.prover import Place, Prover, Verdict
+from miai_go.life.prover import Place, ProofVerdict, Prover
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -102,7 +102,7 @@ def test_positions_that_a_search_met_are_of_the_zone_and_the_root_is_among_them(
         )
     )
     assert (root.attackers, root.defenders, 0, -1) in rows
-    assert verdict != Verdict.UNSOLVED
+    assert verdict != ProofVerdict.UNSOLVED
     within = (1 << len(zone.points)) - 1
     for attackers, defenders, side, ban in rows:
         assert attackers & defenders == 0

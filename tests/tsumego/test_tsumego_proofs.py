@@ -20,8 +20,8 @@ from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.proof_tree import Ending, Proof, ProofNode, proof_tree, write_proofs
-from miai_go.life.prover import Master, Prover, Verdict
+from miai_go.life.proof_tree import LineEnd, Proof, ProofNode, proof_tree, write_proofs
+from miai_go.life.prover import Master, ProofVerdict, Prover
 from miai_go.life.zones import Zone, find_zone
 from miai_go.sgf.reading import read_bytes
 
@@ -42,7 +42,7 @@ class Replay:
     def check(self, node: ProofNode, state: State, line: tuple[State, ...] = ()) -> None:
         before = state in line
         assert not (self.wins and before), "a proof of capture comes back to itself"
-        if node.ending is not None and node.ending != Ending.NO_MOVE:
+        if node.ending is not None and node.ending != LineEnd.NO_MOVE:
             self._check_end(node, state, before)
             return
         assert self.fight.target in state[1]
@@ -54,7 +54,7 @@ class Replay:
             assert set(chosen) <= set(moves) | {self.fight.size**2}
         else:
             assert set(chosen) == set(moves), "all moves of the side that fails are shown"
-        assert (node.ending == Ending.NO_MOVE) == (not chosen)
+        assert (node.ending == LineEnd.NO_MOVE) == (not chosen)
         every = self._moves(state, passing=True)
         self.following[state] = [every[move] for move in chosen]
         for move, child in chosen.items():
@@ -62,28 +62,28 @@ class Replay:
 
     def _check_end(self, node: ProofNode, state: State, before: bool) -> None:
         assert not node.children
-        if node.ending == Ending.TAKEN:
+        if node.ending == LineEnd.TAKEN:
             assert self.fight.target not in state[1]
             assert self.wins
-        elif node.ending == Ending.ATARI:
+        elif node.ending == LineEnd.ATARI:
             taken = [
                 after for after in self.fight.moves(state) if self.fight.target not in after[1]
             ]
             assert state[2] == ATTACKER
             assert taken
             assert self.wins
-        elif node.ending == Ending.ALIVE:
+        elif node.ending == LineEnd.ALIVE:
             assert LoneAttacker(self.fight).cannot_take(state[0], state[1])
             assert not self.wins
-        elif node.ending == Ending.REPEATED:
+        elif node.ending == LineEnd.REPEATED:
             assert before
             assert not self.wins
-        elif node.ending == Ending.SHOWN:
+        elif node.ending == LineEnd.SHOWN:
             assert self._after(node.shown) == state
             self.shown.add(state)
             return
         else:
-            assert node.ending == Ending.CUT
+            assert node.ending == LineEnd.CUT
             self.cuts += 1
         self.ended.add(state)
 
@@ -127,7 +127,7 @@ def replay(zone: Zone, first: int, master: Master, **limits: int) -> Replay:
     colors = (zone.attacker, zone.defender)
     attackers, defenders = (frozenset(np.flatnonzero(zone.stones == c).tolist()) for c in colors)
     root = (attackers, defenders, first, -1)
-    told = Replay(proof, fight, root, proof.verdict == Verdict.REACHED)
+    told = Replay(proof, fight, root, proof.verdict == ProofVerdict.REACHED)
     told.check(proof.root, root)
     told.finish()
     assert proof.count == sum(1 for _ in proof.root.walk())
@@ -175,8 +175,8 @@ def test_a_tree_is_cut_at_its_limit_and_says_where(nodes: int) -> None:
 def test_a_line_that_never_ends_is_told() -> None:
     problem = drawn(DOUBLE_KO)
     proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER)
-    assert proof.verdict == Verdict.PREVENTED
-    assert Ending.REPEATED in {node.ending for node in proof.root.walk()}
+    assert proof.verdict == ProofVerdict.PREVENTED
+    assert LineEnd.REPEATED in {node.ending for node in proof.root.walk()}
 
 
 def test_without_a_verdict_there_is_no_tree() -> None:
@@ -210,5 +210,5 @@ def test_a_cut_is_told_in_the_file() -> None:
     proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER, nodes=30)
     data = write_proofs(problem, [proof])
     assert data.count(b"the tree is cut here") == sum(
-        node.ending == Ending.CUT for node in proof.root.walk()
+        node.ending == LineEnd.CUT for node in proof.root.walk()
     )

@@ -16,7 +16,7 @@ from tests.tsumego.brute_force import (
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.life.prover import Goal, Master, Place, Prover, Verdict
+from miai_go.life.prover import Goal, Master, Place, ProofVerdict, Prover
 from miai_go.life.zones import Zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
@@ -45,8 +45,12 @@ def check(zone: Zone, *, most: int) -> int:
             won = forced(graph, taken, ATTACKER)
             prover = Prover(zone, master=master, table_bytes=1 << 16)
             finding = prover.ask(prover.begin(root[2]))
-            assert finding.verdict != Verdict.UNSOLVED
-            assert (finding.verdict == Verdict.REACHED) == (root in won), (zone, master, root[2])
+            assert finding.verdict != ProofVerdict.UNSOLVED
+            assert (finding.verdict == ProofVerdict.REACHED) == (root in won), (
+                zone,
+                master,
+                root[2],
+            )
             compared += 1
     return compared
 
@@ -68,8 +72,12 @@ def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) 
             drawn = rng.choice(len(standing), min(places, len(standing)), replace=False)
             for state in [root, *(standing[i] for i in drawn)]:
                 finding = prover.ask(place_of(zone, state))
-                assert finding.verdict != Verdict.UNSOLVED
-                assert (finding.verdict == Verdict.REACHED) == (state in won), (zone, master, state)
+                assert finding.verdict != ProofVerdict.UNSOLVED
+                assert (finding.verdict == ProofVerdict.REACHED) == (state in won), (
+                    zone,
+                    master,
+                    state,
+                )
                 compared += 1
     return compared
 

@@ -12,30 +12,30 @@ from miai_go.errors import ProblemError
 from miai_go.life.answers import answer, fate_of, solving_moves
 from miai_go.life.generating import (
     MOST_OF_A_SHAPE,
-    Journal,
+    GeneratingJournal,
     WalledPlan,
     draws_of,
     make_walled,
     shares,
 )
 from miai_go.life.problem_sgf import write_problems
-from miai_go.life.prover import Master, Prover, Verdict
+from miai_go.life.prover import Master, ProofVerdict, Prover
 from miai_go.life.solver import solve
 from miai_go.life.status import Status
-from miai_go.life.walled import Found, canonical_key, find_walled
+from miai_go.life.walled import WalledProblem, canonical_key, find_walled
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.rules.symmetry import point_tables
 
 PLAN = WalledPlan(count=6, seed=7, least_empty=5, most_empty=6)
 
 
-def found_of(empty: int, *, seed: int, draws: int) -> list[Found]:
+def found_of(empty: int, *, seed: int, draws: int) -> list[WalledProblem]:
     drawn = (find_walled(seed, empty, number) for number in range(draws))
     return [found for found in drawn if found is not None]
 
 
 def made(folder: Path, plan: WalledPlan, *, workers: int = 1) -> bytes:
-    with Journal(folder / "out.sgf", draws_of(plan)) as journal:
+    with GeneratingJournal(folder / "out.sgf", draws_of(plan)) as journal:
         return write_problems(make_walled(plan, journal, workers=workers))
 
 
@@ -121,7 +121,7 @@ def test_shares_add_up_and_fall_with_the_size() -> None:
 
 def test_outlines_are_not_used_up(tmp_path: Path) -> None:
     plan = WalledPlan(count=15, seed=3, least_empty=4, most_empty=4)
-    with Journal(tmp_path / "out.sgf", draws_of(plan)) as journal:
+    with GeneratingJournal(tmp_path / "out.sgf", draws_of(plan)) as journal:
         problems = make_walled(plan, journal)
         shapes = {each.problem.name: each.shape for row in journal.chunks.values() for each in row}
     taken = [shapes[problem.name] for problem in problems]
@@ -197,6 +197,6 @@ def test_moves_of_one_side_agree_with_the_answer() -> None:
             assert solving_moves(zone, side) == moves
             prover = Prover(zone)
             asked = prover.ask(prover.begin(side))
-            wanted = Verdict.REACHED if side == ATTACKER else Verdict.PREVENTED
+            wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
             assert asked.verdict == wanted
             assert moves

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
 
     from miai.plugins.registry import Registry
 
+
 _FORMATS = (
     ("round-robin", "round_robin", "RoundRobin", "In each round everybody meets everybody"),
     ("gauntlet", "gauntlet", "Gauntlet", "One player or a few meet all others"),
-    ("match", "match", "Match", "Two players, a number of pairs or until an SPRT decides"),
+    ("match", "match", "MatchFormat", "Two players, a number of pairs or until an SPRT decides"),
     ("swiss", "swiss", "Swiss", "In each round players of about equal points meet"),
     ("knockout", "knockout", "Knockout", "Who loses a match is out; seeded by the config's order"),
     ("ladder", "ladder", "Ladder", "Who beats the player one rung above changes places"),
     ("pairings", "pairings", "Pairings", "Listed pairings, with weights, colours and settings"),
-    ("sweep", "sweep", "Sweep", "Parameters of one agent: a grid, a sample, successive halving"),
+    (
+        "sweep",
+        "sweep",
+        "SweepFormat",
+        "Parameters of one agent: a grid, a sample, successive halving",
+    ),
 )
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Masks: TypeAlias = dict[int, float]
     Sets: TypeAlias = dict[HashedSet, float]
 
+
 _INFINITE = float("inf")
 
 AnyBelief: TypeAlias = Any
@@ -52,7 +53,7 @@ AnyBelief: TypeAlias = Any
 of that kind, which these annotations do not follow."""
 
 
-class Entry(NamedTuple):
+class BoundEntry(NamedTuple):
     """The name of something remembered: a bound on the value of one belief.
 
     Attributes:
@@ -82,7 +83,7 @@ class Known:
     upper: float = _INFINITE
     closure: AnyBelief = 0
     core: AnyBelief = 0
-    used: tuple[Entry, ...] = ()
+    used: tuple[BoundEntry, ...] = ()
 
 
 UNKNOWN = Known()
@@ -111,18 +112,18 @@ class Bounds(Protocol):
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Take in that a belief is worth at least `value`; return the entry if there is one."""
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Take in that a belief is worth at most `value`; return the entry if there is one."""
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still there."""
 
-    def take_replaced(self) -> Sequence[Entry]:
+    def take_replaced(self) -> Sequence[BoundEntry]:
         """Return the entries that gave way to others since it was last asked."""
 
     def statistics(self) -> Mapping[str, int]:
@@ -235,7 +236,7 @@ class ExactBounds:
         self.held = 0
         self._lower: _Chains = {}
         self._upper: _Chains = {}
-        self._replaced: list[Entry] = []
+        self._replaced: list[BoundEntry] = []
         self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
@@ -256,39 +257,41 @@ class ExactBounds:
             if smaller:
                 upper, core, above = value, smaller, at
         if closure:
-            used.append(Entry(True, public, below, closure))
+            used.append(BoundEntry(True, public, below, closure))
         if core:
-            used.append(Entry(False, public, above, core))
+            used.append(BoundEntry(False, public, above, core))
         self._counts["hits"] += bool(used)
         return Known(lower, upper, closure, core, tuple(used)) if used else UNKNOWN
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Keep it unless a larger belief is known to be worth as much."""
         chain = self._lower.setdefault(public, {}).setdefault(depth, {})
         if has_superset(chain, belief, value):
             return None
-        self._replace(chain, Entry(True, public, depth, belief), subsets(chain, belief, value))
-        return self._keep(chain, Entry(True, public, depth, belief), value)
+        self._replace(chain, BoundEntry(True, public, depth, belief), subsets(chain, belief, value))
+        return self._keep(chain, BoundEntry(True, public, depth, belief), value)
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Keep it unless a smaller belief is known to be worth as little."""
         chain = self._upper.setdefault(public, {}).setdefault(depth, {})
         if has_subset(chain, belief, value):
             return None
-        self._replace(chain, Entry(False, public, depth, belief), supersets(chain, belief, value))
-        return self._keep(chain, Entry(False, public, depth, belief), value)
+        self._replace(
+            chain, BoundEntry(False, public, depth, belief), supersets(chain, belief, value)
+        )
+        return self._keep(chain, BoundEntry(False, public, depth, belief), value)
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still there."""
         chains = self._lower if entry.lower else self._upper
         chain = chains.get(entry.public, {}).get(entry.depth, {})
         self._drop(chain, [entry.belief] if entry.belief in chain else [])
 
-    def take_replaced(self) -> Sequence[Entry]:
+    def take_replaced(self) -> Sequence[BoundEntry]:
         """Return the entries that gave way to stronger ones."""
         gone, self._replaced = self._replaced, []
         return gone
@@ -297,13 +300,13 @@ class ExactBounds:
         """Return the numbers of probes, hits, subset tests, entries and bytes."""
         return {**self._counts, "bytes": self.held}
 
-    def _keep(self, chain: Chain, entry: Entry, value: float) -> Entry:
+    def _keep(self, chain: Chain, entry: BoundEntry, value: float) -> BoundEntry:
         chain[entry.belief] = value
         self._counts["entries"] += 1
         self.held += bytes_of(entry.belief)
         return entry
 
-    def _replace(self, chain: Chain, entry: Entry, beliefs: Iterable[Belief]) -> None:
+    def _replace(self, chain: Chain, entry: BoundEntry, beliefs: Iterable[Belief]) -> None:
         """Drop what an entry says better."""
         gone = list(beliefs)
         self._replaced += [entry._replace(belief=belief) for belief in gone]
@@ -337,16 +340,16 @@ class NoBounds:
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Remember nothing."""
         return None
 
     record_upper = record_lower
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: BoundEntry) -> None:
         """Have nothing to forget."""
 
-    def take_replaced(self) -> Sequence[Entry]:
+    def take_replaced(self) -> Sequence[BoundEntry]:
         """Return nothing."""
         return ()
 
@@ -362,14 +365,14 @@ class TableBounds:
 
     def __init__(self) -> None:
         self.held = 0
-        self._values: dict[Entry, float] = {}
+        self._values: dict[BoundEntry, float] = {}
         self._probes = self._hits = 0
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
         """Return what was recorded of this very belief."""
         self._probes += 1
-        below = Entry(True, public, depth, belief)
-        above = Entry(False, public, depth, belief)
+        below = BoundEntry(True, public, depth, belief)
+        above = BoundEntry(False, public, depth, belief)
         lower, upper = self._values.get(below), self._values.get(above)
         if lower is None and upper is None:
             return UNKNOWN
@@ -384,24 +387,24 @@ class TableBounds:
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Keep the greatest lower bound."""
-        entry = Entry(True, public, depth, belief)
+        entry = BoundEntry(True, public, depth, belief)
         return self._keep(entry, value) if value > self._values.get(entry, -1e999) else None
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Keep the least upper bound."""
-        entry = Entry(False, public, depth, belief)
+        entry = BoundEntry(False, public, depth, belief)
         return self._keep(entry, value) if value < self._values.get(entry, 1e999) else None
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still there."""
         if self._values.pop(entry, None) is not None:
             self.held -= bytes_of(entry.belief)
 
-    def take_replaced(self) -> Sequence[Entry]:
+    def take_replaced(self) -> Sequence[BoundEntry]:
         """Return nothing: no entry gives way to another."""
         return ()
 
@@ -410,7 +413,7 @@ class TableBounds:
         counts = {"probes": self._probes, "hits": self._hits}
         return {**counts, "entries": len(self._values), "bytes": self.held}
 
-    def _keep(self, entry: Entry, value: float) -> Entry:
+    def _keep(self, entry: BoundEntry, value: float) -> BoundEntry:
         if entry not in self._values:
             self.held += bytes_of(entry.belief)
         self._values[entry] = value
@@ -441,7 +444,7 @@ class LimitedBounds:
         self.explains, self.singles = bounds.explains, bounds.singles
         self.infers = bounds.infers
         self._bounds, self._retention, self._limit = bounds, retention, limit
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, BoundEntry] = {}
         self._forgotten = 0
 
     @property
@@ -458,22 +461,22 @@ class LimitedBounds:
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Take it in, and forget as much as it takes."""
         return self._kept(self._bounds.record_lower(public, depth, belief, value))
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """As `record_lower`."""
         return self._kept(self._bounds.record_upper(public, depth, belief, value))
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: BoundEntry) -> None:
         """Forget an entry."""
         self._bounds.forget(entry)
         self._entries.pop(_name(entry), None)
 
-    def take_replaced(self) -> Sequence[Entry]:
+    def take_replaced(self) -> Sequence[BoundEntry]:
         """Return nothing: who asks this does not forget."""
         return ()
 
@@ -481,7 +484,7 @@ class LimitedBounds:
         """Return those of the bounds, and how many entries were forgotten."""
         return {**self._bounds.statistics(), "forgotten": self._forgotten}
 
-    def _kept(self, entry: Entry | None) -> Entry | None:
+    def _kept(self, entry: BoundEntry | None) -> BoundEntry | None:
         for replaced in self._bounds.take_replaced():
             self._entries.pop(_name(replaced), None)
         if entry is None:
@@ -505,7 +508,7 @@ LEAST_LIMIT = 4096
 """Bytes; one entry of a large belief takes hundreds."""
 
 
-def _name(entry: Entry) -> int:
+def _name(entry: BoundEntry) -> int:
     """Return a name of 64 bits that is the same in every process."""
     return int.from_bytes(blake2b(repr(entry).encode(), digest_size=8).digest(), "little")
 

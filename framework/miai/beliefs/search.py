@@ -136,7 +136,7 @@ class BudgetSpentError(Exception):
     """The nodes or the time allowed are used up; the search unwinds."""
 
 
-class Found(NamedTuple):
+class NodeResult(NamedTuple):
     """What a node returned.
 
     Attributes:
@@ -154,7 +154,7 @@ class Found(NamedTuple):
 
 
 @dataclass(slots=True)
-class Counts:
+class SearchCounts:
     """What a search did.
 
     Attributes:
@@ -187,7 +187,7 @@ class Recursion(Generic[Public]):
     ) -> None:
         self.universe = universe
         self.bounds = bounds
-        self.counts = Counts()
+        self.counts = SearchCounts()
         self.max_nodes: int | None = None
         self.deadline: float | None = None
         self.adaptive = adaptive
@@ -195,14 +195,16 @@ class Recursion(Generic[Public]):
         self._passed: dict[tuple[Hashable, int], tuple[float, Mask]] = {}
         self._best: dict[Hashable, int] = {}  # the action that was best last, by public part
 
-    def value(self, public: Public, belief: Mask, depth: int, alpha: float, beta: float) -> Found:
+    def value(
+        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
+    ) -> NodeResult:
         """Return the value of a belief that is not empty, to the player who searches."""
         self._count()
         known = self.bounds.probe(public, depth, belief)
         if known.lower >= beta or known.lower >= known.upper:
-            return Found(known.lower, core=known.core, closure=known.closure)
+            return NodeResult(known.lower, core=known.core, closure=known.closure)
         if known.upper <= alpha:
-            return Found(known.upper, core=known.core)
+            return NodeResult(known.upper, core=known.core)
         low, high = max(alpha, known.lower), min(beta, known.upper)
         if depth == 0:
             return self._leaf(public, belief)
@@ -214,7 +216,9 @@ class Recursion(Generic[Public]):
         self._record(public, depth, belief, found, low, high)
         return found
 
-    def root(self, public: Public, belief: Mask, depth: int, alpha: float, beta: float) -> Found:
+    def root(
+        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
+    ) -> NodeResult:
         """As `value`, of a depth of at least 1, and always with an action.
 
         What is known of the belief itself would settle its value and name none.
@@ -228,7 +232,7 @@ class Recursion(Generic[Public]):
 
     def _best_action(
         self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
-    ) -> Found:
+    ) -> NodeResult:
         best, line, core, closure = -INFINITE, Line(), 0, 0
         low = alpha
         refuted: list[Refutation] = []
@@ -242,7 +246,7 @@ class Recursion(Generic[Public]):
                 break
         if line:
             self._best[public] = line[0][0]
-        return Found(best, core if best <= alpha else 0, closure if best >= beta else 0, line)
+        return NodeResult(best, core if best <= alpha else 0, closure if best >= beta else 0, line)
 
     def _action(
         self,
@@ -254,19 +258,21 @@ class Recursion(Generic[Public]):
         beta: float,
         core: Mask,
         refuted: list[Refutation],
-    ) -> Found:
+    ) -> NodeResult:
         """Return the worst that an action can lead to; its core and closure are of this belief."""
         worst, culprit, parts = self._split(public, belief, action)
         line: Line = ((action, None),)
         if worst <= alpha:
-            return Found(worst, core=culprit, line=line)
+            return NodeResult(worst, core=culprit, line=line)
         problem, explains = self._problem, self.bounds.explains
         cost = problem.cost(public, action)
         left = max(0, depth - cost)
         if explains and parts and cost and not left and problem.reachability:
             # Nothing is proved where the depth ends: one state that goes on is enough.
             goes_on = going_on(self.universe, public, belief, action, core)
-            return Found(problem.least, core=goes_on if problem.least <= alpha else 0, line=line)
+            return NodeResult(
+                problem.least, core=goes_on if problem.least <= alpha else 0, line=line
+            )
         # The largest part first: it is likeliest to be the worst.
         after = [
             (problem.after(public, action, observation), observation, part)
@@ -275,7 +281,7 @@ class Recursion(Generic[Public]):
         for later, observation, part in after if explains else ():
             for known in refuted:
                 if known.holds(later, left, part, alpha):
-                    found = Found(known.value, core=known.core)
+                    found = NodeResult(known.value, core=known.core)
                     return self._failed(public, belief, action, observation, found, core)
         solved: dict[Hashable, Mask] = {}
         for later, observation, part in after:
@@ -289,7 +295,7 @@ class Recursion(Generic[Public]):
         closure = belief if worst >= beta else 0
         if closure and explains:
             closure = closure_of(self.universe, public, belief, action, solved, beta)
-        return Found(worst, closure=closure, line=line)
+        return NodeResult(worst, closure=closure, line=line)
 
     def _failed(
         self,
@@ -297,14 +303,14 @@ class Recursion(Generic[Public]):
         belief: Mask,
         action: int,
         observation: Hashable,
-        found: Found,
+        found: NodeResult,
         core: Mask,
-    ) -> Found:
+    ) -> NodeResult:
         """Return what refutes an action, as states of the belief before it."""
         blame = belief
         if self.bounds.explains:
             blame = sources(self.universe, public, belief, action, observation, found.core, core)
-        return Found(found.value, core=blame, line=((action, observation), *found.line))
+        return NodeResult(found.value, core=blame, line=((action, observation), *found.line))
 
     def _split(
         self, public: Public, belief: Mask, action: int
@@ -320,11 +326,11 @@ class Recursion(Generic[Public]):
                 parts[observation] = parts.get(observation, 0) | after
         return min(worst, self._problem.greatest), culprit, parts
 
-    def _leaf(self, public: Public, belief: Mask) -> Found:
+    def _leaf(self, public: Public, belief: Mask) -> NodeResult:
         if averages(self._problem):
             self.counts.leaves += belief.bit_count()
             values = [self.universe.value(public, number) for number in numbers(belief)]
-            return Found(math.fsum(values) / len(values), core=belief, closure=belief)
+            return NodeResult(math.fsum(values) / len(values), core=belief, closure=belief)
         worst, culprit = INFINITE, 0
         for number in numbers(belief):
             self.counts.leaves += 1
@@ -336,7 +342,7 @@ class Recursion(Generic[Public]):
             for number in numbers(every):
                 if self.universe.value(public, number) >= worst:
                     closure |= 1 << number
-        return Found(worst, core=culprit, closure=closure | belief)
+        return NodeResult(worst, core=culprit, closure=closure | belief)
 
     # -- what was found ---------------------------------------------------------------------------
 
@@ -345,7 +351,7 @@ class Recursion(Generic[Public]):
         public: Public,
         depth: int,
         belief: Mask,
-        found: Found,
+        found: NodeResult,
         alpha: float,
         beta: float,
     ) -> None:
@@ -362,7 +368,7 @@ class Recursion(Generic[Public]):
 
     def _refuting_state(
         self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
-    ) -> Found | None:
+    ) -> NodeResult | None:
         """Return the value of a state that alone is worth at most alpha; None without one."""
         threshold, passed = self._passed.get((public, depth), (alpha, 0))
         if alpha > threshold:
@@ -372,7 +378,7 @@ class Recursion(Generic[Public]):
             found = self.value(public, 1 << number, depth, alpha, beta)
             if found.value <= alpha:
                 self._passed[public, depth] = (alpha, passed)
-                return Found(found.value, core=1 << number)
+                return NodeResult(found.value, core=1 << number)
             passed |= 1 << number
         if alpha >= threshold:
             self._passed[public, depth] = (alpha, passed)
@@ -545,12 +551,12 @@ class BeliefSearch(Generic[Public]):
             raise ValueError(f"a search goes at least one deep, not {depth}")
         self._check(root)
         recursion = self._recursion
-        recursion.counts = Counts()
+        recursion.counts = SearchCounts()
         recursion.max_nodes = max_nodes
         recursion.deadline = None if seconds is None else time.monotonic() + seconds
         belief = recursion.universe.mask(root.hidden)
         step_by_step = deepening or max_nodes is not None or seconds is not None
-        found, done, won = Found(self.problem.least), 0, False
+        found, done, won = NodeResult(self.problem.least), 0, False
         try:
             for current in range(1 if step_by_step else depth, depth + 1):
                 found = self._at_depth(root.public, belief, current, found.value)
@@ -608,7 +614,7 @@ class BeliefSearch(Generic[Public]):
         if allowed is not None and self.universe.mask(root.hidden) & ~allowed:
             raise ValueError(f"the root holds states that {root.public!r:.200} does not allow")
 
-    def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> Found:
+    def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> NodeResult:
         least, greatest = self.problem.least, self.problem.greatest
         search = self._recursion.root
         if self.window == "alpha-beta":
@@ -625,7 +631,7 @@ class BeliefSearch(Generic[Public]):
             # From above: what a belief is worth at most was found somewhere; that it is worth at
             # least so much may have been found for no more than was asked.
             beta = greatest
-        return Found(least, line=line)
+        return NodeResult(least, line=line)
 
 
 def search_belief(

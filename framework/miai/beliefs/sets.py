@@ -138,7 +138,7 @@ Mask = int
 """A belief: bit i is set when the hidden part of number i is in it."""
 
 
-class Outcomes:
+class ActionOutcomes:
     """What one action does to one state.
 
     Attributes:
@@ -164,7 +164,7 @@ class Universe(Generic[Public]):
         self.problem = problem
         self.hidden: list[int] = []
         self._numbers: dict[int, int] = {}
-        self._outcomes: dict[tuple[Public, int, int], Outcomes] = {}
+        self._outcomes: dict[tuple[Public, int, int], ActionOutcomes] = {}
         self._values: dict[tuple[Public, int], float] = {}
         self._all: dict[Public, Mask | None] = {}
         self._hashes = np.zeros(0, np.uint64)
@@ -196,7 +196,7 @@ class Universe(Generic[Public]):
             self._all[public] = None if parts is None else self.mask(parts)
         return self._all[public]
 
-    def outcomes(self, public: Public, number: int, action: int) -> Outcomes:
+    def outcomes(self, public: Public, number: int, action: int) -> ActionOutcomes:
         """Return what an action does to the hidden part of a number."""
         key = (public, number, action)
         found = self._outcomes.get(key)
@@ -212,7 +212,7 @@ class Universe(Generic[Public]):
             found = self._values[key] = leaf_value(self.problem, public, self.hidden[number])
         return found
 
-    def _ask(self, public: Public, hidden: int, action: int) -> Outcomes:
+    def _ask(self, public: Public, hidden: int, action: int) -> ActionOutcomes:
         worst, after = float("inf"), dict[Hashable, Mask]()
         for reply in self.problem.replies(public, hidden, action):
             if reply.ends:
@@ -220,7 +220,7 @@ class Universe(Generic[Public]):
             else:
                 bit = 1 << self._number(reply.hidden)
                 after[reply.observation] = after.get(reply.observation, 0) | bit
-        return Outcomes(worst, tuple(after.items()))
+        return ActionOutcomes(worst, tuple(after.items()))
 
     def _number(self, hidden: int) -> int:
         number = self._numbers.get(hidden)

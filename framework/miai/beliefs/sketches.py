@@ -22,7 +22,7 @@ import numpy as np
 from datasketch import MinHash
 from numpy.typing import NDArray
 
-from miai.beliefs.bounds import UNKNOWN, AnyBelief, Entry, Known
+from miai.beliefs.bounds import UNKNOWN, AnyBelief, BoundEntry, Known
 from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, is_subset, short_key, size_of
 
@@ -139,20 +139,20 @@ class SketchBounds(ABC):
         self._counts["hits"] += below > -_INFINITE or above < _INFINITE
         if below > above:  # two bounds of which one is false: neither is believed
             return UNKNOWN
-        used = [Entry(True, public, depth, key_below)] if below > -_INFINITE else []
-        used += [Entry(False, public, depth, key_above)] if above < _INFINITE else []
+        used = [BoundEntry(True, public, depth, key_below)] if below > -_INFINITE else []
+        used += [BoundEntry(False, public, depth, key_above)] if above < _INFINITE else []
         if not self.verified:  # no set is kept: the belief stands for what it was taken for
             return Known(below, above, belief, belief, tuple(used))
         return Known(below, above, key_below, key_above, tuple(used))
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """Keep the sketch, the size and the value; the set where bounds are verified.
 
         Where they are not, the entry names a key in place of the set.
         """
-        entry = Entry(True, public, depth, self._key(belief))
+        entry = BoundEntry(True, public, depth, self._key(belief))
         shelf = self._lower.setdefault((public, depth), SketchShelf(self.k))
         before = shelf.value(entry.belief)
         new = before is None or value > before
@@ -160,15 +160,15 @@ class SketchBounds(ABC):
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> Entry | None:
+    ) -> BoundEntry | None:
         """As `record_lower`."""
-        entry = Entry(False, public, depth, self._key(belief))
+        entry = BoundEntry(False, public, depth, self._key(belief))
         shelf = self._upper.setdefault((public, depth), SketchShelf(self.k))
         before = shelf.value(entry.belief)
         new = before is None or value < before
         return self._record(shelf, entry, belief, value) if new else None
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still there."""
         shelves = self._lower if entry.lower else self._upper
         shelf = shelves.get((entry.public, entry.depth))
@@ -176,7 +176,7 @@ class SketchBounds(ABC):
             self._counts["entries"] -= 1
             self.held -= self._bytes(entry.belief)
 
-    def take_replaced(self) -> Sequence[Entry]:
+    def take_replaced(self) -> Sequence[BoundEntry]:
         """Return nothing: every belief has an entry of its own."""
         return ()
 
@@ -223,7 +223,9 @@ class SketchBounds(ABC):
             best, which = value, other
         return best, which
 
-    def _record(self, shelf: SketchShelf, entry: Entry, belief: AnyBelief, value: float) -> Entry:
+    def _record(
+        self, shelf: SketchShelf, entry: BoundEntry, belief: AnyBelief, value: float
+    ) -> BoundEntry:
         sketch, size = self._sketch(belief)
         if shelf.add(entry.belief, sketch, size, size_of(belief), value):
             self._counts["entries"] += 1

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from miai.record import GameRecord
     from miai.search.protocol import Search
 
+
 _BEST = 5
 """Moves of a hint."""
 _EXPECTED = 5
@@ -403,7 +404,7 @@ class HumanAgent(Agent):
             self._say(line)
 
 
-class Table:
+class PlaySession:
     """A game between people and agents in this process, in which moves can be taken back.
 
     The referee knows nothing of it: after moves were taken back the game begins anew, and what was

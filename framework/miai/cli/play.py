@@ -125,11 +125,11 @@ def _played(
       PluginError: the game itself failed.
       OSError: the moves cannot be printed.
     """
-    from miai.cli.people import Table
+    from miai.cli.people import PlaySession
     from miai.errors import MiaiError, PluginError
     from miai.plugins.loader import registry
 
-    table = Table(
+    table = PlaySession(
         game, agents, note=shown.note, save=partial(save_unfinished, game), adviser=adviser
     )
     try:

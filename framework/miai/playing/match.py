@@ -54,7 +54,7 @@ ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SeatReply:
     """A player's answer as the referee received it.
 
     Attributes:
@@ -90,7 +90,7 @@ class Seat(Protocol):
     def observe(self, observation: Observation) -> None:
         """Tell the player what it is told; may be passed on later, before the next question."""
 
-    def act(self, reading: ClockReading, *, deadline: float | None) -> Reply:
+    def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the player's decision; `deadline` is seconds of wall time, None for none."""
 
     def end(self, returns: tuple[float, ...]) -> None:
@@ -140,14 +140,14 @@ class InProcessSeat:
             observation = replace(observation, data=data)
         self._guard(lambda: self.player.observe(observation))
 
-    def act(self, reading: ClockReading, *, deadline: float | None) -> Reply:
+    def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the agent's decision, however long it takes. Raises `AgentError`."""
         cpu = self._guard(self.player.cpu_seconds)
         began = time.monotonic()
         decision = self._guard(lambda: self.player.act(reading))
         seconds = time.monotonic() - began
         used = self._guard(self.player.cpu_seconds) - cpu
-        return Reply(checked_decision(decision), seconds, max(0.0, used))
+        return SeatReply(checked_decision(decision), seconds, max(0.0, used))
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the agent the end. Raises `AgentError`."""
@@ -300,7 +300,7 @@ class Match:
             statistics=decision.statistics,
         )
 
-    def _ask(self, player: int) -> Reply:
+    def _ask(self, player: int) -> SeatReply:
         """Return the player's reply, its clock charged; raise `_Forfeit` when there is none."""
         clock, record = self.clocks[player], self.record.players[player]
         began = time.monotonic()
@@ -445,7 +445,7 @@ def _floats(returns: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(value) for value in returns)
 
 
-__all__ = ["InProcessSeat", "MoveHook", "Reply", "Seat", "play", "play_game"]
+__all__ = ["InProcessSeat", "MoveHook", "Seat", "SeatReply", "play", "play_game"]
 
 
 def play_game(

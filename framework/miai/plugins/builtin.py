@@ -9,6 +9,7 @@ from miai.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
+
 _AGREEMENT = "miai.playing.agreement"
 _SEARCH = "miai.search"
 _WORLDS = "miai.search.worlds"
@@ -83,7 +84,7 @@ _COMPONENTS = (
         *("DrawAgreementParameters", "Drawn is what both players hold for even, for some moves"),
     ),
     (
-        *("adjudicator", "solved", f"{_SEARCH}.solved", "Solved", "SolvedParameters"),
+        *("adjudicator", "solved", f"{_SEARCH}.solved", "SolvedAdjudicator", "SolvedParameters"),
         "What a search to the end of the game has proved, within a budget",
     ),
     (

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from miai.plugins.registry import Registry
     from miai.record import GameRecord
 
+
 PROJECT = "miai"
 
 hookspec = pluggy.HookspecMarker(PROJECT)

@@ -31,6 +31,7 @@ from miai.plugins.registry import Registry
 if TYPE_CHECKING:
     import typer
 
+
 GROUP = "miai"
 OWN_DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-miniblind", "miai-rbc")
 """What this project releases; no plugin from outside takes a name away from these."""

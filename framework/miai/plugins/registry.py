@@ -24,6 +24,7 @@ from miai.errors import (
 if TYPE_CHECKING:
     from miai.parameters import Parameters
 
+
 KINDS: Mapping[str, str] = {
     "game": "A game; factory(parameters) -> miai.Game",
     "agent": "A player; factory(game, parameters) -> miai.Agent",

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from miai.process.agent_process import AgentProcess
     from miai.process.limits import ProcessLimits
 
+
 __all__ = ["AgentProcess", "ProcessLimits"]
 
 

@@ -22,7 +22,7 @@ from miai.errors import (
 )
 from miai.game import Observation
 from miai.plain import one_line, to_plain
-from miai.playing.match import Reply
+from miai.playing.match import SeatReply
 from miai.process.child import HIDDEN_FOLDERS, SCRATCH, SHARED_FOLDER, Channel
 from miai.process.limits import ProcessLimits
 from miai.process.messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
@@ -202,7 +202,7 @@ class AgentProcess:
         """Keep what the player was told for the next `act` or `end`."""
         self._told.append(pack_observation(observation))
 
-    def act(self, reading: ClockReading, *, deadline: float | None) -> Reply:
+    def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the agent's decision.
 
         Args:
@@ -221,7 +221,7 @@ class AgentProcess:
         decision = self._checked(unpack_decision, answer["ok"])
         cpu = self._checked(unpack_cpu, answer)
         used, self._cpu = max(0.0, cpu - self._cpu), cpu
-        return Reply(decision, seconds, used)
+        return SeatReply(decision, seconds, used)
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the agent the end of the game. Raises `AgentError` as `act`."""

@@ -35,6 +35,7 @@ from miai.process.sandbox import hide, take_processors
 if TYPE_CHECKING:
     from miai.agent import Agent
 
+
 _PR_SET_PDEATHSIG = 1
 _F_SETSIG = 10
 _MESSAGE_CHARACTERS = 2000

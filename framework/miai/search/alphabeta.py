@@ -33,7 +33,7 @@ class Bound(IntEnum):
     UPPER = 2
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """What a search found out about a state.
 
     Attributes:
@@ -69,11 +69,11 @@ class TranspositionTable:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._young: dict[Hashable, Entry] = {}
-        self._old: dict[Hashable, Entry] = {}
+        self._young: dict[Hashable, TableEntry] = {}
+        self._old: dict[Hashable, TableEntry] = {}
         self.hits = 0
 
-    def get(self, key: Hashable) -> Entry | None:
+    def get(self, key: Hashable) -> TableEntry | None:
         """Return the entry of the key, or None."""
         entry = self._young.get(key)
         if entry is None:
@@ -84,7 +84,7 @@ class TranspositionTable:
         self.hits += 1
         return entry
 
-    def store(self, key: Hashable, entry: Entry) -> None:
+    def store(self, key: Hashable, entry: TableEntry) -> None:
         """Keep the entry, in place of an older one of the key."""
         if len(self._young) >= self._half and key not in self._young:
             self._old, self._young = self._young, {}
@@ -384,10 +384,10 @@ class AlphaBeta:
             or (value >= self._max and bound != Bound.UPPER)
             or (value <= -self._max and bound != Bound.LOWER)
         )
-        self._table.store(key, Entry(math.inf if certain else depth, bound, value, action))
+        self._table.store(key, TableEntry(math.inf if certain else depth, bound, value, action))
 
 
-def _settles(entry: Entry, depth: int, alpha: float, beta: float) -> bool:
+def _settles(entry: TableEntry, depth: int, alpha: float, beta: float) -> bool:
     """Return whether an entry answers a search of that depth and window."""
     if entry.depth < depth:
         return False

@@ -149,7 +149,7 @@ class Node:
         return count
 
 
-class Solver:
+class MctsSolver:
     """Proves nodes from their proven children (MCTS-Solver, Winands et al. 2008), in vectors.
 
     A proven value is what every subgame-perfect play from there yields: with two players and a
@@ -206,7 +206,9 @@ def _expectation(node: Node) -> Utility:
     ]
 
 
-def back_up(path: Path, leaf: Node, value: Utility, *, loss: float, solver: Solver | None) -> None:
+def back_up(
+    path: Path, leaf: Node, value: Utility, *, loss: float, solver: MctsSolver | None
+) -> None:
     """Add a simulation's utilities to its path, and prove what they prove.
 
     Visits were counted on the way down, and `loss` added to every total as a virtual loss; it is
@@ -447,7 +449,7 @@ class Mcts:
         self._select = select or given.select(game, proven="value")
         self._select_root = select_root or select or given.select(game, proven="skip")
         self._choose = choose or given.choose()
-        self._solver = Solver(game.info) if given.solver else None
+        self._solver = MctsSolver(game.info) if given.solver else None
         # A virtual loss is the worst that can happen; a batch of one needs none and is exact.
         self._loss = game.info.min_utility if given.batch > 1 else 0.0
         self.root: Node | None = None

@@ -26,7 +26,7 @@ class SolvedParameters(Parameters):
     )
 
 
-class Solved:
+class SolvedAdjudicator:
     """Decides a position by what it is worth under perfect play, as soon as that is proved.
 
     The proof is an alpha-beta search to the end of the game by its rules; a move limit of the

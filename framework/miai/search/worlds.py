@@ -66,7 +66,7 @@ class Edge:
         return self.total / self.visits if self.visits else 0.0
 
 
-class Node:
+class InfoSetNode:
     """One information set.
 
     Attributes:
@@ -78,7 +78,7 @@ class Node:
 
     def __init__(self) -> None:
         self.edges: dict[int, Edge] = {}
-        self.children: dict[Hashable, Node] = {}
+        self.children: dict[Hashable, InfoSetNode] = {}
 
     def select(
         self, legal: Sequence[int], exploration: float, rng: random.Random
@@ -101,15 +101,15 @@ class Node:
 
         return max(legal, key=promise), False
 
-    def child(self, told: Hashable) -> Node:
+    def child(self, told: Hashable) -> InfoSetNode:
         """Return the node after something was told; a new one the first time."""
         found = self.children.get(told)
         if found is None:
-            found = self.children[told] = Node()
+            found = self.children[told] = InfoSetNode()
         return found
 
 
-def most_visited(node: Node, legal: Sequence[int]) -> int:
+def most_visited(node: InfoSetNode, legal: Sequence[int]) -> int:
     """Return the legal action that was visited most, the first of several."""
     return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
 
@@ -129,7 +129,7 @@ class Simulator:
       exploration: the weight of exploration, in utilities.
     """
 
-    roots: dict[int, Node]
+    roots: dict[int, InfoSetNode]
     observers: Observers
     searcher: int
     evaluate: Evaluate
@@ -163,7 +163,7 @@ class Simulator:
             return tuple(world.returns())
         return tuple(utilities(self.evaluate, [world])[0])
 
-    def _step(self, world: State, action: int, nodes: dict[int, Node]) -> None:
+    def _step(self, world: State, action: int, nodes: dict[int, InfoSetNode]) -> None:
         world.apply_action(action)
         if self.observers == "all-seeing":
             nodes[self.searcher] = nodes[self.searcher].child(action)
@@ -278,7 +278,7 @@ class WorldsAgent(Agent):
     def simulator(self, observers: Observers, players: list[int]) -> Simulator:
         """Return what runs simulations in new trees."""
         return Simulator(
-            roots={player: Node() for player in players},
+            roots={player: InfoSetNode() for player in players},
             observers=observers,
             searcher=self.view.player,
             evaluate=self._evaluate,

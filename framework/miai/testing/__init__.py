@@ -32,14 +32,14 @@ miai is installed; see `miai.pytest_plugin`.
 
 from miai.errors import ConformanceError, Violation
 from miai.testing.agents import check_agent
-from miai.testing.findings import AGENT_RULES, GAME_RULES, Report
+from miai.testing.findings import AGENT_RULES, GAME_RULES, ConformanceReport
 from miai.testing.games import check_game, path_to_state
 
 __all__ = [
     "AGENT_RULES",
     "GAME_RULES",
     "ConformanceError",
-    "Report",
+    "ConformanceReport",
     "Violation",
     "check_agent",
     "check_game",

@@ -11,7 +11,13 @@ from miai.agent import Agent, checked_decision
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentProtocolError
 from miai.game import Game, Observation, Player, State
-from miai.testing.findings import AGENT_RULES, Findings, Report, refuse_unknown_rules, shown
+from miai.testing.findings import (
+    AGENT_RULES,
+    ConformanceReport,
+    Findings,
+    refuse_unknown_rules,
+    shown,
+)
 from miai.testing.snapshot import text_of
 
 AgentFactory: TypeAlias = Callable[[Game], Agent]
@@ -29,7 +35,7 @@ def check_agent(
     games: int = 2,
     max_plies: int | None = None,
     skip: Collection[str] = (),
-) -> Report:
+) -> ConformanceReport:
     """Let an agent play every seat against random moves, and check every rule of `AGENT_RULES`.
 
     Each game is played by a new agent, by a second one, and once more by the second after it

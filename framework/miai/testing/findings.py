@@ -13,8 +13,8 @@ from miai.errors import ConformanceError, ParameterError, Violation, near_matche
 __all__ = [
     "MAX_TEXT",
     "ConformanceError",
+    "ConformanceReport",
     "Findings",
-    "Report",
     "Violation",
     "refuse_unknown_rules",
     "shown",
@@ -25,7 +25,7 @@ MAX_TEXT = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ConformanceReport:
     """What a check without a finding has looked at.
 
     Attributes:
@@ -85,7 +85,7 @@ class Findings:
         place = _innermost(error)
         self.add("raises", f"{type(error).__name__}: {error} {where}{place}", actions)
 
-    def report(self) -> Report:
+    def report(self) -> ConformanceReport:
         """Return what was looked at.
 
         Raises:
@@ -93,7 +93,7 @@ class Findings:
         """
         if self._violations:
             raise ConformanceError(self.subject, list(self._violations.values()))
-        return Report(
+        return ConformanceReport(
             subject=self.subject,
             seed=self.seed,
             games=self.games,

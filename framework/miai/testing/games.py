@@ -20,7 +20,13 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from miai.errors import GameError, IllegalActionError, InvalidActionError
 from miai.game import Game, GameInfo, Player, State
 from miai.information import Determinizer, PlayerView
-from miai.testing.findings import GAME_RULES, Findings, Report, refuse_unknown_rules, shown
+from miai.testing.findings import (
+    GAME_RULES,
+    ConformanceReport,
+    Findings,
+    refuse_unknown_rules,
+    shown,
+)
 from miai.testing.hidden import (
     RESAMPLED_POSITIONS,
     BeliefChecker,
@@ -116,7 +122,7 @@ SAMPLE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class CheckedPosition:
     """One position under test.
 
     Attributes:
@@ -134,10 +140,10 @@ class Position:
         self.findings.add(rule, message, self.state.history())
 
 
-Check = Callable[[Position], None]
+Check = Callable[[CheckedPosition], None]
 
 
-def check_clone(position: Position) -> None:
+def check_clone(position: CheckedPosition) -> None:
     """A clone is equal, and what happens to it leaves the state as it was."""
     state = position.state
     before = take_snapshot(state)
@@ -154,7 +160,7 @@ def check_clone(position: Position) -> None:
         position.add("clone", message)
 
 
-def check_child(position: Position) -> None:
+def check_child(position: CheckedPosition) -> None:
     """A child is a clone with the action applied, and leaves its parent as it was."""
     state = position.state
     before = take_snapshot(state)
@@ -181,7 +187,7 @@ def _after(state: State, action: int) -> Snapshot:
     return take_snapshot(clone)
 
 
-def check_serialise(position: Position) -> None:
+def check_serialise(position: CheckedPosition) -> None:
     """A state is rebuilt from its text."""
     state = position.state
     text = state.serialize()
@@ -194,7 +200,7 @@ def check_serialise(position: Position) -> None:
         position.add("serialise", message)
 
 
-def check_legal_actions(position: Position) -> None:
+def check_legal_actions(position: CheckedPosition) -> None:
     """Legal actions are ascending integers in range; `is_legal` and openings agree with them."""
     state = position.state
     actions = state.legal_actions()
@@ -219,7 +225,7 @@ def check_legal_actions(position: Position) -> None:
         add("legal-actions", f"opening_actions() {shown(opening)} are not some of {shown(actions)}")
 
 
-def check_illegal_refused(position: Position) -> None:
+def check_illegal_refused(position: CheckedPosition) -> None:
     """An illegal action raises a typed error and changes nothing."""
     state = position.state
     before = take_snapshot(state)
@@ -243,7 +249,7 @@ def check_illegal_refused(position: Position) -> None:
             position.add("illegal-action", f"action {action} was accepted")
 
 
-def check_action_text(position: Position) -> None:
+def check_action_text(position: CheckedPosition) -> None:
     """Every legal action is written differently, and read back.
 
     In a game that hides information the text depends on the action alone: it is shown to players
@@ -273,7 +279,7 @@ def check_action_text(position: Position) -> None:
     position.add("action-text", f"a text that is no action is read as {read}")
 
 
-def _check_text_without_state(position: Position) -> None:
+def _check_text_without_state(position: CheckedPosition) -> None:
     state, start = position.state, position.state.game.new_initial_state()
     for action in _sample(state.legal_actions(), SAMPLE, position.rng):
         here, there = state.action_to_string(action), start.action_to_string(action)
@@ -282,7 +288,7 @@ def _check_text_without_state(position: Position) -> None:
             position.add("action-text", f"{message}; players who have no state need one text")
 
 
-def check_returns(position: Position) -> None:
+def check_returns(position: CheckedPosition) -> None:
     """Returns are zero before the end, then within the bounds and of the constant sum."""
     state = position.state
     returns = tuple(state.returns())
@@ -294,7 +300,7 @@ def check_returns(position: Position) -> None:
     _check_utilities("truncated_returns()", tuple(state.truncated_returns()), position)
 
 
-def check_chance(position: Position) -> None:
+def check_chance(position: CheckedPosition) -> None:
     """At a chance node positive probabilities sum to one over the legal actions."""
     state = position.state
     outcomes = state.chance_outcomes()
@@ -313,7 +319,7 @@ def check_chance(position: Position) -> None:
         position.add("chance", f"probabilities sum to {total}, not 1")
 
 
-def check_tensor(position: Position) -> None:
+def check_tensor(position: CheckedPosition) -> None:
     """A tensor has the stated shape, is float32 and finite."""
     state = position.state
     shape = state.game.observation_tensor_shape()
@@ -369,7 +375,7 @@ def action_limit(state: State) -> int:
     return info.max_chance_outcomes if chance else info.num_distinct_actions
 
 
-def _check_utilities(method: str, values: tuple[float, ...], position: Position) -> None:
+def _check_utilities(method: str, values: tuple[float, ...], position: CheckedPosition) -> None:
     info = position.state.game.info
     if len(values) != info.num_players:
         message = f"{method} is {values}: one value for each of {info.num_players} players is due"
@@ -460,7 +466,7 @@ def check_game(
     belief: BeliefFactory | None = None,
     determinizer: Determinizer | None = None,
     skip: Collection[str] = (),
-) -> Report:
+) -> ConformanceReport:
     """Play random games and check every rule of `GAME_RULES` in all their positions.
 
     Args:
@@ -587,7 +593,7 @@ class _CheckedGame:
         state, findings = self.track.state, self.findings
         findings.positions += 1
         self.kept.append((state.clone(), take_snapshot(state)))
-        position = Position(state, findings, self.rng)
+        position = CheckedPosition(state, findings, self.rng)
         for rule, check in CHECKS.items():
             try:
                 check(position)

@@ -123,7 +123,7 @@ def _add_judges(registry: Registry) -> None:
         "go.dead-stones",
         "gtp",
         "miai_go.gtp.agent:GtpJudge",
-        parameters="miai_go.gtp.parameters:EngineParameters",
+        parameters="miai_go.gtp.parameters:GtpEngineParameters",
         summary="What an engine lists as dead (final_status_list), such as GNU Go",
     )
 

@@ -9,6 +9,7 @@ from miai import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
+
 _GAMES = {
     "mini_rbc": (
         "mini_rbc_game:MiniRbc",

@@ -30,7 +30,7 @@ MAX_KNOWN = 1_000_000
 """Most beliefs that a prover remembers; then it forgets all of them."""
 
 
-class Prover(Generic[Public]):
+class RootProver(Generic[Public]):
     """Says whether V_d of a belief is the greatest value of the problem: a win within d.
 
     What was proved is remembered by belief and depth. A belief of which one state alone is not won
@@ -158,7 +158,7 @@ def hard_roots(
     *,
     depth: int,
     seed: int,
-    prover: Prover[Public] | None = None,
+    prover: RootProver[Public] | None = None,
 ) -> list[Root[Public]]:
     """Return `count` roots of 3 to 12 states, each of which alone is a win within `depth`.
 
@@ -169,7 +169,7 @@ def hard_roots(
     Raises:
       ValueError: among 1000 public parts none has three such states.
     """
-    draws = _hard_draws(problem, prover or Prover(problem), random.Random(seed), depth)
+    draws = _hard_draws(problem, prover or RootProver(problem), random.Random(seed), depth)
     return list(islice(draws, count))
 
 
@@ -179,7 +179,7 @@ def won_roots(
     *,
     depth: int,
     seed: int,
-    prover: Prover[Public] | None = None,
+    prover: RootProver[Public] | None = None,
 ) -> list[Root[Public]]:
     """Return `count` roots drawn as hard ones, of which those not won within `depth` are dropped.
 
@@ -188,7 +188,7 @@ def won_roots(
     Raises:
       ValueError: as `hard_roots`; or 1000 hard roots in a row are not won.
     """
-    prover = prover or Prover(problem)
+    prover = prover or RootProver(problem)
     draws = _hard_draws(problem, prover, random.Random(seed), depth)
     roots: list[Root[Public]] = []
     misses = 0
@@ -220,7 +220,7 @@ def nearest(
 
 
 def _hard_draws(
-    problem: RootProblem[Public], prover: Prover[Public], rng: random.Random, depth: int
+    problem: RootProblem[Public], prover: RootProver[Public], rng: random.Random, depth: int
 ) -> Iterator[Root[Public]]:
     least, most = HARD_SIZES
     misses = 0

@@ -19,7 +19,7 @@ class Colour(StrEnum):
     BLACK = "black"
 
 
-class Phase(StrEnum):
+class TurnPhase(StrEnum):
     """A point in a turn."""
 
     BEFORE_SENSE = "before-sense"
@@ -48,7 +48,9 @@ def picture(
     turn: Annotated[
         int, typer.Option(min=0, help="The player's own turn, counted from 0 as in the history.")
     ],
-    phase: Annotated[Phase, typer.Option(help="The point in the turn.")] = Phase.AFTER_SENSE,
+    phase: Annotated[
+        TurnPhase, typer.Option(help="The point in the turn.")
+    ] = TurnPhase.AFTER_SENSE,
     show: Annotated[
         Subject, typer.Option(help="What the player holds possible, or what the turn told it.")
     ] = Subject.BELIEF,

@@ -63,7 +63,7 @@ class BeliefParameters(Parameters):
     threads: int = parameter(1, ge=1, le=64, help="of the expansion of a large belief")
 
 
-class EngineParameters(Parameters):
+class ChessEngineParameters(Parameters):
     """The engine that values positions."""
 
     engine: EngineName = parameter("kernel", help="embedded, or any UCI engine")
@@ -113,7 +113,7 @@ class EngineParameters(Parameters):
         return self
 
 
-class MoveParameters(BeliefParameters, EngineParameters):
+class MoveParameters(BeliefParameters, ChessEngineParameters):
     """How a move is chosen on sampled boards."""
 
     samples: int = parameter(50, ge=1, le=10_000, help="boards that moves are scored on")
@@ -161,7 +161,7 @@ DEEPEST_SEARCH: Final = 2
 _KING_LOSS = 600
 
 
-class Rules(Parameters):
+class MinimaxRules(Parameters):
     """What a value is: the same rules and the same root give the same value, however it is found.
 
     Widths depend on what is public, and on boards drawn once at the root, never on the belief of a
@@ -212,7 +212,7 @@ class MinimaxSearchParameters(Parameters):
     )
 
 
-class MinimaxProblemParameters(Rules):
+class MinimaxProblemParameters(MinimaxRules):
     """The rules of the values, and which beliefs of games are roots."""
 
     least: int = parameter(20, ge=1, le=1_000_000, help="boards of a root")
@@ -223,7 +223,7 @@ class MinimaxProblemParameters(Rules):
     )
 
 
-class MinimaxAgentParameters(MinimaxSearchParameters, Rules, BeliefParameters):
+class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParameters):
     """Parameters of `RbcMinimax`."""
 
     blind_first: bool = parameter(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from miai_tournaments.compare.results import ComparisonInfo
     from miai_tournaments.compare.summary import Row, Searches
 
+
 INTERRUPTED = 130
 """Exit status of a comparison that was stopped before its end."""
 

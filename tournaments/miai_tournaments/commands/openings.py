@@ -12,7 +12,7 @@ from miai.plain import dumps
 from miai.playing.openings import Opening, moves_text
 from miai.seeds import derive_seed
 from miai_tournaments.config.load import Tournament
-from miai_tournaments.running.run import Watch
+from miai_tournaments.running.run import ValuationWatch
 from miai_tournaments.store.export import write_whole
 
 _DRAWS = 20
@@ -34,7 +34,7 @@ def book(tournament: Tournament, *, count: int) -> list[str]:
     """
     balance = tournament.openings.balance
     if balance is not None:
-        balance.watch = Watch(partial(print, file=sys.stderr, flush=True), lambda: None)
+        balance.watch = ValuationWatch(partial(print, file=sys.stderr, flush=True), lambda: None)
     entries = list(_entries(tournament, count))
     name, game = tournament.config.tournament.name, tournament.game.info.name
     told = f", {balance.title()}; values are the first player's" if balance else ""

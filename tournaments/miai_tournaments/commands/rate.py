@@ -12,7 +12,8 @@ import typer
 if TYPE_CHECKING:
     from miai_tournaments.ratings.ratings import Ratings
     from miai_tournaments.report.joint_ratings import Joined, RunResults
-    from miai_tournaments.report.terminal import Table
+    from miai_tournaments.report.terminal import TextTable
+
 
 Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="The runs' folders.")]
 
@@ -138,20 +139,20 @@ class RateList:
             writer.writerow([cells[column] for column in _COLUMNS])
         return text.getvalue()
 
-    def to_table(self) -> Table:
+    def to_table(self) -> TextTable:
         """Return the list as a table for a terminal."""
         from miai_tournaments.report import tables as cells
-        from miai_tournaments.report.terminal import Column, Table, printable
+        from miai_tournaments.report.terminal import TextColumn, TextTable, printable
 
         columns = (
             *cells.PLAYER,
-            Column("Elo", style="bold"),
-            Column("\N{PLUS-MINUS SIGN}"),
-            Column("score"),
-            Column("games", drop=2),
-            Column("runs", drop=3),
-            Column("agent", align="left", drop=1),
-            Column("version", align="left", drop=4),
+            TextColumn("Elo", style="bold"),
+            TextColumn("\N{PLUS-MINUS SIGN}"),
+            TextColumn("score"),
+            TextColumn("games", drop=2),
+            TextColumn("runs", drop=3),
+            TextColumn("agent", align="left", drop=1),
+            TextColumn("version", align="left", drop=4),
         )
         rows = tuple(
             (
@@ -169,7 +170,7 @@ class RateList:
         )
         total = round(float(self.joined.results.games.sum()))
         told = f"{_line(self.runs[0].game)}: {cells.counted(total, 'game')} of "
-        return Table(told + cells.counted(len(self.runs), "run"), columns, rows)
+        return TextTable(told + cells.counted(len(self.runs), "run"), columns, rows)
 
 
 def rate_runs(

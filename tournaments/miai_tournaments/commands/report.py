@@ -14,8 +14,9 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.store.export import write_whole
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.store.store import Store
+
 
 _TOLD_FROM = 10  # replays: fewer are written in silence
 
@@ -66,7 +67,7 @@ def wanted(
     return Wanted(format=name, out=out, replays=_count(replays), open_page=open_page)
 
 
-def build(store: Store, **options: Any) -> Report:
+def build(store: Store, **options: Any) -> TournamentReport:
     """Return the report; a `ConfigError` names the option that is at fault."""
     try:
         return build_report(store, **options)
@@ -75,7 +76,7 @@ def build(store: Store, **options: Any) -> Report:
         raise ConfigError(f"--{name.replace('_', '-')}:{told}") from None
 
 
-def write(store: Store, report: Report, wanted: Wanted) -> None:
+def write(store: Store, report: TournamentReport, wanted: Wanted) -> None:
     """Write what is wanted, say where, and show the page where that is wanted too."""
     from miai_tournaments.report.replay_page import chosen, present, write_replays
 

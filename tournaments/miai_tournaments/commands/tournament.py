@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
-    from miai_tournaments.running.run import Ending, Options
+    from miai_tournaments.report.report import TournamentReport
+    from miai_tournaments.running.run import Options, RunEnding
     from miai_tournaments.store.store import Store
+
 
 INTERRUPTED = 130
 """Exit status of a run that was stopped before its end, in whatever way."""
@@ -260,7 +261,7 @@ def _options(
     )
 
 
-def _conclude(ending: Ending, folder: Path) -> None:
+def _conclude(ending: RunEnding, folder: Path) -> None:
     """Print the table and where the report is, or how to go on."""
     from miai_tournaments.store.folder import has_store
     from miai_tournaments.store.store import Store
@@ -296,7 +297,7 @@ def _show_report(store: Store) -> None:
     print(f"Report: {text} (again with: miai tournament report {shlex.quote(str(store.folder))})")
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: TournamentReport) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)

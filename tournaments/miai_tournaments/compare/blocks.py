@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from miai_tournaments.compare.results import SearchKey
-from miai_tournaments.config.schema import NAME, Component, Section
+from miai_tournaments.config.schema import NAME, ComponentSection, ConfigSection
 
 MAX_SEARCHES = 1_000_000
 """Most searches of one comparison."""
@@ -24,7 +24,7 @@ Depth = Annotated[int, Field(ge=1, le=1000)]
 Class = Annotated[str, Field(min_length=1, max_length=40)]
 
 
-class ComparisonSection(Section):
+class ComparisonSection(ConfigSection):
     """``[comparison]``.
 
     Attributes:
@@ -53,14 +53,14 @@ class ComparisonSection(Section):
         return self.truth or self.baseline
 
 
-class ArmSection(Component):
+class ArmSection(ComponentSection):
     """``[[arms]]``: a name, a search, and the search's parameters."""
 
     name: Name
     search: str = "recursive"
 
 
-class CellSection(Section):
+class CellSection(ConfigSection):
     """``[[cells]]``: a problem, and the roots that it is searched from.
 
     Attributes:
@@ -94,7 +94,7 @@ class CellSection(Section):
         return self
 
 
-class ComparisonConfig(Section):
+class ComparisonConfig(ConfigSection):
     """The whole file."""
 
     comparison: ComparisonSection

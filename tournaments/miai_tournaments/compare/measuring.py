@@ -92,7 +92,7 @@ class Arena:
             raise ConfigError(f"{self._source}: {place}: {kind}{one_line(str(error))}") from error
 
 
-class Series:
+class ArmMeasurement:
     """The searches of one arm, of one root of a block after the other.
 
     Warm, its searchers go on knowing what they have learnt; so roots that were measured in an

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 MOST_PANELS = 24
 """Panels of one figure; what there is beyond them is in the files."""
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 T = TypeVar("T")
 Cell = tuple[str, int, str, bool]
 """What names a cell: game, depth, class and whether searchers are warm."""
@@ -92,7 +93,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class PlotSeries:
     """Arms that differ in k alone.
 
     Attributes:
@@ -167,32 +168,34 @@ def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
     return figure
 
 
-def _rows_of(series: Sequence[Series], rows: Sequence[Row]) -> list[Row]:
+def _rows_of(series: Sequence[PlotSeries], rows: Sequence[Row]) -> list[Row]:
     """Return the rows of each series in the cells that all of its arms have searched."""
     cells = by_cell(rows).values()
     return [row for group in cells for one in series for row in one.of(group)]
 
 
-def series_of(arms: Mapping[str, Arm]) -> list[Series]:
+def series_of(arms: Mapping[str, Arm]) -> list[PlotSeries]:
     """Return the arms that differ in k alone, those of one kind together."""
     alike: dict[str, list[Arm]] = {}
     for arm in arms.values():
         if arm.k is not None:
             alike.setdefault(arm.without_k(), []).append(arm)
-    series: list[Series] = []
+    series: list[PlotSeries] = []
     for group in alike.values():
         if len({arm.k for arm in group}) > 1:
             names = tuple(arm.name for arm in sorted(group, key=lambda arm: arm.k or 0))
             theory = "threshold" not in group[0].parameters.get("bounds_parameters", {})
             label = _common_beginning(names)
             taken = {one.label for one in series}
-            series.append(Series(label if label not in ("", *taken) else names[0], names, theory))
+            series.append(
+                PlotSeries(label if label not in ("", *taken) else names[0], names, theory)
+            )
     return series
 
 
 def _wrong_and_never(
-    series: Sequence[Series], rows: Sequence[Row]
-) -> tuple[list[Series], list[Series]]:
+    series: Sequence[PlotSeries], rows: Sequence[Row]
+) -> tuple[list[PlotSeries], list[PlotSeries]]:
     """Part the series that have rows into those to be drawn and those that were never wrong.
 
     If none was wrong, all are drawn.
@@ -205,7 +208,7 @@ def _wrong_and_never(
 
 
 def _panel(
-    axis: Axes, rows: Sequence[Row], series: Sequence[Series], look: Mapping[str, Look]
+    axis: Axes, rows: Sequence[Row], series: Sequence[PlotSeries], look: Mapping[str, Look]
 ) -> None:
     lines = 2 * len(series)
     spread = min(0.4, 0.1 * lines)  # octaves of k, or their bars would hide each other

@@ -32,7 +32,7 @@ from miai.errors import ConfigError, StoreError
 from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import Block
 from miai_tournaments.compare.config import Comparison
-from miai_tournaments.compare.measuring import Arena, Judge, Series
+from miai_tournaments.compare.measuring import Arena, ArmMeasurement, Judge
 from miai_tournaments.compare.results import (
     FILE_NAME,
     ComparisonInfo,
@@ -176,7 +176,7 @@ LINE_SECONDS = 5.0
 _RATE_WINDOW = 60.0
 
 
-class Reporter(Protocol):
+class ComparisonReporter(Protocol):
     """Is told of a comparison's progress."""
 
     def begin(self, *, done: int, total: int) -> None:
@@ -198,7 +198,7 @@ class Reporter(Protocol):
         """Show nothing more."""
 
 
-class PlainReporter:
+class PlainComparisonReporter:
     """A line now and then: for files, pipes and terminals that cannot do more."""
 
     def __init__(self, file: TextIO | None = None) -> None:
@@ -236,7 +236,7 @@ class PlainReporter:
         self.note(f"[{self._done:{width}}/{self._total}] {text}")
 
 
-class LiveReporter:
+class LiveComparisonReporter:
     """Shows the progress in place; cells that are done scroll away above it."""
 
     def __init__(self, title: str, console: Console | None = None) -> None:
@@ -312,17 +312,17 @@ class LiveReporter:
         return len(self._times) / seconds if seconds > 0 else 0.0
 
 
-def make_reporter(title: str, *, aside: bool = False) -> Reporter:
+def make_reporter(title: str, *, aside: bool = False) -> ComparisonReporter:
     """Return a live view where standard output is a terminal that can show one, else lines.
 
     Args:
       aside: whether standard output is for something else; then the lines go to standard error.
     """
     if aside:
-        return PlainReporter(sys.stderr)
+        return PlainComparisonReporter(sys.stderr)
     if sys.stdout.isatty() and capable():
-        return LiveReporter(title)
-    return PlainReporter()
+        return LiveComparisonReporter(title)
+    return PlainComparisonReporter()
 
 
 GRACE = 86_400.0
@@ -342,7 +342,7 @@ class _Signals(StopSignals):
 
 
 def run(
-    comparison: Comparison, folder: Path, make_reporter: Callable[[str], Reporter]
+    comparison: Comparison, folder: Path, make_reporter: Callable[[str], ComparisonReporter]
 ) -> str | None:
     """Begin a comparison in a folder, or extend and continue the one that is there.
 
@@ -387,7 +387,7 @@ class _Sitting:
         keys = (key for block in comparison.blocks for key in block.searches())
         self.left = sum(key not in self._done for key in keys)
 
-    def search(self, reporter: Reporter) -> None:
+    def search(self, reporter: ComparisonReporter) -> None:
         """Search until all is done, or somebody asks to stop."""
         blocks = self._comparison.blocks
         total = sum(block.count for block in blocks)
@@ -405,7 +405,7 @@ class _Sitting:
         finally:
             reporter.close()
 
-    def _search_roots(self, block: Block, seed: int, reporter: Reporter) -> None:
+    def _search_roots(self, block: Block, seed: int, reporter: ComparisonReporter) -> None:
         """Search the roots that a block draws with one seed, as far as they are not searched."""
         keys = [key for key in block.searches() if key.seed == seed]
         if self._asked() or all(key in self._done for key in keys):
@@ -417,7 +417,9 @@ class _Sitting:
                 arena.warm_up(arm, block, roots[0])
         section = self._comparison.config.comparison
         series = {
-            arm: Series(arena, arm, block, repeats=section.repeats, deepening=section.deepening)
+            arm: ArmMeasurement(
+                arena, arm, block, repeats=section.repeats, deepening=section.deepening
+            )
             for arm in block.arms
         }
         for number, root in enumerate(roots):

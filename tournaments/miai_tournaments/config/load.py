@@ -51,9 +51,9 @@ from miai_tournaments.config.openings import (
 from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import (
     MAX_GAMES,
+    ConfigSection,
     OpeningsSection,
     RunSection,
-    Section,
     TimeSection,
     TournamentConfig,
     TournamentSection,
@@ -63,7 +63,7 @@ from miai_tournaments.store.export import format_for
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
 
-SectionT = TypeVar("SectionT", bound=Section)
+SectionT = TypeVar("SectionT", bound=ConfigSection)
 
 
 def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, Game | None]:
@@ -214,7 +214,7 @@ Field = Sequence[tuple[int, PlayerRow]]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedConfig:
     """A format that suits its players.
 
     Attributes:
@@ -234,7 +234,7 @@ def check_format(
     rows: Sequence[PlayerRow],
     openings: Openings | None,
     problems: Problems,
-) -> Checked | None:
+) -> CheckedConfig | None:
     """Return the format and its players; None when something is wrong, which is then noted.
 
     Args:
@@ -284,7 +284,7 @@ def _checked(
     field: Field,
     openings: Openings | None,
     problems: Problems,
-) -> Checked | None:
+) -> CheckedConfig | None:
     seed = config.tournament.seed
     variants = getattr(component.load_factory(), "variants", lambda *_, **__: None)
     found = variants(parameters, seed=seed)
@@ -310,7 +310,7 @@ def _checked(
         for path, settings in built.settings().items():
             with problems.at(path):
                 check_settings(openings, settings, where=path)
-    return Checked(built, players, tuple(number for number, _ in field))
+    return CheckedConfig(built, players, tuple(number for number, _ in field))
 
 
 def _varied(field: Field, variants: Variants, game: str) -> Field:

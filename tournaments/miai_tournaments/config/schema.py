@@ -33,11 +33,11 @@ MOVE_DEADLINE = 300.0
 not stop a tournament for good."""
 
 
-class Section(StrictModel):
+class ConfigSection(StrictModel):
     """Base of the tables."""
 
 
-class TournamentSection(Section):
+class TournamentSection(ConfigSection):
     """``[tournament]``.
 
     Attributes:
@@ -54,7 +54,7 @@ class TournamentSection(Section):
     move_limit: int | None = Field(default=None, ge=1)
 
 
-class Component(Section):
+class ComponentSection(ConfigSection):
     """A named component with its parameters, which stand beside its name in the file."""
 
     name: str
@@ -75,15 +75,15 @@ def _folded(values: Any, model: type[BaseModel]) -> Any:
     return {**own, "parameters": {**rest, **values.get("parameters", {})}}
 
 
-class GameSection(Component):
+class GameSection(ComponentSection):
     """``[game]``: the name of a game and its parameters."""
 
 
-class FormatSection(Component):
+class FormatSection(ComponentSection):
     """``[format]``: the name of a format, a round-robin by default, and its parameters."""
 
 
-class PlayerSection(Component):
+class PlayerSection(ComponentSection):
     """``[[players]]``: a player's name, its agent, and the agent's parameters.
 
     Attributes:
@@ -104,7 +104,7 @@ class PlayerSection(Component):
         return self
 
 
-class TimeSection(Section):
+class TimeSection(ConfigSection):
     """``[time]``: the fields of `miai.clock.TimeControl`, in seconds."""
 
     kind: ControlKind = "none"
@@ -123,7 +123,7 @@ class TimeSection(Section):
         return TimeControl(**values)
 
 
-class BalanceSection(Section):
+class BalanceSection(ConfigSection):
     """``[openings.balance]``: openings are to be near to equal; all other keys are parameters.
 
     Attributes:
@@ -156,7 +156,7 @@ class BalanceSection(Section):
         return self
 
 
-class OpeningsSection(Section):
+class OpeningsSection(ConfigSection):
     """``[openings]``: what is played before the agents are asked; each pair shares one.
 
     Attributes:
@@ -198,11 +198,11 @@ class OpeningsSection(Section):
         return self
 
 
-class RuleSection(Component):
+class RuleSection(ComponentSection):
     """``[[adjudication.rules]]``: the name of an adjudicator and its parameters."""
 
 
-class AdjudicationSection(Section):
+class AdjudicationSection(ConfigSection):
     """``[adjudication]``: rules that may end games before their end.
 
     Attributes:
@@ -227,7 +227,7 @@ class AdjudicationSection(Section):
         return self
 
 
-class LimitsSection(Section):
+class LimitsSection(ConfigSection):
     """``[limits]``: bounds of agents' processes, see `miai.process.limits.ProcessLimits`.
 
     Attributes:
@@ -254,7 +254,7 @@ class LimitsSection(Section):
         return ProcessLimits(hidden=hidden, **{name: getattr(self, name) for name in names})
 
 
-class RunSection(Section):
+class RunSection(ConfigSection):
     """``[run]``: how the games are played; nothing here changes a result.
 
     Attributes:
@@ -291,7 +291,7 @@ def available_processors() -> int:
     return os.cpu_count() or 1
 
 
-class TournamentConfig(Section):
+class TournamentConfig(ConfigSection):
     """The whole file."""
 
     tournament: TournamentSection

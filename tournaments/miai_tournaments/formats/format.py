@@ -106,7 +106,7 @@ class Meeting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class FormatStep:
     """What a format answers.
 
     Attributes:
@@ -172,7 +172,7 @@ class Format(ABC):
         return None
 
     @abstractmethod
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return what is to be played next.
 
         Args:
@@ -203,9 +203,9 @@ class StaticFormat(Format):
     def pairings(self) -> Iterable[Pairing]:
         """Return all pairings."""
 
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return all pairings."""
-        return Step(pairings=list(self.pairings()), finished=True)
+        return FormatStep(pairings=list(self.pairings()), finished=True)
 
 
 def refuse_few(entrants: Entrants, what: str) -> None:

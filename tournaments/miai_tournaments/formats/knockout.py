@@ -11,9 +11,9 @@ from miai_tournaments.formats.format import (
     MOST,
     Entrants,
     Format,
+    FormatStep,
     Meeting,
     Pairing,
-    Step,
     refuse_few,
 )
 
@@ -49,7 +49,7 @@ class Knockout(Format):
         self._pairs = parameters.pairs
         self._tiebreaks = parameters.tiebreaks
 
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the pairs of the round that are still missing, or the winner."""
         rounds: dict[int, dict[frozenset[str], list[Meeting]]] = defaultdict(
             lambda: defaultdict(list)
@@ -63,7 +63,7 @@ class Knockout(Format):
         while len(left) > 1:
             winners, missing = self._round(number, left, rounds[number])
             if missing:
-                return Step(pairings=missing, facts=self._facts(number, left, out))
+                return FormatStep(pairings=missing, facts=self._facts(number, left, out))
             out = (
                 sorted(
                     (name for name in left if name is not None and name not in winners),
@@ -72,7 +72,7 @@ class Knockout(Format):
                 + out
             )
             left, number = list(winners), number + 1
-        return Step(finished=True, facts=self._facts(number, left, out))
+        return FormatStep(finished=True, facts=self._facts(number, left, out))
 
     def most_games(self) -> int:
         """Return the number of games if every match is tied to the end."""

@@ -16,9 +16,9 @@ from miai_tournaments.formats.format import (
     MOST,
     Entrants,
     Format,
+    FormatStep,
     Meeting,
     Pairing,
-    Step,
     refuse_few,
     told_rounds,
 )
@@ -42,7 +42,7 @@ class Ladder(Format):
         self._rounds = parameters.rounds
         self._pairs = parameters.pairs
 
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the challenges of the next round, or the ladder as it ends."""
         points: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for meeting in played:
@@ -51,12 +51,12 @@ class Ladder(Format):
         ladder = list(self._names)
         for number in range(1, self._rounds + 1):
             if number not in points:
-                return Step(pairings=self._round(number, ladder), facts=_facts(ladder))
+                return FormatStep(pairings=self._round(number, ladder), facts=_facts(ladder))
             for above in self._above(number):
                 holder, challenger = ladder[above : above + 2]
                 if points[number][challenger] > points[number][holder]:
                     ladder[above : above + 2] = challenger, holder
-        return Step(finished=True, facts=_facts(ladder))
+        return FormatStep(finished=True, facts=_facts(ladder))
 
     def most_games(self) -> int:
         """Return the number of games."""

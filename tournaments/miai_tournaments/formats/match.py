@@ -23,13 +23,14 @@ from miai_tournaments.formats.format import (
     Colours,
     Entrants,
     Format,
+    FormatStep,
     Meeting,
     Pairing,
-    Step,
 )
 
 if TYPE_CHECKING:
     from miai_tournaments.ratings.sprt import Sprt, SprtState
+
 
 _LEAST_AHEAD = 8
 """Pairs that are scheduled ahead, at least."""
@@ -88,7 +89,7 @@ class MatchParameters(Parameters):
         return self
 
 
-class Match(Format):
+class MatchFormat(Format):
     """The match; the first player of the config is the one that the test is about."""
 
     may_grow = frozenset({"pairs"})
@@ -105,20 +106,20 @@ class Match(Format):
         self._sprt = None if parameters.sprt is None else parameters.sprt.test()
         self.exact = self._sprt is None
 
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the pairs that come next, or the verdict."""
         if self._sprt is None:
-            return Step(pairings=self._next(0, self._pairs), finished=True)
+            return FormatStep(pairings=self._next(0, self._pairs), finished=True)
         scores = [meeting.points for meeting in takewhile(lambda m: m.complete, played)]
         state, prefix = self._sprt.decide(scores), len(scores)
         if state.verdict is not None:
             counted = state.pairs
             facts = self._facts(state, scores[:counted])
-            return Step(finished=True, counted=counted, facts=facts)
+            return FormatStep(finished=True, counted=counted, facts=facts)
         if prefix >= self._pairs:
-            return Step(finished=True, facts=self._facts(state, scores))
+            return FormatStep(finished=True, facts=self._facts(state, scores))
         ahead = max(_LEAST_AHEAD, (room + 1) // 2, prefix // _AHEAD_SHARE)
-        return Step(
+        return FormatStep(
             pairings=self._next(len(played), min(self._pairs, prefix + ahead)),
             ask_after=min(self._pairs, prefix + max(1, prefix // _ASK_SHARE)),
             facts=self._facts(state, scores),

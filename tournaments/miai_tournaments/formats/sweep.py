@@ -24,9 +24,9 @@ from miai_tournaments.formats.format import (
     MOST,
     Entrants,
     Format,
+    FormatStep,
     Meeting,
     Pairing,
-    Step,
     Variants,
     told_rounds,
 )
@@ -135,7 +135,7 @@ def _list_or_range(name: str, values: object) -> object:
     return values
 
 
-class Sweep(Format):
+class SweepFormat(Format):
     """The sweep. The variants are the team of the player that they stand for."""
 
     def __init__(self, entrants: Entrants, parameters: SweepParameters) -> None:
@@ -158,7 +158,7 @@ class Sweep(Format):
             values = _sample(parameters, parameters.samples, derive_seed(seed, "sweep"))
         return Variants(player=parameters.player, values=values)
 
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the games of the next rung, or the ranking."""
         rungs: dict[int, list[Meeting]] = defaultdict(list)
         for meeting in played:
@@ -168,12 +168,12 @@ class Sweep(Format):
             if number not in rungs:
                 facts = self._facts(left, out, number)
                 pairings = list(self._rung(left, number, range(before + 1, before + rounds + 1)))
-                return Step(pairings=pairings, facts=facts)
+                return FormatStep(pairings=pairings, facts=facts)
             before += rounds
             left = self._ranked(left, rungs[number])
             stay = self._stay(len(left)) if self._halving else len(left)
             left, out = left[:stay], left[stay:] + out
-        return Step(finished=True, facts=self._facts(left, out, None))
+        return FormatStep(finished=True, facts=self._facts(left, out, None))
 
     def most_games(self) -> int:
         """Return the number of games."""

@@ -39,9 +39,9 @@ from miai.seeds import derive_seed
 from miai_tournaments.formats.format import (
     Entrants,
     Format,
+    FormatStep,
     Meeting,
     Pairing,
-    Step,
     refuse_few,
     told_rounds,
 )
@@ -52,7 +52,7 @@ SECOND: Final = -1
 
 
 @dataclass(slots=True)
-class Player:
+class SwissPlayer:
     """A player before a round; its number is its place in the list, best seed first.
 
     Attributes:
@@ -101,7 +101,7 @@ Pairs = list[tuple[int, int]]
 Allowed = Callable[[int, int], bool]
 
 
-def pair_round(players: Sequence[Player]) -> tuple[Pairs, int | None]:
+def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
     """Return the pairs of the next round, top boards first, and who has the bye.
 
     Of each pair the first number is that of the player who is ranked higher.
@@ -128,7 +128,7 @@ def pair_round(players: Sequence[Player]) -> tuple[Pairs, int | None]:
     return _from_the_top(players, ranking, graph.without(bye), unmet), bye
 
 
-def colours(one: int, other: int, players: Sequence[Player], *, top: int) -> tuple[int, int]:
+def colours(one: int, other: int, players: Sequence[SwissPlayer], *, top: int) -> tuple[int, int]:
     """Return a pair with the one who moves first in front.
 
     Args:
@@ -145,7 +145,7 @@ def colours(one: int, other: int, players: Sequence[Player], *, top: int) -> tup
     return (one, other) if colour == FIRST else (other, one)
 
 
-def _contested(a: Player, b: Player) -> int:
+def _contested(a: SwissPlayer, b: SwissPlayer) -> int:
     """Return the colour of `a` where both want the same: whoever needs it more, gets it."""
     need, theirs = ((p.must != 0, abs(p.balance)) for p in (a, b))
     if need != theirs:
@@ -157,7 +157,7 @@ def _contested(a: Player, b: Player) -> int:
 
 
 def _paired_exactly(
-    players: Sequence[Player], ranking: Sequence[int], allowed: Allowed, byes: Sequence[int]
+    players: Sequence[SwissPlayer], ranking: Sequence[int], allowed: Allowed, byes: Sequence[int]
 ) -> tuple[Pairs, int | None] | None:
     """Return a pairing in which all pairs are allowed; None when there is none."""
     graph = _graph(players, allowed)
@@ -170,13 +170,13 @@ def _paired_exactly(
     return None
 
 
-def _graph(players: Sequence[Player], allowed: Allowed) -> Matching:
+def _graph(players: Sequence[SwissPlayer], allowed: Allowed) -> Matching:
     numbers = range(len(players))
     return Matching([[b for b in numbers if b != a and allowed(a, b)] for a in numbers])
 
 
 def _from_the_top(
-    players: Sequence[Player], ranking: Sequence[int], graph: Matching, allowed: Allowed
+    players: Sequence[SwissPlayer], ranking: Sequence[int], graph: Matching, allowed: Allowed
 ) -> Pairs:
     """Return pairs from the top down, each the best that keeps the pairing as good as it can be.
 
@@ -198,7 +198,7 @@ def _from_the_top(
     return pairs
 
 
-def _preferred(players: Sequence[Player], left: Sequence[int]) -> list[int]:
+def _preferred(players: Sequence[SwissPlayer], left: Sequence[int]) -> list[int]:
     """Return the opponents of the first one left, best first."""
     top = players[left[0]]
     group = [n for n in left if players[n].points == top.points]
@@ -214,7 +214,7 @@ def _preferred(players: Sequence[Player], left: Sequence[int]) -> list[int]:
 
 
 @dataclass(slots=True)
-class Card:
+class PairingCard:
     """One player's tournament.
 
     Attributes:
@@ -244,19 +244,19 @@ class Standing:
     byes: int
 
 
-def buchholz(card: Card, points: Mapping[str, float]) -> float:
+def buchholz(card: PairingCard, points: Mapping[str, float]) -> float:
     """Return the sum of the opponents' points."""
     met = sum(points[opponent] for opponent, _ in card.meetings)
     return met + len(card.byes) * points[card.name]
 
 
-def sonneborn_berger(card: Card, points: Mapping[str, float]) -> float:
+def sonneborn_berger(card: PairingCard, points: Mapping[str, float]) -> float:
     """Return the sum of the opponents' points, each times what was scored against them."""
     met = sum(score * points[opponent] for opponent, score in card.meetings)
     return met + sum(card.byes) * points[card.name]
 
 
-def standings(cards: Iterable[Card]) -> Sequence[Standing]:
+def standings(cards: Iterable[PairingCard]) -> Sequence[Standing]:
     """Return the table: by points, Buchholz, Sonneborn-Berger, then in the order of the cards."""
     cards = list(cards)
     points = {card.name: card.points for card in cards}
@@ -311,13 +311,13 @@ class Swiss(Format):
         self._swap = parameters.colours == "swap"
         self._top = FIRST if derive_seed(entrants.seed, "swiss colours") % 2 else SECOND
 
-    def more(self, played: Sequence[Meeting], *, room: int) -> Step:
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the next round, or the final table."""
         rounds = [list(games) for _, games in groupby(played, key=lambda m: m.pairing.round)]
         facts = self._facts(rounds)
         if len(rounds) >= self._rounds:
-            return Step(finished=True, facts=facts)
-        return Step(pairings=self._round(len(rounds) + 1, rounds), facts=facts)
+            return FormatStep(finished=True, facts=facts)
+        return FormatStep(pairings=self._round(len(rounds) + 1, rounds), facts=facts)
 
     def most_games(self) -> int:
         """Return the number of games."""
@@ -349,11 +349,12 @@ class Swiss(Format):
             for pair in range(1, self._pairs + 1)
         ]
 
-    def _players(self, rounds: Sequence[Sequence[Meeting]]) -> list[Player]:
+    def _players(self, rounds: Sequence[Sequence[Meeting]]) -> list[SwissPlayer]:
         """Return what the pairing is made from."""
         numbers = {name: number for number, name in enumerate(self._names)}
         players = [
-            Player(points=card.points, byes=len(card.byes)) for card in self._cards(rounds).values()
+            SwissPlayer(points=card.points, byes=len(card.byes))
+            for card in self._cards(rounds).values()
         ]
         for meeting in (m for games in rounds for m in games):
             one, other = (numbers[n] for n in (meeting.pairing.first, meeting.pairing.second))
@@ -364,8 +365,8 @@ class Swiss(Format):
                 players[other].colours.append(SECOND)
         return players
 
-    def _cards(self, rounds: Sequence[Sequence[Meeting]]) -> dict[str, Card]:
-        cards = {name: Card(name) for name in self._names}
+    def _cards(self, rounds: Sequence[Sequence[Meeting]]) -> dict[str, PairingCard]:
+        cards = {name: PairingCard(name) for name in self._names}
         for games in rounds:
             busy: set[str] = set()
             for meeting in games:

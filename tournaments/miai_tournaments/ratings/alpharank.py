@@ -35,7 +35,7 @@ _MOST_AGENTS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class AlphaSweep:
     """Alpha-rank over growing intensities, each twice the one before.
 
     Attributes:
@@ -81,7 +81,7 @@ def alpha_rank(
     return _finite(gaps, alpha, population)
 
 
-def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> Sweep:
+def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> AlphaSweep:
     """Return alpha-rank for alpha doubled from 0.01 until the distribution no longer changes.
 
     That is how the paper chooses an intensity. It is the ranking for agents of which every two
@@ -99,7 +99,7 @@ def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> Sweep:
         strong = alpha * largest >= 1
         settled = strong and float(np.abs(shares[-1] - shares[-2]).max()) <= _SWEEP_CLOSE
         alpha *= 2
-    return Sweep(alphas=np.array(alphas), shares=np.array(shares), settled=settled)
+    return AlphaSweep(alphas=np.array(alphas), shares=np.array(shares), settled=settled)
 
 
 def _gaps(payoffs: ArrayLike) -> Floats:

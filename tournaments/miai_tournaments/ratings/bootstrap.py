@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from miai.errors import ConfigError
 from miai_tournaments.ratings import model as newton
-from miai_tournaments.ratings.model import Counts, Floats, Integers, Posterior
+from miai_tournaments.ratings.model import Floats, Integers, PairingCounts, Posterior
 from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES, check_options, gauge
 
 PairedGame = tuple[str, str, str, float]
@@ -86,7 +86,7 @@ def bootstrap_ratings(
     check_options(sample.players, anchor, anchor_elo, prior_games)
     k = len(sample.players)
 
-    def posterior(counts: Counts) -> Posterior:
+    def posterior(counts: PairingCounts) -> Posterior:
         return Posterior(
             counts,
             k,
@@ -149,14 +149,14 @@ class _Sample:
         self._score, self._draw = table[:, 2], table[:, 3]
         self.drawn = bool(self._draw.any())
 
-    def original(self) -> Counts:
+    def original(self) -> PairingCounts:
         """Return the counts of the league itself."""
         times = np.zeros((1, self._patterns))
         for number, count in (stratum.T for stratum in self._strata):
             times[0, number] = count
         return self._counts(times)
 
-    def draw(self, rng: np.random.Generator, replicates: int) -> Counts:
+    def draw(self, rng: np.random.Generator, replicates: int) -> PairingCounts:
         """Return the counts of as many leagues, each with every stratum's number of pairs."""
         times = np.zeros((replicates, self._patterns))
         for number, count in (stratum.T for stratum in self._strata):
@@ -164,10 +164,10 @@ class _Sample:
             times[:, number] = rng.multinomial(total, count / total, size=replicates)
         return self._counts(times)
 
-    def _counts(self, times: Floats) -> Counts:
+    def _counts(self, times: Floats) -> PairingCounts:
         entries = times[:, self.pattern]
         k = max(len(self.players), 1)
-        return Counts(
+        return PairingCounts(
             first=self._cell // k,
             second=self._cell % k,
             games=self._by_pairing(entries),

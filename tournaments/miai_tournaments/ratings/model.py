@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class PairingCounts:
     """Results by ordered pairing; each pairing occurs once.
 
     Attributes:
@@ -79,7 +79,13 @@ class Posterior:
     """
 
     def __init__(
-        self, counts: Counts, players: int, *, prior_games: float, advantage: bool, draws: bool
+        self,
+        counts: PairingCounts,
+        players: int,
+        *,
+        prior_games: float,
+        advantage: bool,
+        draws: bool,
     ) -> None:
         self.counts = counts
         self.leagues = counts.games.shape[0]
@@ -98,12 +104,12 @@ class Posterior:
             parameters[:, self.log_nu] = np.log(2 * odds)
         return parameters
 
-    def at(self, parameters: Floats) -> Point:
+    def at(self, parameters: Floats) -> PosteriorPoint:
         """Return the log-posterior at parameters ``(B, P)``."""
-        return Point(self, parameters)
+        return PosteriorPoint(self, parameters)
 
 
-class Point:
+class PosteriorPoint:
     """The log-posterior at one vector of parameters a league, with its derivatives.
 
     Attributes:
@@ -232,7 +238,7 @@ _OVERSTEP: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class RatingFit:
     """The maxima of a batch.
 
     Attributes:
@@ -248,7 +254,7 @@ class Fit:
     iterations: int
 
 
-def maximise(posterior: Posterior, *, start: Floats | None = None) -> Fit:
+def maximise(posterior: Posterior, *, start: Floats | None = None) -> RatingFit:
     """Return the maxima of a posterior, by Newton's method with backtracking.
 
     `start` is where to begin, shaped ``(P,)`` or ``(B, P)``; by default `Posterior.start`.
@@ -283,8 +289,8 @@ def maximise(posterior: Posterior, *, start: Floats | None = None) -> Fit:
     )
 
 
-def _fit(point: Point, iterations: int) -> Fit:
-    return Fit(
+def _fit(point: PosteriorPoint, iterations: int) -> RatingFit:
+    return RatingFit(
         parameters=point.parameters,
         information=point.information(),
         log_posterior=point.value(),
@@ -292,7 +298,9 @@ def _fit(point: Point, iterations: int) -> Fit:
     )
 
 
-def _line_search(posterior: Posterior, point: Point, step: Floats, decrement: Floats) -> Point:
+def _line_search(
+    posterior: Posterior, point: PosteriorPoint, step: Floats, decrement: Floats
+) -> PosteriorPoint:
     """Return the point after the longest of the halved steps that does not overstep."""
     scale = np.minimum(1.0, _LONGEST_STEP / np.abs(step).max(axis=1, initial=_LONGEST_STEP))
     value = point.value()

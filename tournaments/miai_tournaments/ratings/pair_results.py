@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miai_tournaments.ratings.model import Counts, Floats, Integers
+from miai_tournaments.ratings.model import Floats, Integers, PairingCounts
 
 Game = tuple[str, str, float] | tuple[str, str, float, float]
 
@@ -140,9 +140,9 @@ class PairResults:
         points = points + np.bincount(self.second, self.games - self.points, k)
         return games.astype(np.float64), points.astype(np.float64)
 
-    def batch(self) -> Counts:
+    def batch(self) -> PairingCounts:
         """Return the results as a batch of one league."""
-        return Counts(
+        return PairingCounts(
             first=self.first,
             second=self.second,
             games=self.games[None],

@@ -30,7 +30,7 @@ _SCORES: Final = (1.0, 0.5, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PerformanceRow:
     """Results under one heading, of one side's view.
 
     Attributes:
@@ -72,9 +72,9 @@ class Performance:
       by_opening: a line for each player and opening.
     """
 
-    openings: tuple[Line, ...]
-    colours: tuple[Line, ...]
-    by_opening: tuple[Line, ...]
+    openings: tuple[PerformanceRow, ...]
+    colours: tuple[PerformanceRow, ...]
+    by_opening: tuple[PerformanceRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,10 +239,10 @@ def _line(
     opening: str | None = None,
     player: str | None = None,
     colour: Literal["first", "second"] | None = None,
-) -> Line:
+) -> PerformanceRow:
     wins, draws, losses = counts
     low, high = wilson_interval(wins + draws / 2, sum(counts))
-    return Line(
+    return PerformanceRow(
         opening=opening,
         player=player,
         colour=colour,

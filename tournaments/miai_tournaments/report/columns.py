@@ -16,7 +16,8 @@ from miai.errors import ConfigError, StoreError
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
+
 
 _FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS: Final = tuple(field.name for field in fields(GameRow))
@@ -24,7 +25,7 @@ _AS_JSON: Final = ("settings", "versions")
 _EXTRA: Final = "parquet"
 
 
-def csv_files(report: Report) -> dict[str, str]:
+def csv_files(report: TournamentReport) -> dict[str, str]:
     """Return CSV by file name: players, crosstable, openings where there are any, and games.
 
     Lists and tables in a cell are JSON. A text that a spreadsheet would take for a formula begins

@@ -36,8 +36,8 @@ from miai_tournaments.config.openings import game_with_settings, told_lines
 from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.performance import (
-    Line,
     OpeningTest,
+    PerformanceRow,
     Row,
     compare_openings,
     measure_performance,
@@ -46,14 +46,15 @@ from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit
 from miai_tournaments.ratings.spread import team_rating
 from miai_tournaments.ratings.transitivity import Transitivity, measure_transitivity, payoff_table
 from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
-from miai_tournaments.report.terminal import Column, Table, printable
+from miai_tournaments.report.terminal import TextColumn, TextTable, printable
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.store.store import Store
+
 
 POINTS: Final = 50
 """Prefixes that are fitted."""
@@ -344,10 +345,10 @@ class Details:
 
     curves: Sequence[Curve]
     times: Sequence[TimeUse]
-    openings: Sequence[Line]
+    openings: Sequence[PerformanceRow]
     opening_count: int
     opening_test: OpeningTest | None
-    settings: Sequence[Line]
+    settings: Sequence[PerformanceRow]
     teams: Sequence[Team]
     transitivity: Transitivity | None
     alpha_rank: Mapping[str, float] | None
@@ -381,7 +382,7 @@ class Details:
 
 
 def build_details(
-    report: Report,
+    report: TournamentReport,
     rows: Sequence[GameRow],
     *,
     players: Sequence[PlayerRow] = (),
@@ -441,7 +442,7 @@ def _by_opening(rows: Iterable[GameRow], names: OpeningNames) -> list[Row]:
     return table
 
 
-def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[Line]:
+def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[PerformanceRow]:
     """Return results by the parameters of the game; empty where all games have the same."""
     table: list[Row] = []
     for row in rows:
@@ -453,7 +454,7 @@ def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[Line]:
     return lines if len(lines) > 1 or any(line.opening for line in lines) else []
 
 
-def _teams(report: Report, players: Sequence[PlayerRow]) -> list[Team]:
+def _teams(report: TournamentReport, players: Sequence[PlayerRow]) -> list[Team]:
     members: dict[str, list[str]] = {}
     for player in players:
         if player.team:
@@ -461,7 +462,7 @@ def _teams(report: Report, players: Sequence[PlayerRow]) -> list[Team]:
     return [_one_team(report, name, tuple(found)) for name, found in members.items()]
 
 
-def _one_team(report: Report, name: str, members: tuple[str, ...]) -> Team:
+def _one_team(report: TournamentReport, name: str, members: tuple[str, ...]) -> Team:
     standings = report.standings
     others = [other for other in standings.players if other not in members]
     results = (standings.against(member, other) for member in members for other in others)
@@ -474,7 +475,7 @@ def _one_team(report: Report, name: str, members: tuple[str, ...]) -> Team:
     )
 
 
-def _cycles(report: Report) -> dict[str, Any]:
+def _cycles(report: TournamentReport) -> dict[str, Any]:
     names = [name for name in report.ranking() if report.standings.players[name].total.games]
     if not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
         return {"transitivity": None, "alpha_rank": None, "unmet": 0}
@@ -487,7 +488,7 @@ def _cycles(report: Report) -> dict[str, Any]:
     }
 
 
-def _terminations(report: Report) -> dict[str, int]:
+def _terminations(report: TournamentReport) -> dict[str, int]:
     counts: dict[str, int] = {}
     for standing in report.standings.players.values():
         for reason, tally in standing.endings.items():
@@ -498,7 +499,7 @@ def _terminations(report: Report) -> dict[str, int]:
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: PerformanceRow) -> dict[str, Any]:
     told = {name: getattr(line, name) for name in ("wins", "draws", "losses", "low", "high")}
     return {"opening": line.opening, "games": line.games, "score": line.score, **told}
 
@@ -559,15 +560,18 @@ class Adjudications:
         rules = [{key: getattr(rule, key) for key in keys} for rule in self.rules]
         return {"hold_out": self.hold_out, "rules": rules}
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """Return it for the text of a report."""
         title = "Adjudication: games that rules ended, that were held out, and wrong verdicts"
-        columns = [Column("rule", align="left"), *map(Column, ("ended", "held out", "wrong"))]
+        columns = [
+            TextColumn("rule", align="left"),
+            *map(TextColumn, ("ended", "held out", "wrong")),
+        ]
         rows = [
             (printable(r.rule, _NAME_WIDTH), str(r.ended), str(r.held_out), str(r.wrong))
             for r in self.rules
         ]
-        return Table(title, tuple(columns), tuple(rows))
+        return TextTable(title, tuple(columns), tuple(rows))
 
 
 def count_adjudications(store: Store, info: RunInfo) -> Adjudications | None:

@@ -12,14 +12,15 @@ from miai_tournaments.store.export import write_whole
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
+
 
 FOLDER: Final = "report"
 """Where a tournament's pages lie, in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ReportFormat:
     """A format of reports.
 
     Attributes:
@@ -28,55 +29,55 @@ class Format:
     """
 
     file: str
-    write: Callable[[Report, Path, Sequence[GameRow]], None]
+    write: Callable[[TournamentReport, Path, Sequence[GameRow]], None]
 
 
-def _text(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
+def _text(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     write_whole(path, report.to_text())
 
 
-def _json(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
+def _json(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     write_whole(path, json.dumps(report.to_json(), indent=2) + "\n")
 
 
-def _html(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
+def _html(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     from miai_tournaments.report.page import report_page
 
     write_whole(path, report_page(report, replays=replays))
 
 
-def _markdown(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
+def _markdown(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     from miai_tournaments.report.markdown import to_markdown
 
     write_whole(path, to_markdown(report))
 
 
-def _csv(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
+def _csv(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     from miai_tournaments.report.columns import csv_files
 
     for name, content in csv_files(report).items():
         write_whole(path / name, content)
 
 
-def _parquet(report: Report, path: Path, replays: Sequence[GameRow]) -> None:
+def _parquet(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     from miai_tournaments.report.columns import write_parquet
 
     write_parquet(report.rows, path)
 
 
 FORMATS: Final = {
-    "text": Format("report.txt", _text),
-    "html": Format("index.html", _html),
-    "markdown": Format("report.md", _markdown),
-    "csv": Format("csv", _csv),
-    "json": Format("report.json", _json),
-    "parquet": Format("games.parquet", _parquet),
+    "text": ReportFormat("report.txt", _text),
+    "html": ReportFormat("index.html", _html),
+    "markdown": ReportFormat("report.md", _markdown),
+    "csv": ReportFormat("csv", _csv),
+    "json": ReportFormat("report.json", _json),
+    "parquet": ReportFormat("games.parquet", _parquet),
 }
 """By name."""
 
 
 def write_report(
-    report: Report,
+    report: TournamentReport,
     folder: Path,
     name: str,
     *,

@@ -157,7 +157,7 @@ def _digest(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A part of a page under a heading.
 
     Attributes:
@@ -171,7 +171,7 @@ class Section:
     markup: Markup
 
 
-def section(title: str, *content: str, id: str, note: str = "", wide: bool = False) -> Section:
+def section(title: str, *content: str, id: str, note: str = "", wide: bool = False) -> PageSection:
     """Return a part of a page.
 
     Args:
@@ -182,10 +182,10 @@ def section(title: str, *content: str, id: str, note: str = "", wide: bool = Fal
     if note:
         parts.append(tag("p", note, class_="note"))
     whole = tag("section", *parts, *content, id=id, class_="wide" if wide else None)
-    return Section(id, title, whole)
+    return PageSection(id, title, whole)
 
 
-def contents(sections: Iterable[Section]) -> Markup:
+def contents(sections: Iterable[PageSection]) -> Markup:
     """Return links to sections."""
     links = [tag("a", part.title, href=f"#{part.id}") for part in sections]
     return tag("nav", join(links), aria_label="Contents")

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 from miai_tournaments.report import tables
 from miai_tournaments.report import tables as cells
 from miai_tournaments.report.tables import crosstable, superiority_table
-from miai_tournaments.report.terminal import Paragraph, Table, printable
+from miai_tournaments.report.terminal import Paragraph, TextTable, printable
 
 if TYPE_CHECKING:
-    from miai_tournaments.ratings.performance import Line
+    from miai_tournaments.ratings.performance import PerformanceRow
     from miai_tournaments.report.details import Details
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
+
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~&$])")
 _WIDE = 100_000  # cells: nothing is left out
 _LONGEST = 120
 
 
-def to_markdown(report: Report) -> str:
+def to_markdown(report: TournamentReport) -> str:
     """Return a report as Markdown with tables (GitHub's); names are escaped."""
     heading = tables.heading(report)
     parts = [f"# {escaped(heading.title or 'Tournament')}", *map(escaped, heading.lines)]
@@ -31,9 +32,9 @@ def to_markdown(report: Report) -> str:
     parts += [escaped(line) for said in tables.verdict(report) for line in said.lines]
     parts.append(_paragraph(tables.remarks(report)))
     for block in crosstable(report, _WIDE):
-        parts.append(_table(block) if isinstance(block, Table) else _paragraph(block))
+        parts.append(_table(block) if isinstance(block, TextTable) else _paragraph(block))
     if report.superiority:
-        parts += [_table(b) for b in superiority_table(report, _WIDE) if isinstance(b, Table)]
+        parts += [_table(b) for b in superiority_table(report, _WIDE) if isinstance(b, TextTable)]
     if report.standings.first_player.games:
         parts.append(_table(tables.colour_table(report)))
         parts.append(_table(tables.endings_table(report, _WIDE)))
@@ -51,7 +52,7 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     rows = [[escaped(cell) for cell in row] for row in table.rows]
     heads = [escaped(column.header) or " " for column in table.columns]
     aligns = [":--" if column.align == "left" else "--:" for column in table.columns]
@@ -96,7 +97,7 @@ def _teams(details: Details) -> str:
     return f"## Teams\n\n{lines}"
 
 
-def _openings(title: str, lines: Sequence[Line]) -> str:
+def _openings(title: str, lines: Sequence[PerformanceRow]) -> str:
     rows = [
         [
             escaped(printable(line.opening, _LONGEST)) if line.opening else "none",

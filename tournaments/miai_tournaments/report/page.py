@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from miai_tournaments.ratings.performance import Line
+from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.report import charts
 from miai_tournaments.report import tables as cells
 from miai_tournaments.report import theory_page as theory_sections
@@ -21,7 +21,7 @@ from miai_tournaments.report.html import (
     Cell,
     Head,
     Markup,
-    Section,
+    PageSection,
     contents,
     document,
     framed,
@@ -37,13 +37,14 @@ from miai_tournaments.store.rows import GameRow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
+
 
 _SHADES = 9
 _WIDEST_NUMBERS = 24  # players of a crosstable whose cells still say the numbers of games
 
 
-def ratings(report: Report) -> Section:
+def ratings(report: TournamentReport) -> PageSection:
     """Return the players by rating, each with its interval as a bar."""
     fit = report.ratings
     played = [n for n in report.ranking() if report.standings.players[n].total.games]
@@ -73,7 +74,7 @@ def ratings(report: Report) -> Section:
 
 
 def _rating_row(
-    report: Report, rank: int, player: str, extent: tuple[float, float]
+    report: TournamentReport, rank: int, player: str, extent: tuple[float, float]
 ) -> list[Cell | str]:
     standing = report.standings.players[player]
     total = standing.total
@@ -110,7 +111,7 @@ def _rating_row(
     return row
 
 
-def _held(report: Report) -> Markup:
+def _held(report: TournamentReport) -> Markup:
     fit = report.ratings
     held = Markup("The mean") if fit.anchor is None else name(fit.anchor)
     return join(
@@ -124,13 +125,13 @@ def _held(report: Report) -> Markup:
     )
 
 
-def _remarks(report: Report) -> Markup:
+def _remarks(report: TournamentReport) -> Markup:
     from miai_tournaments.report.tables import remarks
 
     return join(tag("p", line, class_="note") for line in remarks(report).lines)
 
 
-def teams(report: Report) -> Section | None:
+def teams(report: TournamentReport) -> PageSection | None:
     """Return the teams' ratings; None where there are none."""
     found = report.details.teams if report.details else ()
     if not found:
@@ -165,7 +166,7 @@ def teams(report: Report) -> Section | None:
     return section("Teams", made, id="teams", note=note)
 
 
-def crosstable(report: Report) -> Section:
+def crosstable(report: TournamentReport) -> PageSection:
     """Return the score of everybody against everybody as a map of colours."""
     players = report.ranking()
     corner = [tag("th", "#", scope="col"), tag("th", "player", scope="col", class_="left")]
@@ -199,7 +200,7 @@ def crosstable(report: Report) -> Section:
     return section("Crosstable", *parts, id="crosstable", note=note, wide=len(players) > 6)
 
 
-def _meeting(report: Report, player: str, other: str) -> Markup:
+def _meeting(report: TournamentReport, player: str, other: str) -> Markup:
     if player == other:
         return tag("td", "\N{MIDDLE DOT}", class_="self")
     tally = report.standings.against(player, other)
@@ -228,7 +229,7 @@ def _wdl_title(tally: Tally) -> str:
     return f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
 
 
-def _superiority(report: Report) -> Markup:
+def _superiority(report: TournamentReport) -> Markup:
     players, order = report.ranking(), report.ratings.ranking()
     chances = report.ratings.superiority()
     heads = [Head("#"), Head("player", "left"), *(Head(str(r + 1)) for r in range(len(players)))]
@@ -252,7 +253,7 @@ def _chance(chance: float) -> str:
 _MOST_NAMED = 100
 
 
-def endings(report: Report) -> Section:
+def endings(report: TournamentReport) -> PageSection:
     """Return why games ended, for all and by player."""
     details = report.details
     assert details is not None
@@ -289,7 +290,7 @@ def endings(report: Report) -> Section:
     return section("Endings", stack, legend, made, id="endings", note=note)
 
 
-def adjudication(report: Report) -> Section | None:
+def adjudication(report: TournamentReport) -> PageSection | None:
     """Return what rules of adjudication have done; None where there are none."""
     told = report.adjudications
     if told is None:
@@ -322,7 +323,7 @@ def _wdl(tally: Tally) -> Cell | str:
     return Cell(cells.wins_draws_losses(tally), tally.games) if tally.games else NONE
 
 
-def times(report: Report) -> Section | None:
+def times(report: TournamentReport) -> PageSection | None:
     """Return the players' use of time; None where none was measured."""
     details = report.details
     assert details is not None
@@ -377,7 +378,7 @@ def _duration(value: float) -> str:
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
-def openings(report: Report) -> Section | None:
+def openings(report: TournamentReport) -> PageSection | None:
     """Return results by opening, and by settings; None where all games have the same."""
     details = report.details
     assert details is not None
@@ -403,7 +404,7 @@ def openings(report: Report) -> Section | None:
     return section("Openings", *parts, id="openings", note=note, wide=True)
 
 
-def _lines(label: str, head: str, lines: Sequence[Line]) -> Markup:
+def _lines(label: str, head: str, lines: Sequence[PerformanceRow]) -> Markup:
     heads = [
         Head(head, "left"),
         Head("first player"),
@@ -433,7 +434,7 @@ def _lines(label: str, head: str, lines: Sequence[Line]) -> Markup:
     return table(label, heads, rows, keys=[line.opening or "" for line in lines])
 
 
-def failures(report: Report) -> Section | None:
+def failures(report: TournamentReport) -> PageSection | None:
     """Return forfeits and void games with their reasons; None where there are none."""
     standings = report.standings
     parts: list[Markup] = []
@@ -471,7 +472,7 @@ def _void(row: GameRow) -> list[Cell | str]:
     return [count, Cell(text(row.void_reason, 400), style="text")]
 
 
-def replay_links(rows: Sequence[GameRow], folder: str) -> Section | None:
+def replay_links(rows: Sequence[GameRow], folder: str) -> PageSection | None:
     """Return links to games' replays; None where there are none.
 
     Args:
@@ -523,7 +524,7 @@ def result_text(row: GameRow) -> Markup:
 
 
 def report_page(
-    report: Report, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
+    report: TournamentReport, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
 ) -> str:
     """Return a report, which has details, as a page of HTML.
 
@@ -543,7 +544,9 @@ def report_page(
     )
 
 
-def _sections(report: Report, replays: Sequence[GameRow], folder: str) -> list[Section]:
+def _sections(
+    report: TournamentReport, replays: Sequence[GameRow], folder: str
+) -> list[PageSection]:
     played = bool(report.standings.first_player.games)
     parts = [ratings(report)]
     if not played:
@@ -565,7 +568,7 @@ def _sections(report: Report, replays: Sequence[GameRow], folder: str) -> list[S
     return [*parts, *(part for part in found if part is not None)]
 
 
-def _heading(report: Report) -> list[Markup]:
+def _heading(report: TournamentReport) -> list[Markup]:
     from miai_tournaments.report.tables import heading
 
     lines = heading(report).lines[:2]

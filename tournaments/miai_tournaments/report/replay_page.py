@@ -171,7 +171,7 @@ _TOP, _BOTTOM = 10, 26
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class GraphPoint:
     """A value that a player gave the position before an action.
 
     Attributes:
@@ -192,7 +192,7 @@ def first_players(value: float, player: int, info: GameInfo) -> float:
     return info.utility_sum - value
 
 
-def value_graph(points: Sequence[Point], frames: int, info: GameInfo) -> Markup | None:
+def value_graph(points: Sequence[GraphPoint], frames: int, info: GameInfo) -> Markup | None:
     """Return the graph; None where nobody said a value.
 
     Where values lie outside the game's own bounds, as an engine's centipawns, the axis is theirs.
@@ -249,7 +249,9 @@ def _axes(across: charts.Scale, up: charts.Scale, frames: int) -> list[Markup]:
     return parts
 
 
-def _series(player: int, points: Sequence[Point], across: charts.Scale, up: charts.Scale) -> Markup:
+def _series(
+    player: int, points: Sequence[GraphPoint], across: charts.Scale, up: charts.Scale
+) -> Markup:
     line = " ".join(f"{number(across(p.frame))},{number(up(p.value))}" for p in points)
     links = [
         tag(
@@ -278,7 +280,7 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
     """
     game = _game(record)
     frames: list[Markup] = []
-    points: list[Point] = []
+    points: list[GraphPoint] = []
     moves: list[Markup] = []
     album = Album()
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
@@ -287,7 +289,7 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
             found = said(frame.move, frame.before)
             if found.value is not None and frame.move.actor >= 0:
                 value = first_players(found.value, frame.move.actor, game.info)
-                points.append(Point(ply, frame.move.actor, value))
+                points.append(GraphPoint(ply, frame.move.actor, value))
         frames.append(_frame(ply, frame, found, record, game, album))
         moves.append(_move_link(ply, frame.move, game))
     graph = value_graph(points, len(frames), game.info)

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
     from miai_tournaments.report.details import Details
 
+
 SCHEMA: Final = "miai.report/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Report:
+class TournamentReport:
     """A tournament's report.
 
     Attributes:
@@ -166,7 +167,7 @@ def build_report(
     bootstrap: int = 0,
     bootstrap_seed: int = 0,
     details: bool = False,
-) -> Report:
+) -> TournamentReport:
     """Return the report of a tournament as it stands.
 
     Args:
@@ -217,7 +218,7 @@ def build_report(
             anchor_elo=anchor_elo,
             prior_games=prior_games,
         )
-    report = Report(
+    report = TournamentReport(
         info=info,
         standings=standings,
         ratings=ratings,
@@ -230,7 +231,7 @@ def build_report(
     return _detailed(report) if details else report
 
 
-def _detailed(report: Report) -> Report:
+def _detailed(report: TournamentReport) -> TournamentReport:
     from miai_tournaments.report.details import build_details, game_of
 
     found = build_details(report, report.rows, players=report.entered, game=game_of(report.info))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from miai_tournaments.ratings.ratings import Estimate
 from miai_tournaments.report.counting import Tally
-from miai_tournaments.report.terminal import Block, Column, Paragraph, Table, printable
+from miai_tournaments.report.terminal import Block, Paragraph, TextColumn, TextTable, printable
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
+
 
 NAME_WIDTH = 24
 """Most cells of a player's name in a table."""
@@ -25,21 +26,21 @@ NAME_WIDTH = 24
 NONE = "-"
 """Where there is nothing to tell."""
 
-PLAYER = (Column("#", style="dim"), Column("player", align="left", least=8))
+PLAYER = (TextColumn("#", style="dim"), TextColumn("player", align="left", least=8))
 """The columns that every table of players begins with."""
 
 _MOST_NAMES = 8
 
 
 def player_table(
-    title: str, columns: Sequence[Column], rows: Sequence[tuple[int, str, Sequence[str]]]
-) -> Table:
+    title: str, columns: Sequence[TextColumn], rows: Sequence[tuple[int, str, Sequence[str]]]
+) -> TextTable:
     """Return a table of rows ``(rank, name, cells)`` with its leading columns."""
     cells = tuple((str(rank), player_name(name), *rest) for rank, name, rest in rows)
-    return Table(title, (*PLAYER, *columns), cells)
+    return TextTable(title, (*PLAYER, *columns), cells)
 
 
-def ranked(report: Report) -> list[tuple[int, str]]:
+def ranked(report: TournamentReport) -> list[tuple[int, str]]:
     """Return ranks, from 1, and names."""
     return list(enumerate(report.ranking(), start=1))
 
@@ -98,7 +99,7 @@ SAME = "\N{MIDDLE DOT}"
 _MOST_PARTS = 2
 
 
-def crosstable(report: Report, width: int) -> list[Block]:
+def crosstable(report: TournamentReport, width: int) -> list[Block]:
     """Return points and games of each player against each; percentages where space is short."""
     standings = report.standings
 
@@ -117,7 +118,7 @@ def crosstable(report: Report, width: int) -> list[Block]:
     return _in_parts(short, width)
 
 
-def wins_draws_losses_table(report: Report, width: int) -> list[Block]:
+def wins_draws_losses_table(report: TournamentReport, width: int) -> list[Block]:
     """Return wins, draws and losses against each player, where there are draws and space."""
     standings = report.standings
 
@@ -128,7 +129,7 @@ def wins_draws_losses_table(report: Report, width: int) -> list[Block]:
     return [table] if standings.first_player.draws and table.fits(width) else []
 
 
-def superiority_table(report: Report, width: int) -> list[Block]:
+def superiority_table(report: TournamentReport, width: int) -> list[Block]:
     """Return the probability that the player of the row is stronger, by opponent."""
     chances = report.ratings.superiority()
     index = {name: i for i, name in enumerate(report.ratings.players)}
@@ -141,14 +142,14 @@ def superiority_table(report: Report, width: int) -> list[Block]:
     return _in_parts(_square(report, title, cell), width)
 
 
-def _square(report: Report, title: str, cell: Callable[[str, str], str]) -> Table:
+def _square(report: TournamentReport, title: str, cell: Callable[[str, str], str]) -> TextTable:
     players = ranked(report)
-    columns = [Column(str(rank)) for rank, _ in players]
+    columns = [TextColumn(str(rank)) for rank, _ in players]
     rows = [(rank, a, [SAME if a == b else cell(a, b) for _, b in players]) for rank, a in players]
     return player_table(title, columns, rows)
 
 
-def _in_parts(table: Table, width: int) -> list[Block]:
+def _in_parts(table: TextTable, width: int) -> list[Block]:
     """Return a square table as parts, each with some of the opponents, that fit into a width."""
     opponents = len(table.columns) - len(PLAYER)
     for parts in range(1, _MOST_PARTS + 1):
@@ -160,14 +161,14 @@ def _in_parts(table: Table, width: int) -> list[Block]:
     return [Paragraph((f"{title}: left out for {opponents} players; the JSON report has it.",))]
 
 
-def _part(table: Table, start: int, end: int) -> Table:
+def _part(table: TextTable, start: int, end: int) -> TextTable:
     lead = len(PLAYER)
 
     def pick(row: tuple[Any, ...]) -> tuple[Any, ...]:
         return row[:lead] + row[lead + start : lead + end]
 
     title = f"{table.title}, continued" if start else table.title
-    return Table(title, pick(table.columns), tuple(pick(row) for row in table.rows))
+    return TextTable(title, pick(table.columns), tuple(pick(row) for row in table.rows))
 
 
 LINE_WIDTH = 160
@@ -179,7 +180,7 @@ VERDICT_WIDTH = 400
 _MOST_FORFEITS = 10
 
 
-def file_blocks(report: Report, width: int) -> list[Block]:
+def file_blocks(report: TournamentReport, width: int) -> list[Block]:
     """Return all of a report for a width in cells, in the order of a file: the ratings first."""
     if not report.standings.players:
         return _empty(report)
@@ -187,7 +188,7 @@ def file_blocks(report: Report, width: int) -> list[Block]:
     return [heading(report), *parts, *_details(report, width), *players(report)]
 
 
-def screen_blocks(report: Report, width: int) -> list[Block]:
+def screen_blocks(report: TournamentReport, width: int) -> list[Block]:
     """Return all of a report in the order of a terminal: the ratings last, where they stay."""
     if not report.standings.players:
         return _empty(report)
@@ -195,11 +196,11 @@ def screen_blocks(report: Report, width: int) -> list[Block]:
     return [heading(report), *_details(report, width), *parts]
 
 
-def _empty(report: Report) -> list[Block]:
+def _empty(report: TournamentReport) -> list[Block]:
     return [heading(report), Paragraph(("No games yet.",))]
 
 
-def _details(report: Report, width: int) -> list[Block]:
+def _details(report: TournamentReport, width: int) -> list[Block]:
     blocks = crosstable(report, width)
     blocks += wins_draws_losses_table(report, width)
     if report.superiority:
@@ -213,7 +214,7 @@ def _details(report: Report, width: int) -> list[Block]:
     return blocks
 
 
-def heading(report: Report) -> Paragraph:
+def heading(report: TournamentReport) -> Paragraph:
     """Return what was played, how much of it is done, and with which versions."""
     info, standings = report.info, report.standings
     progress = _progress(report)
@@ -228,19 +229,19 @@ def heading(report: Report) -> Paragraph:
     return Paragraph(tuple(lines), title=printable(info.name, LINE_WIDTH))
 
 
-def ratings_table(report: Report) -> Table:
+def ratings_table(report: TournamentReport) -> TextTable:
     """Return the players by rating, with their totals."""
     short = _short_moves(report)
     columns = [
-        Column("Elo", style="bold"),
-        Column("\N{PLUS-MINUS SIGN}"),
-        Column("score"),
-        Column("W", drop=1),
-        Column("D", drop=1),
-        Column("L", drop=1),
-        Column("games", drop=3),
-        Column("ms/move" if short else "s/move", drop=4),
-        Column("cpu ms" if short else "cpu s", drop=5),
+        TextColumn("Elo", style="bold"),
+        TextColumn("\N{PLUS-MINUS SIGN}"),
+        TextColumn("score"),
+        TextColumn("W", drop=1),
+        TextColumn("D", drop=1),
+        TextColumn("L", drop=1),
+        TextColumn("games", drop=3),
+        TextColumn("ms/move" if short else "s/move", drop=4),
+        TextColumn("cpu ms" if short else "cpu s", drop=5),
     ]
     rows = []
     for rank, name in ranked(report):
@@ -254,7 +255,7 @@ def ratings_table(report: Report) -> Table:
     return player_table(_ratings_title(report), columns, rows)
 
 
-def players(report: Report) -> list[Paragraph]:
+def players(report: TournamentReport) -> list[Paragraph]:
     """Return what plays under each name, with the parameters that it was given.
 
     A player that has its agent's name and nothing more is left out.
@@ -269,13 +270,13 @@ def players(report: Report) -> list[Paragraph]:
     return [Paragraph(tuple(lines), title="Players")] if lines else []
 
 
-def verdict(report: Report) -> list[Paragraph]:
+def verdict(report: TournamentReport) -> list[Paragraph]:
     """Return what the format told last: a winner, a verdict, standings; nothing from most."""
     said = report.info.facts.get("text") if report.info else None
     return [Paragraph((printable(said, VERDICT_WIDTH),))] if isinstance(said, str) and said else []
 
 
-def remarks(report: Report) -> Paragraph:
+def remarks(report: TournamentReport) -> Paragraph:
     """Return what holds for all games, and what the ratings do not tell."""
     standings, ratings = report.standings, report.ratings
     first, lines = standings.first_player, []
@@ -317,9 +318,9 @@ def remarks(report: Report) -> Paragraph:
     return Paragraph(tuple(lines))
 
 
-def colour_table(report: Report) -> Table:
+def colour_table(report: TournamentReport) -> TextTable:
     """Return each player's results by who moved first."""
-    score = Column("score", drop=1)
+    score = TextColumn("score", drop=1)
     rows = []
     for rank, name in ranked(report):
         standing = report.standings.players[name]
@@ -328,10 +329,10 @@ def colour_table(report: Report) -> Table:
             row += [wins_draws_losses(side), percent(side.score)]
         rows.append((rank, name, row))
     title = "By colour: W-D-L and score when moving first and second"
-    return player_table(title, [Column("first"), score, Column("second"), score], rows)
+    return player_table(title, [TextColumn("first"), score, TextColumn("second"), score], rows)
 
 
-def endings_table(report: Report, width: int) -> Table:
+def endings_table(report: TournamentReport, width: int) -> TextTable:
     """Return each player's results by termination; the rarest share a column where need be."""
     kinds: dict[str, int] = {}
     for standing in report.standings.players.values():
@@ -344,7 +345,7 @@ def endings_table(report: Report, width: int) -> Table:
     return table
 
 
-def forfeits(report: Report) -> Paragraph:
+def forfeits(report: TournamentReport) -> Paragraph:
     """Return the games that were lost by an agent's fault, the first of them named."""
     rows = report.standings.forfeits
     lines = [_forfeit_line(row) for row in rows[:_MOST_FORFEITS]]
@@ -353,7 +354,7 @@ def forfeits(report: Report) -> Paragraph:
     return Paragraph(tuple(lines), title=f"Forfeits: {len(rows)}")
 
 
-def _progress(report: Report) -> str:
+def _progress(report: TournamentReport) -> str:
     statuses, attempts = report.standings.statuses, report.standings.void_attempts
     parts = [f"{statuses.get('done', 0)} of {sum(statuses.values())} games done"]
     if statuses.get("running"):
@@ -381,20 +382,20 @@ def _told(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _ratings_title(report: Report) -> str:
+def _ratings_title(report: TournamentReport) -> str:
     ratings = report.ratings
     held = "mean" if ratings.anchor is None else f"{player_name(ratings.anchor)} held at"
     return f"Ratings: Elo with 95% intervals, {held} {ratings.anchor_elo:g}"
 
 
-def _rating_cells(report: Report, name: str) -> tuple[str, str]:
+def _rating_cells(report: TournamentReport, name: str) -> tuple[str, str]:
     if not report.standings.players[name].total.games:
         return NONE, NONE
     estimate = report.ratings.estimate(name)
     return signed(estimate.value), f"{estimate.high - estimate.value:.0f}"
 
 
-def _short_moves(report: Report) -> bool:
+def _short_moves(report: TournamentReport) -> bool:
     means = (standing.seconds.value or 0.0 for standing in report.standings.players.values())
     return max(means, default=0.0) < 0.1
 
@@ -408,30 +409,30 @@ def _time(seconds: float | None, short: bool) -> str:
 
 
 def _add_returns(
-    report: Report, columns: list[Column], rows: Sequence[tuple[int, str, list[str]]]
+    report: TournamentReport, columns: list[TextColumn], rows: Sequence[tuple[int, str, list[str]]]
 ) -> None:
     """Add mean returns where they tell more than wins and losses."""
     if not report.standings.stakes:
         return
-    columns.append(Column("return", drop=2))
+    columns.append(TextColumn("return", drop=2))
     for _, name, row in rows:
         mean = report.standings.players[name].returns.value
         row.append(NONE if mean is None else f"{mean:+.3f}")
 
 
 def _add_bootstrap(
-    report: Report, columns: list[Column], rows: Sequence[tuple[int, str, list[str]]]
+    report: TournamentReport, columns: list[TextColumn], rows: Sequence[tuple[int, str, list[str]]]
 ) -> None:
     if report.bootstrap is None:
         return
-    columns.append(Column("bootstrap"))
+    columns.append(TextColumn("bootstrap"))
     intervals = report.bootstrap.intervals()
     for _, name, row in rows:
         low, high = intervals[report.bootstrap.players.index(name)]
         row.append(f"{signed(low)} to {signed(high)}")
 
 
-def _endings(report: Report, shown: Sequence[str], merged: Sequence[str]) -> Table:
+def _endings(report: TournamentReport, shown: Sequence[str], merged: Sequence[str]) -> TextTable:
     headers = [printable(kind, NAME_WIDTH) for kind in shown] + ["other"] * bool(merged)
     rows = []
     for rank, name in ranked(report):
@@ -440,7 +441,7 @@ def _endings(report: Report, shown: Sequence[str], merged: Sequence[str]) -> Tab
         if merged:
             tallies.append(sum((endings.get(kind, Tally()) for kind in merged), Tally()))
         rows.append((rank, name, [wins_draws_losses(tally) for tally in tallies]))
-    columns = [Column(header) for header in headers]
+    columns = [TextColumn(header) for header in headers]
     return player_table("How games ended, W-D-L", columns, rows)
 
 

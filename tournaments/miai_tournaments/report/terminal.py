@@ -15,6 +15,7 @@ from rich.cells import cell_len, set_cell_size
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+
 GAP = 2
 """Spaces between two columns."""
 
@@ -23,7 +24,7 @@ _MOST_MARKS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TextColumn:
     """A column of a table.
 
     Attributes:
@@ -42,11 +43,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table: its rows have a printable text a column."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TextColumn, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def widths(self) -> list[int]:
@@ -60,7 +61,7 @@ class Table:
         """Return whether the table can be had within a width without leaving out a column."""
         return _needed(self._shortest()) <= width
 
-    def fitted(self, width: int) -> tuple[Table, list[int]]:
+    def fitted(self, width: int) -> tuple[TextTable, list[int]]:
         """Return the table as it fits into a width, as far as it can, and its columns' widths."""
         table = self
         while not table.fits(width) and any(column.drop for column in table.columns):
@@ -81,7 +82,7 @@ class Table:
             widths[i] = max(least, widths[i] - max(0, _needed(widths) - width))
         return widths
 
-    def _without_one(self) -> Table:
+    def _without_one(self) -> TextTable:
         last = max(range(len(self.columns)), key=lambda i: (self.columns[i].drop, i))
         rows = tuple(row[:last] + row[last + 1 :] for row in self.rows)
         return replace(self, columns=self.columns[:last] + self.columns[last + 1 :], rows=rows)
@@ -95,7 +96,7 @@ class Paragraph:
     title: str = ""
 
 
-Block = Table | Paragraph
+Block = TextTable | Paragraph
 
 
 def printable(text: str, limit: int) -> str:
@@ -128,7 +129,9 @@ def cut(text: str, width: int) -> str:
 
 def to_text(blocks: Iterable[Block], width: int) -> str:
     """Return blocks as plain text: lines of at most `width` cells as far as possible."""
-    parts = (_table_text(b, width) if isinstance(b, Table) else _wrapped(b, width) for b in blocks)
+    parts = (
+        _table_text(b, width) if isinstance(b, TextTable) else _wrapped(b, width) for b in blocks
+    )
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
@@ -143,7 +146,7 @@ def to_rich(blocks: Iterable[Block], width: int) -> RenderableType:
             continue
         if parts:
             parts.append(Text())
-        if isinstance(block, Table):
+        if isinstance(block, TextTable):
             parts.append(_rich_table(block, width))
         else:
             title, *lines = _wrapped(block, width) if block.title else ("", *_wrapped(block, width))
@@ -152,7 +155,7 @@ def to_rich(blocks: Iterable[Block], width: int) -> RenderableType:
     return Group(*parts)
 
 
-def _table_text(table: Table, width: int) -> list[str]:
+def _table_text(table: TextTable, width: int) -> list[str]:
     fitted, widths = table.fitted(width)
     rows = [tuple(column.header for column in fitted.columns), *fitted.rows]
     lines = [
@@ -167,7 +170,7 @@ def _table_text(table: Table, width: int) -> list[str]:
     return [*_wrap(table.title, width), *lines]
 
 
-def _rich_table(table: Table, width: int) -> RenderableType:
+def _rich_table(table: TextTable, width: int) -> RenderableType:
     from rich import box
     from rich.console import Group
     from rich.table import Table as RichTable

@@ -18,7 +18,7 @@ from miai_tournaments.report.html import (
     Cell,
     Head,
     Markup,
-    Section,
+    PageSection,
     block,
     join,
     name,
@@ -31,14 +31,15 @@ from miai_tournaments.report.html import (
 from miai_tournaments.report.tables import parameters_told
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import Report
+    from miai_tournaments.report.report import TournamentReport
+
 
 _WIDTH, _HEIGHT = 480, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 30, 16, 34
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     """A line.
 
     Attributes:
@@ -56,7 +57,7 @@ class Line:
 
 
 def line_chart(
-    lines: Sequence[Line],
+    lines: Sequence[PlotLine],
     *,
     x_label: str,
     y_label: str,
@@ -116,7 +117,7 @@ def _text(text: str, x: float, y: float, anchor: str) -> Markup:
     return tag("text", text, class_="dim", x=x, y=y, text_anchor=anchor)
 
 
-def _line(index: int, line: Line, across: charts.Scale, up: charts.Scale) -> Markup:
+def _line(index: int, line: PlotLine, across: charts.Scale, up: charts.Scale) -> Markup:
     points = " ".join(
         f"{number(across(x), 1)},{number(up(y), 1)}" for x, y in zip(line.x, line.y, strict=True)
     )
@@ -128,7 +129,7 @@ def _line(index: int, line: Line, across: charts.Scale, up: charts.Scale) -> Mar
     )
 
 
-def _band(index: int, line: Line, across: charts.Scale, up: charts.Scale) -> Markup:
+def _band(index: int, line: PlotLine, across: charts.Scale, up: charts.Scale) -> Markup:
     rows = list(zip(line.x, line.y, line.margins, strict=True))
     upper = [f"{number(across(x), 1)} {number(up(y + m), 1)}" for x, y, m in rows]
     lower = [f"{number(across(x), 1)} {number(up(y - m), 1)}" for x, y, m in reversed(rows)]
@@ -136,7 +137,7 @@ def _band(index: int, line: Line, across: charts.Scale, up: charts.Scale) -> Mar
     return tag("g", path, class_=charts.series_class(index))
 
 
-def _legend(lines: Sequence[Line]) -> Markup:
+def _legend(lines: Sequence[PlotLine]) -> Markup:
     items = []
     for index, line in enumerate(lines):
         sign = tag(
@@ -159,7 +160,7 @@ MOST_CURVES = 16
 """Players whose curves are drawn, best first."""
 
 
-def curves(report: Report) -> Section | None:
+def curves(report: TournamentReport) -> PageSection | None:
     """Return ratings over games; None before there are two prefixes."""
     details = report.details
     assert details is not None
@@ -169,7 +170,7 @@ def curves(report: Report) -> Section | None:
     shown = found[:MOST_CURVES]
     chart = line_chart(
         [
-            Line(
+            PlotLine(
                 name(curve.player, 24),
                 f"{cells.player_name(curve.player)}: {cells.signed(curve.elo[-1])} Elo",
                 curve.games,
@@ -188,7 +189,7 @@ def curves(report: Report) -> Section | None:
     return section("Ratings over games", chart, id="history", note=note)
 
 
-def transitivity(report: Report) -> Section | None:
+def transitivity(report: TournamentReport) -> PageSection | None:
     """Return cycles and alpha-rank; None with fewer than three players."""
     details = report.details
     assert details is not None
@@ -236,7 +237,7 @@ def transitivity(report: Report) -> Section | None:
     return section("Non-transitivity", *parts, id="transitivity", note=note)
 
 
-def format_state(report: Report) -> Section | None:
+def format_state(report: TournamentReport) -> PageSection | None:
     """Return what the format told last: a line, a ranking, the state of a test."""
     facts = report.details.facts if report.details else {}
     parts: list[Markup] = []
@@ -302,7 +303,7 @@ def _course(facts: Mapping[str, Any]) -> list[Markup]:
     if not isinstance(curve, (list, tuple)) or len(curve) < 2 or not all(map(_is_point, curve)):
         return []
     xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
-    line = Line(join(("log-likelihood ratio",)), "log-likelihood ratio", xs, ys)
+    line = PlotLine(join(("log-likelihood ratio",)), "log-likelihood ratio", xs, ys)
     chart = line_chart(
         [line],
         x_label="pairs of games",
@@ -322,7 +323,7 @@ def _is_point(value: Any) -> bool:
     )
 
 
-def about(report: Report) -> Section:
+def about(report: TournamentReport) -> PageSection:
     """Return what was played, with which versions, and the config."""
     info, standings = report.info, report.standings
     parts: list[Markup] = []

@@ -20,13 +20,13 @@ from rich.text import Text
 
 from miai_tournaments.report.html import block
 from miai_tournaments.report.live import clock_text
-from miai_tournaments.report.report import Report, build_report
+from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.tables import crosstable, ratings_table, verdict
 from miai_tournaments.report.terminal import cut, printable, to_rich
 from miai_tournaments.store.folder import runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers.game_runner import Board, read_boards
+from miai_tournaments.workers.game_runner import LiveSnapshot, read_boards
 
 REFRESH_SECONDS: Final = 0.5
 """How often the view is made anew."""
@@ -42,7 +42,7 @@ _BAR = 40
 _BOARD_WIDTH = 60
 
 
-class Watch:
+class RunView:
     """The view of one run, made again and again.
 
     Attributes:
@@ -53,7 +53,7 @@ class Watch:
         self._store, self._console = store, console
         self._info = store.info()
         self._rows: list[GameRow] = []
-        self._report: Report | None = None
+        self._report: TournamentReport | None = None
         self._due = 0.0
         self.over = False
 
@@ -124,7 +124,7 @@ def watch(folder: Path, *, once: bool = False, console: Console | None = None) -
     """
     console = console or Console(highlight=False)
     with Store.read(folder) as store:
-        shown = Watch(store, console)
+        shown = RunView(store, console)
         if once or not console.is_terminal or console.is_dumb_terminal:
             console.print(shown.view())
             return
@@ -177,7 +177,7 @@ def _progress(done: int, total: int, rows: Sequence[GameRow], *, growing: bool) 
     return Columns([bar, Text(facts)], padding=0)
 
 
-def _board(board: Board) -> RenderableType:
+def _board(board: LiveSnapshot) -> RenderableType:
     players = " - ".join(printable(player, 20) for player in board.players)
     lines = [Text(f"{players}, ply {board.ply}", style="bold")]
     lines += [Text(cut(block(line), _BOARD_WIDTH)) for line in board.lines]

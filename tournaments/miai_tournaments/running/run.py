@@ -62,7 +62,7 @@ from miai_tournaments.report.live import Reporter, one_line
 from miai_tournaments.report.tables import counted
 from miai_tournaments.running.schedule import (
     Director,
-    Plan,
+    TournamentPlan,
     extend,
     player_seed,
     run_info,
@@ -88,10 +88,10 @@ from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, Schedule
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.executor import Executor, make_executor
 from miai_tournaments.workers.game_runner import UNNAMED
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
 
-class Verdict(Enum):
+class GameDecision(Enum):
     """What is done with an outcome: committed, played again as void, or dropped unseen."""
 
     RESULT = "result"
@@ -99,14 +99,14 @@ class Verdict(Enum):
     DROPPED = "dropped"
 
 
-def judge(outcome: Outcome, *, stopping: bool) -> Verdict:
+def judge(outcome: Outcome, *, stopping: bool) -> GameDecision:
     """Return what the outcome of a game means; `stopping` is whether the run was told to end."""
     result = outcome.result
     if stopping and (result is None or result.termination == Termination.CRASH):
-        return Verdict.DROPPED
+        return GameDecision.DROPPED
     if result is None or result.termination == Termination.UNAVAILABLE:
-        return Verdict.VOID
-    return Verdict.RESULT
+        return GameDecision.VOID
+    return GameDecision.RESULT
 
 
 def void_reason(outcome: Outcome) -> str:
@@ -123,7 +123,7 @@ it is as many, and more than there are workers: a machine that dies takes all of
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnding:
     """How a run ended.
 
     Attributes:
@@ -147,7 +147,7 @@ def start_players(
       AgentUnavailableError: some cannot be started, each told on a line of its own.
       Stopped: the run was told to end meanwhile.
     """
-    waiting = deque(Job(job_id=name, kind="start", players=(name,)) for name in places)
+    waiting = deque(GameJob(job_id=name, kind="start", players=(name,)) for name in places)
     begun: set[str] = set()
     problems: list[str] = []
     while waiting or begun:
@@ -207,9 +207,9 @@ class Runner:
         self._voids: dict[str, int] = {}
         self._voids_in_a_row = 0
         self._most_voids = max(VOIDS_IN_A_ROW, workers + 1)
-        self._ending: Ending | None = None
+        self._ending: RunEnding | None = None
 
-    def run(self) -> Ending:
+    def run(self) -> RunEnding:
         """Play until the end and return how it came.
 
         Raises:
@@ -223,7 +223,7 @@ class Runner:
                 self._reporter.tick(self._executor.running)
         finally:
             self._store.release()
-        return self._ending or Ending("complete")
+        return self._ending or RunEnding("complete")
 
     def _needed(self) -> bool:
         """Return whether a game is being played whose result counts."""
@@ -233,9 +233,9 @@ class Runner:
     def _look_for_stop(self) -> None:
         reason = None if self._ending else self._stop_asked()
         if reason is not None:
-            self._end(Ending("stopped", reason))
+            self._end(RunEnding("stopped", reason))
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: RunEnding) -> None:
         """Begin no more games."""
         self._ending = self._ending or ending
         for game_id in self._executor.cancel():
@@ -254,8 +254,8 @@ class Runner:
             self._handed[row.game_id] = row
             self._executor.submit(self._job(row))
 
-    def _job(self, row: GameRow) -> Job:
-        return Job(
+    def _job(self, row: GameRow) -> GameJob:
+        return GameJob(
             job_id=row.game_id,
             kind="game",
             players=row.players,
@@ -277,9 +277,9 @@ class Runner:
         for outcome in outcomes:
             row = self._handed.pop(outcome.job_id)
             verdict = judge(outcome, stopping=self._stopping())
-            if verdict is Verdict.VOID:
+            if verdict is GameDecision.VOID:
                 self._void(row, void_reason(outcome))
-            elif verdict is Verdict.DROPPED:
+            elif verdict is GameDecision.DROPPED:
                 self._queue.append(row)
             elif outcome.result is not None:
                 self._voids_in_a_row = 0
@@ -331,10 +331,10 @@ class Runner:
         self._voids[row.game_id] = self._voids.get(row.game_id, 0) + 1
         self._voids_in_a_row += 1
         if self._voids[row.game_id] >= VOIDS_IN_A_ROW:
-            self._end(Ending("failed", f"game {row.game_id} was void twice in a row: {reason}"))
+            self._end(RunEnding("failed", f"game {row.game_id} was void twice in a row: {reason}"))
         elif self._voids_in_a_row >= self._most_voids:
             told = f"{self._voids_in_a_row} games in a row were void, the last one: {reason}"
-            self._end(Ending("failed", told))
+            self._end(RunEnding("failed", told))
         else:
             self._queue.appendleft(row)
 
@@ -359,7 +359,7 @@ _SECONDS = 5.0
 """Between two lines about the openings."""
 
 
-class Watch:
+class ValuationWatch:
     """Is called before each valuation of an opening.
 
     Args:
@@ -402,7 +402,7 @@ class Options:
     records: tuple[str, ...] | None = None
 
 
-def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
+def run(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
     """Begin a tournament in a folder, or extend and continue the one that is there.
 
     Every player is started before anything is written.
@@ -417,7 +417,7 @@ def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
             settle_draft(folder)
     if options.store not in {None, store_url(folder)} and has_store(folder):
         raise ConfigError(f"--store: {folder} holds a run already, which stays where it is kept")
-    plan = Plan(
+    plan = TournamentPlan(
         format=tournament.format,
         players=tournament.players,
         seed=tournament.config.tournament.seed,
@@ -429,7 +429,7 @@ def run(tournament: Tournament, folder: Path, options: Options) -> Ending:
     return sitting.play_anew(tournament)
 
 
-def resume(folder: Path, options: Options) -> Ending:
+def resume(folder: Path, options: Options) -> RunEnding:
     """Continue the tournament of a folder.
 
     Raises:
@@ -440,7 +440,7 @@ def resume(folder: Path, options: Options) -> Ending:
     config = stored_config(info, folder)
     game = load_game(config.game.name, **config.game.parameters)
     make_panel(game, rules_of(config))  # what has changed since is told before the first game
-    plan = Plan(
+    plan = TournamentPlan(
         format=stored_format(config, players, folder),
         players=players,
         seed=config.tournament.seed,
@@ -464,7 +464,7 @@ class _Sitting:
         self,
         config: TournamentConfig,
         game: Game,
-        plan: Plan,
+        plan: TournamentPlan,
         folder: Path,
         options: Options,
     ) -> None:
@@ -487,7 +487,7 @@ class _Sitting:
         self.lock: RunLock | None = None
         self.reporter: Reporter | None = None
 
-    def play_anew(self, tournament: Tournament) -> Ending:
+    def play_anew(self, tournament: Tournament) -> RunEnding:
         """Begin a run in a folder that holds none."""
         if self.store is not None:
             check_database(self.folder, self.store)
@@ -509,7 +509,7 @@ class _Sitting:
             return self._play(stack.enter_context(store), executor, director)
         return self._stopped()
 
-    def play_on(self, tournament: Tournament | None) -> Ending:
+    def play_on(self, tournament: Tournament | None) -> RunEnding:
         """Play what is left in the folder's store, extended to a config that allows for it."""
         Store.look(self.folder)  # what is no store is refused before a lock is written beside it
         with self._stoppable() as stack:
@@ -527,7 +527,7 @@ class _Sitting:
             if left == 0:
                 self._settle(store, director)
                 self.files.complete(store)
-                return Ending("complete")
+                return RunEnding("complete")
             source, places = str(self.folder), self._numbered()
             if tournament is not None:
                 source = tournament.source
@@ -550,7 +550,7 @@ class _Sitting:
     def _watch_valuing(self) -> None:
         """Tell how many openings were valued, and end when asked to, until the first game."""
         if (balance := self.plan.openings.balance) is not None:
-            balance.watch = Watch(self.say, self.signals.asked)
+            balance.watch = ValuationWatch(self.say, self.signals.asked)
 
     def _settle(self, store: Store, director: Director | None) -> None:
         """Write what the format has decided and a runner that was killed did not write."""
@@ -571,8 +571,8 @@ class _Sitting:
         with suppress(Stopped), self.signals, ExitStack() as stack:
             yield stack
 
-    def _stopped(self) -> Ending:
-        return Ending("stopped", self.signals.asked() or "stopped")
+    def _stopped(self) -> RunEnding:
+        return RunEnding("stopped", self.signals.asked() or "stopped")
 
     def _start(
         self, stack: ExitStack, games: int, source: str, places: Mapping[str, str]
@@ -600,7 +600,7 @@ class _Sitting:
         start_players(executor, told, stop_asked=self.signals.asked)
         return executor
 
-    def _play(self, store: Store, executor: Executor, director: Director | None) -> Ending:
+    def _play(self, store: Store, executor: Executor, director: Director | None) -> RunEnding:
         if (balance := self.plan.openings.balance) is not None:
             balance.close()
         store.release()

@@ -32,7 +32,14 @@ from miai_tournaments.config.extension import resolve, resolved_format
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.openings import Openings, told_lines, with_settings
 from miai_tournaments.config.schema import TournamentConfig
-from miai_tournaments.formats.format import Entrants, Format, Meeting, Pairing, Step, build_format
+from miai_tournaments.formats.format import (
+    Entrants,
+    Format,
+    FormatStep,
+    Meeting,
+    Pairing,
+    build_format,
+)
 from miai_tournaments.formats.round_robin import RoundRobin, RoundRobinParameters
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int, is_list, is_number
@@ -199,7 +206,7 @@ class Director:
         enough = len(self._meetings) if self._ask_after is None else self._ask_after
         return not self.finished and self._complete >= min(enough, len(self._meetings))
 
-    def _ask(self, room: int) -> Step:
+    def _ask(self, room: int) -> FormatStep:
         try:
             return self._format.more(self._meetings, room=room)
         except MiaiError:
@@ -210,7 +217,7 @@ class Director:
                 "defect of its plugin"
             ) from error
 
-    def _take(self, step: Step) -> list[ScheduledGame]:
+    def _take(self, step: FormatStep) -> list[ScheduledGame]:
         self.finished, self._ask_after = step.finished, step.ask_after
         self.facts = step.facts if step.finished else {**step.facts, "open": True}
         games: list[ScheduledGame] = []
@@ -279,7 +286,7 @@ def _damaged(folder: Path, what: str) -> StoreError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TournamentPlan:
     """A format, and what its pairings are made into games with."""
 
     format: Format

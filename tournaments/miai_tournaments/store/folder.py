@@ -35,6 +35,7 @@ from miai_tournaments.store.database import draft_names
 if TYPE_CHECKING:
     from miai_tournaments.store.postgres import PostgresConnection
 
+
 _ATTEMPTS = 4
 _PAUSE = 0.05
 _STOP_SECONDS = 0.25

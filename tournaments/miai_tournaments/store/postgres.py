@@ -20,6 +20,7 @@ from miai_tournaments.store.tables import SCHEMA
 if TYPE_CHECKING:
     import sqlalchemy
 
+
 CONNECT_SECONDS: Final = 10
 """How long a server may take to answer."""
 

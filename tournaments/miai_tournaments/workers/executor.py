@@ -11,8 +11,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
-from miai_tournaments.workers.game_runner import Table
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.game_runner import GameRunner
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
 NAMES = ("processes", "serial", "ray")
 
@@ -31,7 +31,7 @@ class Executor(Protocol):
     @property
     def running(self) -> list[str]: ...  # noqa: D102 - an attribute, described above
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: GameJob) -> None:
         """Take a job."""
 
     def wait(self, timeout: float | None = None) -> list[Outcome]:
@@ -66,11 +66,11 @@ class SerialExecutor:
     capacity = 1
 
     def __init__(self, setup: Setup) -> None:
-        self._table = Table(setup)
-        self._jobs: deque[Job] = deque()
+        self._table = GameRunner(setup)
+        self._jobs: deque[GameJob] = deque()
         self.running: list[str] = []
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: GameJob) -> None:
         """Take a job."""
         self._jobs.append(job)
 

@@ -37,7 +37,7 @@ from miai.record import GameRecord, MoveRecord, Termination
 from miai.render import renderer_for
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import GameResult
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
 INTERVAL: Final = 0.5
 """Seconds between two boards of a game."""
@@ -50,7 +50,7 @@ _STALE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class LiveSnapshot:
     """A position of a running game.
 
     Attributes:
@@ -89,7 +89,7 @@ class BoardWriter:
             nonlocal due, broken
             if broken or time.monotonic() < due:
                 return
-            board = Board(
+            board = LiveSnapshot(
                 game_id=game_id, players=tuple(players), ply=move.ply + 1, lines=_lines(state)
             )
             broken = not _write(path, board)
@@ -109,12 +109,12 @@ class BoardWriter:
 _NO_BOARD = (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError)
 
 
-def read_boards(folder: Path) -> list[Board]:
+def read_boards(folder: Path) -> list[LiveSnapshot]:
     """Return the newest board of each game in a run's folder; files that are none are left out.
 
     Boards of referees that died on this machine are left out, too.
     """
-    found: dict[str, tuple[float, Board]] = {}
+    found: dict[str, tuple[float, LiveSnapshot]] = {}
     for path in sorted((folder / LOGS).glob(f"{_NAME}*[0-9]")):
         with contextlib.suppress(*_NO_BOARD):
             status = path.stat()
@@ -130,8 +130,8 @@ def read_boards(folder: Path) -> list[Board]:
     return [found[name][1] for name in sorted(found)]
 
 
-def _board(values: Any) -> Board:
-    return Board(
+def _board(values: Any) -> LiveSnapshot:
+    return LiveSnapshot(
         game_id=str(values["game_id"]),
         players=tuple(str(name) for name in values["players"]),
         ply=int(values["ply"]),
@@ -153,9 +153,9 @@ def _text(state: State) -> str:
     return str(state)
 
 
-def _write(path: Path, board: Board) -> bool:
+def _write(path: Path, board: LiveSnapshot) -> bool:
     """Write a board; return whether that could be done."""
-    values = {name: getattr(board, name) for name in Board.__slots__}
+    values = {name: getattr(board, name) for name in LiveSnapshot.__slots__}
     values |= {"host": socket.gethostname(), "pid": os.getpid()}
     draft = path.with_name(f"{path.name}.new")
     try:
@@ -183,7 +183,7 @@ UNNAMED = ".running-"
 """What the log folder of a running game is called, followed by the referee's process id."""
 
 
-class Table:
+class GameRunner:
     """Where games are played: the game, and the agents' processes by player.
 
     A context manager; leaving it ends the processes.
@@ -202,7 +202,7 @@ class Table:
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
         self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
-    def perform(self, job: Job) -> Outcome:
+    def perform(self, job: GameJob) -> Outcome:
         """Return the outcome of a job; whatever goes wrong is in it."""
         began = time.monotonic()
         try:
@@ -244,7 +244,7 @@ class Table:
         else:
             self.kill()
 
-    def _start(self, job: Job) -> Outcome:
+    def _start(self, job: GameJob) -> Outcome:
         """Have agents begin a game that is not played: an engine that dies at once shows it.
 
         Where a clock is short they also make a move: who cannot keep it would lose every game.
@@ -258,7 +258,7 @@ class Table:
                 raise AgentUnavailableError(str(error)) from None
         return Outcome(job_id=job.job_id)
 
-    def _play(self, job: Job) -> Outcome:
+    def _play(self, job: GameJob) -> Outcome:
         game, panel = self._game(job.settings)
         try:
             record = play_game(

@@ -56,7 +56,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GameJob:
     """One piece of work.
 
     Attributes:

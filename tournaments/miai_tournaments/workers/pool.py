@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
 AHEAD_SECONDS = 0.1
 """Work that is sent to a worker ahead of time, so that short games do not wait for the runner."""
@@ -45,11 +45,11 @@ class Worker(Protocol):
     """One worker, seen from the runner."""
 
     @property
-    def jobs(self) -> Sequence[Job]:
+    def jobs(self) -> Sequence[GameJob]:
         """What it was sent and has not answered, in the order in which it performs them."""
 
     @property
-    def at(self) -> Job | None:
+    def at(self) -> GameJob | None:
         """The job that it has begun."""
 
     @property
@@ -60,7 +60,7 @@ class Worker(Protocol):
     def begun(self) -> float:
         """When it began with that, on the monotonic clock."""
 
-    def send(self, job: Job) -> None:
+    def send(self, job: GameJob) -> None:
         """Queue a job."""
 
     def kill(self) -> None:
@@ -70,7 +70,7 @@ class Worker(Protocol):
 W = TypeVar("W", bound=Worker)
 
 
-class Pool(ABC, Generic[W]):
+class WorkerPool(ABC, Generic[W]):
     """An executor with workers, which are started when there is work for them; see `Executor`.
 
     A worker that dies, or is at one game for longer than `game_deadline` seconds and is killed,
@@ -82,7 +82,7 @@ class Pool(ABC, Generic[W]):
         self._most = workers
         self._game_deadline = game_deadline
         self._workers: list[W] = []
-        self._waiting: deque[Job] = deque()
+        self._waiting: deque[GameJob] = deque()
         self._pace = Pace()
 
     # -- what kinds of workers differ in ------------------------------------------------------
@@ -114,7 +114,7 @@ class Pool(ABC, Generic[W]):
         """Ids of the jobs that have begun."""
         return [worker.at.job_id for worker in self._workers if worker.at is not None]
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: GameJob) -> None:
         """Take a job and send it to the worker that has least to do."""
         self._waiting.append(job)
         self._dispatch()

@@ -22,8 +22,8 @@ from typing import Self
 
 from miai.errors import AgentError, MiaiError
 from miai.process.messages import FrameReader, encode
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
-from miai_tournaments.workers.pool import Pool
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.pool import WorkerPool
 from miai_tournaments.workers.worker import MAX_FRAME_BYTES
 
 _CHUNK = 1 << 16
@@ -32,7 +32,7 @@ _TAIL_LINES = 5
 _MODULE = "miai_tournaments.workers.worker"
 
 
-class Worker:
+class WorkerProcess:
     """One worker process, seen from the runner.
 
     Attributes:
@@ -64,7 +64,7 @@ class Worker:
         self.output = self.process.stderr.fileno()
         for descriptor in (self.input, self.outcomes, self.output):
             os.set_blocking(descriptor, False)
-        self.jobs: deque[Job] = deque()
+        self.jobs: deque[GameJob] = deque()
         self.begun = 0.0
         self.silent = False
         self.confused = False
@@ -79,7 +79,7 @@ class Worker:
         return True
 
     @property
-    def at(self) -> Job | None:
+    def at(self) -> GameJob | None:
         """The job that it is at."""
         return self.jobs[0] if self.jobs else None
 
@@ -87,7 +87,7 @@ class Worker:
         """End it at once."""
         self.process.kill()
 
-    def send(self, job: Job) -> None:
+    def send(self, job: GameJob) -> None:
         """Queue a job and send what the pipe takes."""
         if not self.jobs:
             self.begun = time.monotonic()
@@ -157,7 +157,7 @@ class Worker:
             stream.close()
 
 
-class ProcessExecutor(Pool[Worker]):
+class ProcessExecutor(WorkerPool[WorkerProcess]):
     """Performs jobs in worker processes; see `Pool`.
 
     Args:
@@ -202,19 +202,19 @@ class ProcessExecutor(Pool[Worker]):
             self._release(worker)
         self._selector.close()
 
-    def _spawn(self) -> Worker:
+    def _spawn(self) -> WorkerProcess:
         try:
-            worker = Worker(self._setup)
+            worker = WorkerProcess(self._setup)
         except OSError as error:
             raise MiaiError(f"a worker process cannot be started: {error.strerror}") from error
         self._selector.register(worker.outcomes, selectors.EVENT_READ, worker)
         self._selector.register(worker.output, selectors.EVENT_READ, worker)
         return worker
 
-    def _sent(self, worker: Worker) -> None:
+    def _sent(self, worker: WorkerProcess) -> None:
         self._watch_input(worker)
 
-    def _watch_input(self, worker: Worker) -> None:
+    def _watch_input(self, worker: WorkerProcess) -> None:
         """Be woken when the worker's input takes more, as long as there is more."""
         watched, left = worker.input in self._selector.get_map(), worker.flush()
         if left and not watched:
@@ -227,7 +227,7 @@ class ProcessExecutor(Pool[Worker]):
         if not self._busy():
             return outcomes
         for key, _ in self._selector.select(seconds):
-            worker: Worker = key.data
+            worker: WorkerProcess = key.data
             if worker not in self._workers:
                 continue
             if key.fd == worker.output:
@@ -238,7 +238,7 @@ class ProcessExecutor(Pool[Worker]):
                 outcomes += self._take_outcomes(worker)
         return outcomes
 
-    def _take_outcomes(self, worker: Worker) -> list[Outcome]:
+    def _take_outcomes(self, worker: WorkerProcess) -> list[Outcome]:
         outcomes = worker.receive()
         if outcomes is None:
             return self._lose(worker, "died")
@@ -250,21 +250,21 @@ class ProcessExecutor(Pool[Worker]):
             return outcomes + self._lose(worker, "answered what is no outcome")
         return outcomes
 
-    def _take_output(self, worker: Worker) -> None:
+    def _take_output(self, worker: WorkerProcess) -> None:
         self._show_output(worker)
         if worker.silent:  # the closed pipe would wake us for ever
             self._selector.unregister(worker.output)
 
-    def _show_output(self, worker: Worker) -> None:
+    def _show_output(self, worker: WorkerProcess) -> None:
         for line in worker.read_output():
             self._on_output(line)
 
-    def _bury(self, worker: Worker, what: str) -> str:
+    def _bury(self, worker: WorkerProcess, what: str) -> str:
         pid, end = worker.process.pid, worker.bury()
         self._release(worker)
         return f"worker process {pid} {what}: it {end}"
 
-    def _release(self, worker: Worker) -> None:
+    def _release(self, worker: WorkerProcess) -> None:
         for descriptor in (worker.input, worker.outcomes, worker.output):
             if descriptor in self._selector.get_map():
                 self._selector.unregister(descriptor)

@@ -29,19 +29,19 @@ from types import ModuleType, TracebackType
 from typing import Any, Final, Self
 
 from miai.errors import ConfigError, MiaiError
-from miai_tournaments.workers.jobs import Job, Outcome, Setup
-from miai_tournaments.workers.pool import Pool
+from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.pool import WorkerPool
 
 
-class Seat:
+class RayActor:
     """What lives in the actor's process: a table with agents that stay warm."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
-        from miai_tournaments.workers.game_runner import Table
+        from miai_tournaments.workers.game_runner import GameRunner
         from miai_tournaments.workers.worker import load_plugins
 
         load_plugins()
-        self._table = Table(Setup.from_plain(setup))
+        self._table = GameRunner(Setup.from_plain(setup))
 
     def where(self) -> tuple[str, int]:
         """Return the machine's name and the process id."""
@@ -49,7 +49,7 @@ class Seat:
 
     def perform(self, job: dict[str, Any]) -> dict[str, Any]:
         """Return the outcome of a job; both are plain data."""
-        return self._table.perform(Job.from_plain(job)).to_plain()
+        return self._table.perform(GameJob.from_plain(job)).to_plain()
 
     def close(self) -> None:
         """End the agents' processes."""
@@ -72,16 +72,16 @@ class RayWorker:
     def __init__(self, ray: ModuleType, setup: Setup) -> None:
         self._ray = ray
         # A game that was begun is never begun again behind the runner's back.
-        actor = ray.remote(max_restarts=0, max_task_retries=0, num_cpus=1)(Seat)
+        actor = ray.remote(max_restarts=0, max_task_retries=0, num_cpus=1)(RayActor)
         self._actor = actor.remote(setup.to_plain())
         self._placing = self._actor.where.remote()
         self._answers: deque[Any] = deque()
         self.place: tuple[str, int] | None = None
-        self.jobs: deque[Job] = deque()
+        self.jobs: deque[GameJob] = deque()
         self.begun = 0.0
 
     @property
-    def at(self) -> Job | None:
+    def at(self) -> GameJob | None:
         """The job that it is at."""
         return self.jobs[0] if self.jobs and self.place is not None else None
 
@@ -97,7 +97,7 @@ class RayWorker:
             return self._placing
         return self._answers[0] if self._answers else None
 
-    def send(self, job: Job) -> None:
+    def send(self, job: GameJob) -> None:
         """Queue a job."""
         if not self.jobs:
             self.begun = time.monotonic()
@@ -249,7 +249,7 @@ DEATHS: Final = 3
 CLOSE_SECONDS: Final = 5.0
 
 
-class RayExecutor(Pool[RayWorker]):
+class RayExecutor(WorkerPool[RayWorker]):
     """Performs jobs in the actors of a Ray cluster; see `Pool`.
 
     Agents' logs are kept where the cluster is this machine's own; on another machine there is no

@@ -14,8 +14,8 @@ import warnings
 
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.process.messages import FrameReader, encode
-from miai_tournaments.workers.game_runner import Table
-from miai_tournaments.workers.jobs import Job, Setup
+from miai_tournaments.workers.game_runner import GameRunner
+from miai_tournaments.workers.jobs import GameJob, Setup
 
 MAX_FRAME_BYTES = 1 << 30
 """Bound of a frame; the biggest are outcomes, which hold a record."""
@@ -34,9 +34,9 @@ def main(arguments: list[str]) -> None:
     setup = _receive(jobs, frames)
     if setup is None:
         return
-    with Table(Setup.from_plain(setup)) as table:
+    with GameRunner(Setup.from_plain(setup)) as table:
         while (job := _receive(jobs, frames)) is not None:
-            _send(outcomes, encode(table.perform(Job.from_plain(job)).to_plain()))
+            _send(outcomes, encode(table.perform(GameJob.from_plain(job)).to_plain()))
 
 
 def load_plugins() -> None:

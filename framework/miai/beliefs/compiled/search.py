@@ -48,7 +48,7 @@ from miai.beliefs.kernels.layout import (
     TRAITS,
     VERIFIED,
     Memory,
-    Work,
+    SearchWork,
 )
 from miai.beliefs.problem import BeliefProblem, Public, Root
 from miai.beliefs.search import BeliefResult, Window
@@ -183,11 +183,11 @@ def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:
     )
 
 
-def make_work(tables: Tables, depth: int, k: int) -> Work:
+def make_work(tables: Tables, depth: int, k: int) -> SearchWork:
     """Return room for a search of a depth."""
     levels, words = _LEVELS_A_DEPTH * depth + 16, tables.words
     rows = (levels, words)
-    return Work(
+    return SearchWork(
         beliefs=np.empty(rows, np.uint64),
         cores=np.empty(rows, np.uint64),
         closures=np.empty(rows, np.uint64),
@@ -323,7 +323,7 @@ class CompiledSearch(Generic[Public]):
 
     # -- one depth --------------------------------------------------------------------------------
 
-    def _prepare(self, root: Root[Public], depth: int) -> tuple[Any, Memory, Work, int]:
+    def _prepare(self, root: Root[Public], depth: int) -> tuple[Any, Memory, SearchWork, int]:
         tables = self.tables
         public = tables.reach(root, depth)
         belief = tables.mask(root.public, root.hidden)
@@ -337,7 +337,7 @@ class CompiledSearch(Generic[Public]):
         return tables.game(), memory, work, public
 
     def _at_depth(
-        self, given: tuple[Any, Memory, Work, Any, int], depth: int, guess: float
+        self, given: tuple[Any, Memory, SearchWork, Any, int], depth: int, guess: float
     ) -> tuple[float, int]:
         """Return the value and the table's number of the best action."""
         least, greatest = self.problem.least, self.problem.greatest

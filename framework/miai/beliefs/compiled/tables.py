@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, proxy
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels.layout import Game
+from miai.beliefs.kernels.layout import GameTables
 from miai.beliefs.problem import BeliefProblem, Root, averages, leaf_value
 from miai.beliefs.sets import hashed
 from miai.errors import UnsuitableGameError
@@ -23,7 +23,7 @@ from miai.errors import UnsuitableGameError
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-class Column(Generic[_Scalar]):
+class GrowingArray(Generic[_Scalar]):
     """Rows of one type, of which more can be appended.
 
     Args:
@@ -95,16 +95,16 @@ class Tables:
         self._reached: list[int] = []  # the depth to which a public part was followed
         self._followers: list[list[tuple[int, int]]] = []  # public parts and costs
         self._sets: dict[int, int] = {}  # rows of the pool
-        self._sizes, self._firsts = Column(np.int64), Column(np.int64)
-        self._leaves, self._hashes = Column(np.float64), Column(np.uint64)
-        self._begins, self._ends = Column(np.int64), Column(np.int64)
-        self._numbers_of_actions, self._costs = Column(np.int64), Column(np.int64)
-        self._lasts, self._worst = Column(np.int64), Column(np.float64)
-        self._group_begins, self._group_ends = Column(np.int64), Column(np.int64)
-        self._after, self._successors = Column(np.int64), Column(np.int64)
-        self._rows = Column(np.int32)
-        self._every, self._over = Column(np.uint64, 1), Column(np.uint64, 1)
-        self._sources, self._pool = Column(np.uint64, 1), Column(np.uint64, 1)
+        self._sizes, self._firsts = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._leaves, self._hashes = GrowingArray(np.float64), GrowingArray(np.uint64)
+        self._begins, self._ends = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._numbers_of_actions, self._costs = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._lasts, self._worst = GrowingArray(np.int64), GrowingArray(np.float64)
+        self._group_begins, self._group_ends = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._after, self._successors = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._rows = GrowingArray(np.int32)
+        self._every, self._over = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
+        self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
         self._groups = 1  # most of one action
 
     @property
@@ -117,11 +117,11 @@ class Tables:
         """The public parts enumerated."""
         return len(self._publics)
 
-    def game(self) -> Game:
+    def game(self) -> GameTables:
         """Return the tables as arrays."""
         problem = self.problem
         two_valued = 1.0 if problem.reachability else 0.0
-        return Game(
+        return GameTables(
             sizes=self._sizes.rows,
             every=self._every.rows,
             firsts=self._firsts.rows,

@@ -25,12 +25,12 @@ from miai.beliefs.kernels.layout import (
     SINGLES_FIRST,
     STOPPED,
     TOO_DEEP,
-    Game,
+    GameTables,
     Int,
     Ints,
     Memory,
+    SearchWork,
     Words,
-    Work,
 )
 from miai.beliefs.kernels.masks import (
     ONE,
@@ -53,7 +53,9 @@ _UNBOUNDED = np.inf
 
 
 @inlined
-def split(game: Game, work: Work, public: Int, action: Int, level: Int) -> tuple[float, Int]:
+def split(
+    game: GameTables, work: SearchWork, public: Int, action: Int, level: Int
+) -> tuple[float, Int]:
     """Write the parts that an action leads to, the largest first; return how many there are.
 
     Before it the worst end is returned; the row of `work.culprits` becomes a state that leads to
@@ -106,7 +108,7 @@ def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
 
 
 @inlined
-def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) -> Int:
+def _successors(game: GameTables, group: Int, belief: Words, parts: Words, at: Int) -> Int:
     """Write what the states of a belief lead to, where this is told; return how many states."""
     row, words, states = game.successors[group], len(belief), np.int64(0)
     if row < 0:
@@ -129,7 +131,9 @@ def _successors(game: Game, group: Int, belief: Words, parts: Words, at: Int) ->
 
 
 @inlined
-def leaf(game: Game, memory: Memory, work: Work, counts: Ints, public: Int, level: Int) -> float:
+def leaf(
+    game: GameTables, memory: Memory, work: SearchWork, counts: Ints, public: Int, level: Int
+) -> float:
     """Return the least value of the states where the depth ends."""
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
     first, worst = game.firsts[public], _UNBOUNDED
@@ -151,7 +155,7 @@ def leaf(game: Game, memory: Memory, work: Work, counts: Ints, public: Int, leve
 
 
 @inlined
-def going_on(game: Game, work: Work, action: Int, level: Int) -> None:
+def going_on(game: GameTables, work: SearchWork, action: Int, level: Int) -> None:
     """Write a state that an action does not end the game in; of the core so far, if it can be."""
     for group in range(game.group_begins[action], game.group_ends[action]):
         for i in range(work.beliefs.shape[1]):
@@ -164,7 +168,7 @@ def going_on(game: Game, work: Work, action: Int, level: Int) -> None:
 
 
 @inlined
-def sources_of(game: Game, memory: Memory, work: Work, group: Int, level: Int) -> None:
+def sources_of(game: GameTables, memory: Memory, work: SearchWork, group: Int, level: Int) -> None:
     """Write as the culprit states of a belief that lead to all of the core below.
 
     States of the core so far come first; without a core the whole belief is written.
@@ -196,7 +200,13 @@ def sources_of(game: Game, memory: Memory, work: Work, group: Int, level: Int) -
 
 @part
 def close(
-    game: Game, work: Work, public: Int, action: Int, parts: Int, beta: float, level: Int
+    game: GameTables,
+    work: SearchWork,
+    public: Int,
+    action: Int,
+    parts: Int,
+    beta: float,
+    level: Int,
 ) -> None:
     """Add to the row of `work.won` all states that an action leads into closures only."""
     won, every = work.won[level], game.every[public]
@@ -225,7 +235,7 @@ def close(
 
 
 @inlined
-def _escape(game: Game, work: Work, group: Int, solved: Words, bad: Words) -> None:
+def _escape(game: GameTables, work: SearchWork, group: Int, solved: Words, bad: Words) -> None:
     """Add to `bad` the states that lead, where this is told, beyond what is solved."""
     row = game.successors[group]
     for i in range(len(bad)):
@@ -245,9 +255,9 @@ _INFINITE = np.inf
 
 @kernel
 def search(  # noqa: C901  what calls itself must be one function, to be compiled once
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     counts: Ints,
     public: Int,
     depth: Int,
@@ -323,7 +333,7 @@ def search(  # noqa: C901  what calls itself must be one function, to be compile
 
 
 @inlined
-def _stops(work: Work, counts: Ints, level: Int) -> bool:
+def _stops(work: SearchWork, counts: Ints, level: Int) -> bool:
     """Count a node; return whether it is one too many, or one too deep."""
     counts[NODES] += 1
     if counts[NODES] > counts[MAX_NODES]:
@@ -335,9 +345,9 @@ def _stops(work: Work, counts: Ints, level: Int) -> bool:
 
 @inlined
 def _settled(
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     counts: Ints,
     public: Int,
     lower: float,
@@ -357,7 +367,9 @@ def _settled(
 
 
 @inlined
-def _untested(memory: Memory, work: Work, public: Int, depth: Int, low: float, level: Int) -> Int:
+def _untested(
+    memory: Memory, work: SearchWork, public: Int, depth: Int, low: float, level: Int
+) -> Int:
     """Return a state of a belief that was not tried alone yet at this depth; -1 for none."""
     if memory.traits[SINGLES_FIRST] == 0 or size(work.beliefs[level]) < 2:
         return np.int64(-1)
@@ -381,7 +393,7 @@ def _pass(memory: Memory, public: Int, depth: Int, low: float, state: Int) -> No
 
 
 @inlined
-def _next_action(game: Game, public: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
+def _next_action(game: GameTables, public: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
     """Return the turn that follows, and its action; -1 after the last. It begins with turn -2.
 
     The turn before the first is that of the favourite, the action which was best last, or -1.
@@ -396,9 +408,9 @@ def _next_action(game: Game, public: Int, turn: Int, favourite: Int) -> tuple[In
 
 @inlined
 def _tried(
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     public: Int,
     action: Int,
     depth: Int,
@@ -435,9 +447,9 @@ def _tried(
 
 @inlined
 def _told(
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     after: Int,
     left: Int,
     worst: float,
@@ -462,9 +474,9 @@ def _told(
 
 @inlined
 def _won(
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     public: Int,
     action: Int,
     parts: Int,
@@ -482,7 +494,7 @@ def _won(
 
 
 @inlined
-def _explain(work: Work, value: float, alpha: float, beta: float, level: Int) -> None:
+def _explain(work: SearchWork, value: float, alpha: float, beta: float, level: Int) -> None:
     """Write the core of what failed low, the closure of what failed high."""
     clear(work.cores[level])
     clear(work.closures[level])
@@ -494,9 +506,9 @@ def _explain(work: Work, value: float, alpha: float, beta: float, level: Int) ->
 
 @inlined
 def _remember(
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     counts: Ints,
     public: Int,
     depth: Int,

@@ -37,7 +37,7 @@ TRAITS = 9
 in use, the first chunk that is free again (-1 for none), and slots in use, a power of two."""
 
 
-class Game(NamedTuple):
+class GameTables(NamedTuple):
     """A game that was enumerated. P public parts, A actions, G groups: an action and what is told.
 
     Attributes:
@@ -115,7 +115,7 @@ class Memory(NamedTuple):
     passed_at: Floats
 
 
-class Work(NamedTuple):
+class SearchWork(NamedTuple):
     """Room to work in: a row for each call that is under way.
 
     Attributes:

@@ -28,12 +28,12 @@ from miai.beliefs.kernels.layout import (
     TESTS,
     USED,
     VERIFIED,
-    Game,
+    GameTables,
     Int,
     Ints,
     Memory,
+    SearchWork,
     Words,
-    Work,
 )
 from miai.beliefs.kernels.masks import ONE, ZERO, clear, hash_of, is_same, is_within, put, size
 from miai.beliefs.kernels.sketches import put_hash, resemblance, within
@@ -94,7 +94,7 @@ def _may_hold(
 
 
 @inlined
-def sketch_of(game: Game, sketch: Words, public: Int, belief: Words) -> Int:
+def sketch_of(game: GameTables, sketch: Words, public: Int, belief: Words) -> Int:
     """Write the smallest hashes of a belief's states; return how many there are."""
     first, count = game.firsts[public], 0
     for i in range(len(belief)):
@@ -206,7 +206,13 @@ def _find(memory: Memory, key: Int, belief: Words) -> Int:
 
 @inlined
 def probe(
-    game: Game, memory: Memory, work: Work, counts: Ints, public: Int, depth: Int, level: Int
+    game: GameTables,
+    memory: Memory,
+    work: SearchWork,
+    counts: Ints,
+    public: Int,
+    depth: Int,
+    level: Int,
 ) -> tuple[float, float]:
     """Return a lower and an upper bound of the belief of a level.
 
@@ -241,7 +247,13 @@ def probe(
 
 @inlined
 def _search_chains(
-    game: Game, memory: Memory, work: Work, counts: Ints, public: Int, depth: Int, level: Int
+    game: GameTables,
+    memory: Memory,
+    work: SearchWork,
+    counts: Ints,
+    public: Int,
+    depth: Int,
+    level: Int,
 ) -> tuple[float, float]:
     """Return the best bounds of all chains that hold at a depth."""
     lower, upper = -_INFINITE, _INFINITE
@@ -269,9 +281,9 @@ def _search_chains(
 
 @part
 def record(
-    game: Game,
+    game: GameTables,
     memory: Memory,
-    work: Work,
+    work: SearchWork,
     counts: Ints,
     public: Int,
     depth: Int,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from miai_go.learning.filters import GameFilters
     from miai_go.learning.importing import ImportReport
 
+
 _TOLD: Final = 20
 """How many bad files are told on the screen; with --json there are more."""
 _SHOW_SECONDS: Final = 0.2

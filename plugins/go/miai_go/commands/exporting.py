@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from miai_go.nets.header import TrainingRecord, WeightsHeader
     from miai_go.nets.patterns import PatternHeader
 
+
 _ONNX_SUFFIX: Final = ".onnx"
 
 

@@ -17,7 +17,8 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.learning.agent_games import GamesPlan
-    from miai_go.learning.selfplay import Tally
+    from miai_go.learning.selfplay import SelfPlayTally
+
 
 _LINE_SECONDS: Final = 0.2
 _QUIET_LINE_SECONDS: Final = 30.0
@@ -128,7 +129,7 @@ def _sit(
     size: int,
     sgf: bool,
     served: bool,
-) -> tuple[Tally, list[dict[str, Any]]]:
+) -> tuple[SelfPlayTally, list[dict[str, Any]]]:
     """Play; return what was done, and the figures of the inference server's networks.
 
     Raises:
@@ -193,7 +194,7 @@ def _count(workers: str) -> int:
     return int(workers)
 
 
-def _print(tally: Tally, rows: list[dict[str, Any]], out: Path, games: int) -> None:
+def _print(tally: SelfPlayTally, rows: list[dict[str, Any]], out: Path, games: int) -> None:
     if not tally.games:
         print(f"{out}: has its {games} games; give more --games for more of them")
         return

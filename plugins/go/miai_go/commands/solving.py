@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from miai_go.life.problems import Problem
     from miai_go.life.prover import Master
     from miai_go.life.solver import Solver
-    from miai_go.life.status import Report
+    from miai_go.life.status import ProblemReport
+
 
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
 _UNITS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -101,7 +102,7 @@ def solve(
         raise ProblemError(
             f"--tree shows the proof of one problem, not of {readable}; give one file, or --most 1"
         )
-    last: tuple[Problem, Solver, Report] | None = None
+    last: tuple[Problem, Solver, ProblemReport] | None = None
     show = _Screen(alone=len(problems) == 1, as_json=as_json)
     try:
         for number, problem in enumerate(problems, 1):
@@ -165,7 +166,7 @@ class _Task:
         self._seconds, self._nodes, self._bytes = seconds, nodes, table_bytes
         self._network = network
 
-    def solve(self, problem: Problem) -> tuple[Solver, Report]:
+    def solve(self, problem: Problem) -> tuple[Solver, ProblemReport]:
         from miai_go.life.solver import Solver
 
         solver = Solver(
@@ -202,7 +203,7 @@ class _Screen:
             self._shown = now
             print(f"\r{number} of {count} ...\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def take(self, problem: Problem, report: Report) -> None:
+    def take(self, problem: Problem, report: ProblemReport) -> None:
         """Print a problem that was solved, or was not within the limits."""
         from miai_go.life import describing
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from miai_go.learning.measuring import Measures
-    from miai_go.learning.run_folder import Plan
+    from miai_go.learning.run_folder import TrainingPlan
+
 
 _Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
 _Out = Annotated[
@@ -129,7 +130,7 @@ def _needs_torch() -> None:
 
 def _plan(
     config: Path, model: type[BaseModel], kind: str, out: Path | None, settings: list[str] | None
-) -> Plan[Any]:
+) -> TrainingPlan[Any]:
     from miai_go.learning.run_folder import load_plan
 
     plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.learning.life_dataset import Positions
+    from miai_go.learning.life_dataset import LabelledPositions
     from miai_go.learning.life_making import Made
-    from miai_go.learning.life_measuring import Baselines, Measures, Row
+    from miai_go.learning.life_measuring import Baselines, LifeMeasures, Row
     from miai_go.life.problems import Problem
-    from miai_go.nets.life_predicting import Fate
+    from miai_go.nets.life_predicting import PredictedFate
+
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Set = Annotated[Path, typer.Argument(metavar="SET", help="What `data make` made.")]
@@ -111,10 +112,10 @@ def show(
     """Show what a set has, and how near held-out positions are to the rest, for both splits."""
     import numpy as np
 
-    from miai_go.learning.life_dataset import SPLITS, Positions, folds_of
+    from miai_go.learning.life_dataset import SPLITS, folds_of
     from miai_go.learning.life_leaks import find_neighbours
 
-    positions = Positions.open(folder)
+    positions = LabelledPositions.open(folder)
     side, safe = positions.columns["side"], positions.safe()
     told: dict[str, Any] = {
         "positions": len(positions),
@@ -178,11 +179,10 @@ def evaluate(
     Weights of all folds of a split together are measured on the whole set.
     """
     _needs_torch("eval")
-    from miai_go.learning.life_dataset import Positions
     from miai_go.learning.life_measuring import find_baselines, measure_file, pooled
     from miai_go.nets.life_weights import read_net_header
 
-    opened = Positions.open(data)
+    opened = LabelledPositions.open(data)
     for each in weights:
         _tell_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
@@ -224,7 +224,6 @@ def quantise(
     """Write a network with few bits a weight, and measure what they cost."""
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
-    from miai_go.learning.life_dataset import Positions
     from miai_go.learning.life_measuring import quantised_table
     from miai_go.nets.life_weights import load_net, quantised_net
     from miai_go.nets.quantization import BITS
@@ -233,7 +232,7 @@ def quantise(
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
     told: dict[str, Any] = {}
     if data is not None:
-        opened = Positions.open(data)
+        opened = LabelledPositions.open(data)
         _tell_of_another_set(weights, opened, data)
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
         told["table"] = [asdict(row) for row in table]
@@ -347,7 +346,7 @@ def _named(named: str, given: tuple[Problem, ...]) -> str:
     return f"{Path(named).name} {total.hexdigest()[:16]}"
 
 
-def _tell_of_another_set(weights: Path, positions: Positions, data: Path) -> None:
+def _tell_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
     """Warn where a network was trained on another set than it is measured on."""
     from miai_go.nets.life_weights import read_net_header
 
@@ -361,7 +360,7 @@ def _tell_of_another_set(weights: Path, positions: Positions, data: Path) -> Non
 
 
 def _evaluation(
-    together: Measures, measured: Sequence[Measures], baselines: Baselines
+    together: LifeMeasures, measured: Sequence[LifeMeasures], baselines: Baselines
 ) -> dict[str, Any]:
     return {
         **together.figures(),
@@ -376,7 +375,7 @@ def _evaluation(
     }
 
 
-def _fate(fate: Fate, size: int) -> dict[str, Any]:
+def _fate(fate: PredictedFate, size: int) -> dict[str, Any]:
     from miai_go.rules.coordinates import vertex
 
     moves = [None if move is None else vertex(move, size) for move in fate.moves]

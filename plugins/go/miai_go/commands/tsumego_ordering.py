@@ -14,7 +14,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from miai_go.learning.life_ordering import Fit
+    from miai_go.learning.life_ordering import OrderingFit
+
 
 _SHOW_SECONDS = 10.0
 
@@ -54,7 +55,7 @@ def ordering(
     torch.set_num_threads(1)
     network: OrderingNet | None = None
     made: list[Samples] = []
-    fits: list[Fit] = []
+    fits: list[OrderingFit] = []
     for number in range(1, rounds + 1):
         made.append(
             sample(
@@ -97,7 +98,7 @@ def _progress(number: int) -> Callable[[int], None]:
     return show
 
 
-def _line(number: int, fit: Fit) -> str:
+def _line(number: int, fit: OrderingFit) -> str:
     return (
         f"round {number}: learnt from {fit.samples} positions; of {fit.held_out} held out "
         f"{fit.right:.1%} right (the commoner answer {fit.commoner:.1%}); explained of the sizes "

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from miai_go.life.generating import WalledPlan
     from miai_go.life.problems import Problem
 
+
 _SHOW_SECONDS: Final = 0.2
 _QUIET_SECONDS: Final = 30.0
 _MOST_WORKERS: Final = 64
@@ -127,10 +128,10 @@ def _make(
     plan: WalledPlan, out: Path, workers: int, *, families: bool
 ) -> tuple[list[Problem], Any]:
     from miai_go.life.collection import family_keys, family_problems
-    from miai_go.life.generating import Journal, draws_of, make_walled
+    from miai_go.life.generating import GeneratingJournal, draws_of, make_walled
 
     line = _Progress()
-    with Journal(out, draws_of(plan)) as journal:
+    with GeneratingJournal(out, draws_of(plan)) as journal:
         try:
             begin = [problem for _, problem in family_problems()] if families else []
             known = family_keys() if families else frozenset()

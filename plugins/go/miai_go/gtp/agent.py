@@ -45,7 +45,7 @@ from miai.game import Game, Observation
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import find_engine
-from miai_go.gtp.parameters import PLACEHOLDERS, EngineParameters, GtpParameters
+from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters
 from miai_go.gtp.setup import COLORS, begin_game, clear_board, engine_komi, launch, play_move
 from miai_go.rules.agents import settle
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
@@ -91,7 +91,7 @@ class GtpJudge:
       AgentUnavailableError: the engine is not installed.
     """
 
-    def __init__(self, game: GoGame, parameters: EngineParameters) -> None:
+    def __init__(self, game: GoGame, parameters: GtpEngineParameters) -> None:
         find_engine(parameters.command[0])
         self._game = game
         self._parameters = parameters
@@ -219,7 +219,7 @@ def _decimal(seconds: float) -> str:
     return f"{int(seconds * 1000) / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-__all__ = ["EngineParameters", "GtpAgent", "GtpParameters"]
+__all__ = ["GtpAgent", "GtpEngineParameters", "GtpParameters"]
 
 
 class GtpAgent(Agent):

@@ -157,7 +157,7 @@ def _count(word: str) -> int:
     return int(word)
 
 
-class Ticker:
+class AnalysisTicker:
     """Says when the next line is due."""
 
     def __init__(self, interval: float) -> None:

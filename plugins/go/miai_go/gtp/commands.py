@@ -34,7 +34,7 @@ import numpy as np
 from miai import __version__
 from miai.errors import MiaiError
 from miai.search.protocol import SearchResult
-from miai_go.gtp.analysis import Dialect, Request, Ticker, info_line, parse_request
+from miai_go.gtp.analysis import AnalysisTicker, Dialect, Request, info_line, parse_request
 from miai_go.gtp.clocks import (
     KGS_KINDS,
     KINDS,
@@ -47,7 +47,7 @@ from miai_go.gtp.clocks import (
 )
 from miai_go.gtp.command_kinds import Handler, Streamer, action, color, expect, number, whole
 from miai_go.gtp.files import load_sgf, table_as_sgf, write_text
-from miai_go.gtp.players import Player, SearchPlayer, Stopwatch
+from miai_go.gtp.players import EnginePlayer, SearchPlayer, Stopwatch
 from miai_go.gtp.rule_names import KGS_NAMES, SETTLED, changed_rule, parse_rules, rules_as_json
 from miai_go.gtp.session import Session
 from miai_go.gtp.table import FreeState, handicap_places, stones_in_chains
@@ -280,7 +280,7 @@ def _report_until_input(
 ) -> None:
     """Search in slices and tell what is found, until the controller says something."""
     say(root, result)
-    ticker = Ticker(request.interval)
+    ticker = AnalysisTicker(request.interval)
     while not session.pending(0.0):
         wanted = min(_SLICE, max(ticker.left(), 0.005))
         watch = Stopwatch()
@@ -301,7 +301,7 @@ def _genmove_analyze(session: Session, command: Command, *, dialect: Dialect) ->
     budget = None if clock is None else min(clock, _own(session.player, "seconds"))
     most = _own(session.player, "simulations")
     with _Root(session, request, state) as root:
-        ticker = Ticker(request.interval)
+        ticker = AnalysisTicker(request.interval)
         wanted = None if budget is None else min(budget, request.interval)
         result = _next(session, root, wanted)
         made = _simulations(result)
@@ -329,7 +329,7 @@ def _next(session: Session, root: FreeState, seconds: float | None) -> SearchRes
     return session.player.analyse(root, seconds=seconds)
 
 
-def _own(player: Player, name: str) -> float:
+def _own(player: EnginePlayer, name: str) -> float:
     """Return a limit of one move among the parameters of a player's search; infinite for none."""
     parameters = getattr(getattr(player, "search", None), "parameters", None)
     limit = getattr(parameters, name, None)

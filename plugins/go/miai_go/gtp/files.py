@@ -13,7 +13,7 @@ from sgfmill import sgf
 from miai import __version__
 from miai.errors import MiaiError
 from miai_go.gtp.rule_names import SETTLED
-from miai_go.gtp.table import OF_POSITION, Table
+from miai_go.gtp.table import OF_POSITION, EngineTable
 from miai_go.gtp.wire import GtpError
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_file
@@ -27,7 +27,7 @@ _RULES: Final = {
 }
 
 
-def load_sgf(table: Table, path: Path, *, before: int | None = None) -> None:
+def load_sgf(table: EngineTable, path: Path, *, before: int | None = None) -> None:
     """Put the main line of a file's first game on the table, with its size, komi and rules.
 
     Args:
@@ -51,7 +51,7 @@ def load_sgf(table: Table, path: Path, *, before: int | None = None) -> None:
         raise GtpError(f"cannot load file: {path}: {error}") from error
 
 
-def table_as_sgf(table: Table, *, result: str = "") -> str:
+def table_as_sgf(table: EngineTable, *, result: str = "") -> str:
     """Return the game on the table as SGF."""
     game = table.game
     file = sgf.Sgf_game(size=game.size, encoding="UTF-8")

@@ -16,7 +16,7 @@ _MOST_SEED: Final = (1 << 31) - 1
 _DAY: Final = 86_400.0
 
 
-class EngineParameters(Parameters):
+class GtpEngineParameters(Parameters):
     """How an engine is started and how long it may take."""
 
     command: tuple[str, ...] = parameter(
@@ -92,7 +92,7 @@ class EngineParameters(Parameters):
         return Path(self.cwd).expanduser() if self.cwd else None
 
 
-class GtpParameters(EngineParameters):
+class GtpParameters(GtpEngineParameters):
     """How an engine plays."""
 
     restart: Literal["game", "never"] = parameter(

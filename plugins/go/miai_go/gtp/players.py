@@ -22,6 +22,7 @@ from miai_go.rules.game import GoGame
 if TYPE_CHECKING:
     from miai_go.nets.oracle import Oracle
 
+
 _NO_PLAYERS: Final = {
     "human": "is a person at a terminal",
     "gtp": "is an engine that speaks GTP itself: start it without miai",
@@ -45,7 +46,7 @@ class Analyser(Protocol):
         """
 
 
-class Player(Protocol):
+class EnginePlayer(Protocol):
     """What a session asks for moves."""
 
     agent: Agent
@@ -72,7 +73,7 @@ class Player(Protocol):
         """Release what it holds; it is not used again."""
 
 
-PlayerMaker: TypeAlias = Callable[[GoGame, int], Player]
+PlayerMaker: TypeAlias = Callable[[GoGame, int], EnginePlayer]
 """Makes a player of a game from the seed of its randomness."""
 
 
@@ -89,7 +90,7 @@ def player_maker(name: str, values: Mapping[str, Any]) -> PlayerMaker:
         raise AgentUnavailableError(f"--agent {name}: '{name}' {_NO_PLAYERS[name]}")
     component.fill(values, where=f"--agent {name}")
 
-    def make(game: GoGame, seed: int) -> Player:
+    def make(game: GoGame, seed: int) -> EnginePlayer:
         agent = make_agent(name, game, **values)
         player = SearchPlayer(agent, seed) if isinstance(agent, SearchAgent) else None
         return player or AgentPlayer(agent, seed)

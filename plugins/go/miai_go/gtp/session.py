@@ -19,8 +19,8 @@ from miai.errors import MiaiError
 from miai.search.protocol import SearchResult
 from miai.seeds import derive_seed
 from miai_go.gtp.clocks import EngineClock
-from miai_go.gtp.players import Player, PlayerMaker, Stopwatch, player_maker
-from miai_go.gtp.table import FreeState, Table
+from miai_go.gtp.players import EnginePlayer, PlayerMaker, Stopwatch, player_maker
+from miai_go.gtp.table import EngineTable, FreeState
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
 
 _CHUNK: Final = 1 << 16
@@ -157,7 +157,7 @@ class Session:
         seed: int = 0,
         agent: str = "",
     ) -> None:
-        self.table = Table(values)
+        self.table = EngineTable(values)
         self.agent = agent
         self.write, self.pending = write, pending or _always
         self.clocks = [EngineClock(), EngineClock()]
@@ -166,7 +166,7 @@ class Session:
         self._streaming = False
         self._seed, self._games = seed, 0
         self._make_player = make_player
-        self.player: Player = make_player(self.table.game, self._next_seed())
+        self.player: EnginePlayer = make_player(self.table.game, self._next_seed())
         self._game = self.table.game
 
     # -- lines --------------------------------------------------------------------------------

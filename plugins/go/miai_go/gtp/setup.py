@@ -11,7 +11,7 @@ from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUn
 from miai_go.gtp.client import GtpClient, one_line
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess, advice_for
-from miai_go.gtp.parameters import EngineParameters, GtpParameters
+from miai_go.gtp.parameters import GtpEngineParameters, GtpParameters
 from miai_go.rules.coordinates import vertex
 
 if TYPE_CHECKING:
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from miai_go.rules.phases import Start
     from miai_go.rules.rule_sets import Rules
 
+
 COLORS: Final = ("b", "w")
 """How GTP calls players 0 and 1."""
 
 
 def launch(
-    parameters: EngineParameters,
+    parameters: GtpEngineParameters,
     conversation: Conversation,
     *,
     seed: int,
@@ -84,7 +85,7 @@ def clear_board(client: GtpClient, size: int, seconds: float) -> None:
     client.ask("clear_board", seconds=seconds)
 
 
-def engine_komi(game: GoGame, parameters: EngineParameters) -> float:
+def engine_komi(game: GoGame, parameters: GtpEngineParameters) -> float:
     """Return the komi that an engine is told; see `GtpParameters.handicap`."""
     announced = isinstance(parameters, GtpParameters) and parameters.handicap == "announced"
     return game.rules.komi if announced else game.white_bonus

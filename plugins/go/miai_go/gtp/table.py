@@ -103,7 +103,7 @@ OF_POSITION: Final = (
 _SPARE_MOVES: Final = 2  # a play and the turn that it may skip
 
 
-class Table:
+class EngineTable:
     """A game that follows its controller.
 
     No rule ends it: a repetition under simple ko is allowed, and so are moves after two passes.
@@ -244,7 +244,7 @@ class Table:
         return FreeState(self.game, self.game.start, start.board)
 
 
-def handicap_places(table: Table, points: list[int], wanted: int) -> list[int]:
+def handicap_places(table: EngineTable, points: list[int], wanted: int) -> list[int]:
     """Return so many points for a free handicap: `points`, then others far from them all."""
     size = table.game.size
     chosen = points[:wanted]
@@ -264,7 +264,7 @@ def _room_at(point: int, chosen: list[int], size: int) -> tuple[int, int]:
     return min([to_edge, *others]), -point
 
 
-def stones_in_chains(table: Table) -> list[tuple[int, list[int]]]:
+def stones_in_chains(table: EngineTable) -> list[tuple[int, list[int]]]:
     """Return the chains on the board, each as its player and its points, by their lowest point."""
     flat = table.state.board.stones().reshape(-1)
     seen: set[int] = set()

@@ -87,7 +87,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _SALT = 0x9E3779B1
 
 
-class Room(NamedTuple):
+class PatternBuffers(NamedTuple):
     """Work space and constants, made by `miai_go.nets.patterns`.
 
     Attributes:
@@ -306,7 +306,7 @@ def tactics(b: Words, p: Int, c: Int, width: Int, masks: Masks, counts: Numbers,
 
 
 @part
-def read_replies(b: Words, trail: Trail, room: Room) -> None:
+def read_replies(b: Words, trail: Trail, room: PatternBuffers) -> None:
     """Hash the patterns round the last two moves, where they were not passes."""
     size = np.int64(b[SIZE])
     for i in range(2):
@@ -321,7 +321,7 @@ def read_replies(b: Words, trail: Trail, room: Room) -> None:
 
 @part
 def read_move(  # noqa: C901  kernels read from top to bottom
-    b: Words, p: Int, trail: Trail, c: Int, width: Int, room: Room, chain: Int, f: Int
+    b: Words, p: Int, trail: Trail, c: Int, width: Int, room: PatternBuffers, chain: Int, f: Int
 ) -> None:
     """Write the features of a move to entries `f` and on of `room.features`."""
     size = np.int64(b[SIZE])
@@ -394,7 +394,7 @@ def read_move(  # noqa: C901  kernels read from top to bottom
 
 
 @part
-def read_moves(b: Words, trail: Trail, room: Room) -> Int:
+def read_moves(b: Words, trail: Trail, room: PatternBuffers) -> Int:
     """List the moves that are legal and fill no own eye, and their features; return how many."""
     size = np.int64(b[SIZE])
     c = np.int64(trail[COLOR])
@@ -425,7 +425,7 @@ def pass_entry(trail: Trail, size: Int, moves: Int) -> Int:
 
 
 @part
-def score_moves(b: Words, trail: Trail, weights: Weights, room: Room) -> Int:
+def score_moves(b: Words, trail: Trail, weights: Weights, room: PatternBuffers) -> Int:
     """Write the scores of the moves, in `room.moves`, and after them of the pass; return moves."""
     n = read_moves(b, trail, room)
     for i in range(n):
@@ -456,7 +456,7 @@ def pattern_probabilities(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
     weights: Weights,
-    room: Room,
+    room: PatternBuffers,
     out: NDArray[np.float32],
 ) -> None:
     """Write the probability of each action, one position a row; 0 for those that are not scored."""
@@ -471,7 +471,7 @@ def pattern_probabilities(
 
 
 @part
-def draw_move(n: Int, room: Room, rng: NDArray[np.uint64]) -> Int:
+def draw_move(n: Int, room: PatternBuffers, rng: NDArray[np.uint64]) -> Int:
     """Return one of the first `n` moves, drawn by the softmax of their scores."""
     most = room.scores[0]
     for i in range(1, n):
@@ -490,7 +490,7 @@ def draw_move(n: Int, room: Room, rng: NDArray[np.uint64]) -> Int:
 
 @part
 def pattern_move(
-    b: Words, trail: Trail, weights: Weights, room: Room, rng: NDArray[np.uint64]
+    b: Words, trail: Trail, weights: Weights, room: PatternBuffers, rng: NDArray[np.uint64]
 ) -> Int:
     """Return an action of the player to move, drawn by the policy; a pass if nothing is left."""
     n = score_moves(b, trail, weights, room)
@@ -508,7 +508,7 @@ def pattern_playout(
     record: Words,
     rng: NDArray[np.uint64],
     limit: Int,
-    room: Room,
+    room: PatternBuffers,
 ) -> Int:
     """Play on `b` and its trail by the policy, until two passes in a row; return how many moves.
 
@@ -542,7 +542,7 @@ def pattern_playouts(
     record: Words,
     rng: NDArray[np.uint64],
     limit: Int,
-    room: Room,
+    room: PatternBuffers,
     owner: NDArray[np.int8],
     stack: NDArray[np.int32],
     scores: NDArray[np.int32],
@@ -563,7 +563,7 @@ def pattern_playouts(
 
 @part
 def correct(
-    n: Int, target: Int, weights: Weights, squares: Weights, rate: float, room: Room
+    n: Int, target: Int, weights: Weights, squares: Weights, rate: float, room: PatternBuffers
 ) -> None:
     """Move the weights of the shares in `room.scores` towards the move `target` (Adagrad)."""
     for i in range(n):
@@ -587,7 +587,7 @@ def learn(
     weights: Weights,
     squares: Weights,
     rate: float,
-    room: Room,
+    room: PatternBuffers,
     report: NDArray[np.float64],
 ) -> Int:
     """Learn from games, or measure with a `rate` of 0; return the first game with an illegal move.

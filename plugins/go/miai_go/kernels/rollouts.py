@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
-from miai_go.kernels.patterns import Room, Weights, pattern_playout
+from miai_go.kernels.patterns import PatternBuffers, Weights, pattern_playout
 from miai_go.kernels.playouts import copy_words, playout_score
 from miai_go.kernels.rules import BORDER, CHAIN_INFO, SIZE, UNREAD, Int, Words, area
 from miai_go.kernels.trail import COLOR, LAST, Trail
@@ -71,7 +71,7 @@ def pattern_rollouts(
     komi: NDArray[np.float64],
     rng: NDArray[np.uint64],
     table: Weights,
-    room: Room,
+    room: PatternBuffers,
     b: Words,
     trail: Trail,
     record: Words,

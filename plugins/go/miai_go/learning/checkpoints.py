@@ -18,6 +18,7 @@ from miai_go.tensors import read_tensors, write_tensors
 if TYPE_CHECKING:
     from torch import Tensor
 
+
 WEIGHTS: Final = "weights.safetensors"
 _MEMORY: Final = "learner.safetensors"
 _STATE: Final = "state"

@@ -37,7 +37,7 @@ from miai_go.learning.writing import ShardWriter
 from miai_go.tensors import write_atomically
 
 
-class Journal:
+class GameJournal:
     """The journal in a file, which one process writes at a time.
 
     Attributes:
@@ -138,7 +138,7 @@ class GameFolder:
         self._size = size
         self._games_a_shard = games_a_shard
         self._settings = settings_of(plan)
-        self._journal = Journal(folder / "journal")
+        self._journal = GameJournal(folder / "journal")
         self._first = 0
         """Number of the first game that is in no shard."""
         self._ready: list[PlayedGame | None] = []

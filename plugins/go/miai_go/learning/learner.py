@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from miai_go.errors import DivergedError, TrainingError
-from miai_go.learning.sections import LossSection, OptimiserSection, RunSection
+from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
 from miai_go.nets.network import Outputs
 
 
@@ -70,7 +70,7 @@ class Learner:
         *,
         optimiser: OptimiserSection,
         loss: LossSection,
-        run: RunSection,
+        run: TrainingRunSection,
     ) -> None:
         self._device = torch.device(run.device)
         self.network = network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]

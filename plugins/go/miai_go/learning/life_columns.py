@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from miai_go.life.kernels import planes as kernels
 from miai_go.life.kernels.stones import ZONE_WORDS
-from miai_go.life.prover import Place, Prover, Verdict
+from miai_go.life.prover import Place, ProofVerdict, Prover
 from miai_go.life.zones import ATTACKER, DEFENDER, MOST_POINTS, Zone
 
 _EMPTY, _ATTACKER, _DEFENDER, _TARGET, _WALL, _EDGE = range(6)
@@ -126,7 +126,7 @@ _Status = tuple[bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class LabelledPosition:
     """A position of a zone with its answer.
 
     Attributes:
@@ -151,7 +151,9 @@ class _UnsolvedError(Exception):
     """A position took more work than it was given."""
 
 
-def grow(zone: Zone, rng: np.random.Generator, *, most_boards: int, nodes: int) -> list[Position]:
+def grow(
+    zone: Zone, rng: np.random.Generator, *, most_boards: int, nodes: int
+) -> list[LabelledPosition]:
     """Return the positions that are found from a problem; none where it is not critical.
 
     Args:
@@ -173,14 +175,14 @@ class _Growing:
         self._known: dict[Place, bool] = {}
         self._target = 1 << zone.number(zone.target)
 
-    def positions(self) -> list[Position]:
+    def positions(self) -> list[LabelledPosition]:
         root = (self._zone.attackers, self._zone.defenders)
         try:
             if self._status(root) != (False, True):
                 return []
         except _UnsolvedError:
             return []
-        out: list[Position] = []
+        out: list[LabelledPosition] = []
         seen, level, number = {root}, [root], 0
         while level and len(out) < 2 * self._most:
             found: dict[_Board, None] = {}
@@ -202,7 +204,9 @@ class _Growing:
         picks = self._rng.choice(len(level), share, replace=False)
         return [level[i] for i in sorted(picks.tolist())]
 
-    def _asked(self, board: _Board, level: int, found: dict[_Board, None]) -> list[Position]:
+    def _asked(
+        self, board: _Board, level: int, found: dict[_Board, None]
+    ) -> list[LabelledPosition]:
         """Return both positions of a board; add to `found` what moves that change it lead to.
 
         None are returned of a critical board with a move that takes too much work: which moves
@@ -222,7 +226,7 @@ class _Growing:
                     return []
             if critical or not goes_well:
                 found.update(self._changing(board, side, status))
-            out.append(Position(*board, side, safe, best, level))
+            out.append(LabelledPosition(*board, side, safe, best, level))
         return out
 
     def _solving(self, board: _Board, side: int) -> int:
@@ -255,9 +259,9 @@ class _Growing:
         known = self._known.get(place)
         if known is None:
             finding = self._prover.ask(place, nodes=self._nodes)
-            if finding.verdict == Verdict.UNSOLVED:
+            if finding.verdict == ProofVerdict.UNSOLVED:
                 raise _UnsolvedError
-            known = self._known[place] = finding.verdict == Verdict.PREVENTED
+            known = self._known[place] = finding.verdict == ProofVerdict.PREVENTED
         return known
 
 
@@ -266,7 +270,7 @@ BOARD_POINTS: Final = 625
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LifeColumn:
     """What a column holds.
 
     Attributes:
@@ -280,33 +284,35 @@ class Column:
     width: int = 0
 
 
-COLUMNS: Final[Mapping[str, Column]] = {
-    "problem": Column("<i4", "position"),
-    "attackers": Column("<u8", "position"),
-    "defenders": Column("<u8", "position"),
-    "side": Column("|i1", "position"),
-    "safe": Column("|i1", "position"),
-    "best": Column("<u8", "position"),
-    "level": Column("<i2", "position"),
-    "key": Column("<u8", "position"),
-    "words": Column("<u8", "problem", ZONE_WORDS),
-    "points": Column("<i2", "problem", MOST_POINTS),
-    "stones": Column("|i1", "problem", BOARD_POINTS),
-    "size": Column("|i1", "problem"),
-    "target": Column("<i2", "problem"),
-    "defender": Column("|i1", "problem"),
-    "source": Column("<i8", "problem"),
-    "root": Column("<u8", "problem"),
-    "links": Column("<i4", "link", 2),
+COLUMNS: Final[Mapping[str, LifeColumn]] = {
+    "problem": LifeColumn("<i4", "position"),
+    "attackers": LifeColumn("<u8", "position"),
+    "defenders": LifeColumn("<u8", "position"),
+    "side": LifeColumn("|i1", "position"),
+    "safe": LifeColumn("|i1", "position"),
+    "best": LifeColumn("<u8", "position"),
+    "level": LifeColumn("<i2", "position"),
+    "key": LifeColumn("<u8", "position"),
+    "words": LifeColumn("<u8", "problem", ZONE_WORDS),
+    "points": LifeColumn("<i2", "problem", MOST_POINTS),
+    "stones": LifeColumn("|i1", "problem", BOARD_POINTS),
+    "size": LifeColumn("|i1", "problem"),
+    "target": LifeColumn("<i2", "problem"),
+    "defender": LifeColumn("|i1", "problem"),
+    "source": LifeColumn("<i8", "problem"),
+    "root": LifeColumn("<u8", "problem"),
+    "links": LifeColumn("<i4", "link", 2),
 }
 """The columns. Of a position: number of its problem in the set, and as in
-`miai_go.learning.life_columns.Position`; `key` is `canonical_keys`'. Of a problem: its zone's words
+`LabelledPosition`; `key` is `canonical_keys`'. Of a problem: its zone's words
 and points (padded with -1), the whole board (padded with -1), points on a side, a stone of the
 target, its colour, the number of the source that it is from, the key of its first position. Links
 are pairs of problems that have a position in common; it is kept with the earlier one alone."""
 
 
-def rows_of(zone: Zone, positions: Sequence[Position], source: int) -> dict[str, NDArray[Any]]:
+def rows_of(
+    zone: Zone, positions: Sequence[LabelledPosition], source: int
+) -> dict[str, NDArray[Any]]:
     """Return the columns of one problem, without links; `problem` is 0."""
     count = len(positions)
     attackers = np.array([p.attackers for p in positions], np.uint64)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from miai_go.errors import DataError
 from miai_go.learning.life_columns import COLUMNS, scrambled
 from miai_go.learning.life_shards import open_shard, shard_folders
-from miai_go.nets.life_planes import Layout, Views, encode, layout_of
+from miai_go.nets.life_planes import PlaneLayout, Views, encode, layout_of
 
 PASS: Final = 63
 
 
 @dataclass(frozen=True, eq=False)
-class Positions:
+class LabelledPositions:
     """Positions with their answers, and the problems that they are from.
 
     Attributes:
@@ -66,7 +66,7 @@ class Positions:
         return len(self.columns["size"])
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> PlaneLayout:
         """The zones of all problems."""
         c = self.columns
         return layout_of(c["words"], c["points"], c["size"])
@@ -167,7 +167,7 @@ SPLITS: Final[tuple[By, ...]] = ("problem", "position")
 
 
 def folds_of(
-    positions: Positions, *, folds: int = FOLDS, seed: int = 0, by: By = "problem"
+    positions: LabelledPositions, *, folds: int = FOLDS, seed: int = 0, by: By = "problem"
 ) -> NDArray[np.int64]:
     """Return the fold of each position, int64 of shape (n,), from 0 to `folds` - 1.
 
@@ -187,7 +187,7 @@ def folds_of(
     return (drawn % np.uint64(folds)).astype(np.int64)
 
 
-def _groups(positions: Positions) -> NDArray[np.int64]:
+def _groups(positions: LabelledPositions) -> NDArray[np.int64]:
     """Return for each problem the one of its group whose first position has the least key."""
     roots = positions.columns["root"]
     leader = list(range(positions.problems))

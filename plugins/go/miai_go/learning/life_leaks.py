@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.learning.life_dataset import Positions
+from miai_go.learning.life_dataset import LabelledPositions
 from miai_go.life.kernels import planes as kernels
 from miai_go.nets.life_planes import REFERENCE, WINDOW, encode
 
@@ -34,7 +34,7 @@ class Neighbours:
 
 
 def find_neighbours(
-    positions: Positions,
+    positions: LabelledPositions,
     train: NDArray[np.int64],
     test: NDArray[np.int64],
     *,
@@ -62,7 +62,7 @@ def find_neighbours(
     return Neighbours(rows, distances, neighbours)
 
 
-def _all_views(positions: Positions, row: int, window: int) -> NDArray[np.uint64]:
+def _all_views(positions: LabelledPositions, row: int, window: int) -> NDArray[np.uint64]:
     """Return the different pictures of a position, of every stone of the target and side."""
     c = positions.columns
     block = np.zeros(1, np.uint64)
@@ -81,7 +81,7 @@ def _all_views(positions: Positions, row: int, window: int) -> NDArray[np.uint64
 
 
 def _pictures(
-    positions: Positions,
+    positions: LabelledPositions,
     rows: NDArray[np.int64],
     window: int,
     picks: NDArray[np.int64] | None = None,

@@ -55,7 +55,7 @@ class MakingSettings(StrictModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LabellingJob:
     """Some sources in a row.
 
     Attributes:
@@ -68,7 +68,7 @@ class Job:
     problems: tuple[Problem, ...] = ()
 
 
-def do_job(settings: MakingSettings, job: Job) -> list[dict[str, NDArray[Any]]]:
+def do_job(settings: MakingSettings, job: LabellingJob) -> list[dict[str, NDArray[Any]]]:
     """Return the columns of every source of a job that gives positions, in order."""
     load_prover()
     load_planes()
@@ -227,13 +227,13 @@ class _Making:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _jobs(self) -> Iterator[Job]:
+    def _jobs(self) -> Iterator[LabellingJob]:
         first = self._next
         while not self._given or first < len(self._given):
             end = first + SOURCES_A_JOB
             if self._given:
                 end = min(end, len(self._given))
-            yield Job(first, end, self._given[first:end])
+            yield LabellingJob(first, end, self._given[first:end])
             first = end
 
     def _add(self, part: Rows) -> None:

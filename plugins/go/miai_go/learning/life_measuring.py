@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.learning.life_dataset import Positions, folds_of, policy_targets
+from miai_go.learning.life_dataset import LabelledPositions, folds_of, policy_targets
 from miai_go.learning.life_leaks import Neighbours, find_neighbours
 from miai_go.nets.life_weights import NetHeader, load_net, packed_net
 from miai_go.nets.quantization import WHOLE
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from miai_go.nets.network import Outputs
+
 
 Answering = Callable[[NDArray[np.uint8]], "Outputs"]
 Row = dict[str, float | int | str]
@@ -32,7 +33,7 @@ _SIDES: Final = ("attacker", "defender")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measures:
+class LifeMeasures:
     """What was measured, an entry a position.
 
     Attributes:
@@ -107,9 +108,9 @@ class Measures:
     def _rows(self, name: str, parts: list[tuple[Any, NDArray[np.bool_]]]) -> list[Row]:
         return [{name: key, **self.only(here).figures()} for key, here in parts if here.any()]
 
-    def only(self, here: NDArray[np.bool_]) -> Measures:
+    def only(self, here: NDArray[np.bool_]) -> LifeMeasures:
         """Return the measures of some positions."""
-        return Measures(
+        return LifeMeasures(
             self.chance[here],
             self.safe[here],
             self.side[here],
@@ -122,11 +123,11 @@ class Measures:
 def measure(
     answers: Answering,
     header: NetHeader,
-    positions: Positions,
+    positions: LabelledPositions,
     rows: NDArray[np.int64],
     *,
     views: int = 1,
-) -> Measures:
+) -> LifeMeasures:
     """Return the measures of a network on some positions of a set.
 
     Args:
@@ -141,7 +142,7 @@ def measure(
         found.append(right)
     columns = positions.columns
     moves = columns["best"][rows] & np.uint64((1 << 63) - 1)
-    return Measures(
+    return LifeMeasures(
         np.concatenate(chances),
         positions.safe(rows),
         columns["side"][rows],
@@ -154,7 +155,7 @@ def measure(
 def _batch(
     answers: Answering,
     header: NetHeader,
-    positions: Positions,
+    positions: LabelledPositions,
     rows: NDArray[np.int64],
     views: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -225,7 +226,7 @@ class QuantisedRow:
 
 
 def split_rows(
-    positions: Positions, header: NetHeader
+    positions: LabelledPositions, header: NetHeader
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which positions a network was trained on, and which were held out; all if unknown."""
     held = header.held_out
@@ -237,8 +238,8 @@ def split_rows(
 
 
 def measure_file(
-    path: Path, positions: Positions, *, views: int = 1, limit: int | None = None
-) -> Measures:
+    path: Path, positions: LabelledPositions, *, views: int = 1, limit: int | None = None
+) -> LifeMeasures:
     """Return the measures of a weights file on the positions that it was not shown.
 
     Args:
@@ -253,9 +254,9 @@ def measure_file(
     return measure(answering(net.network), net.header, positions, rows, views=views)
 
 
-def pooled(measures: Sequence[Measures]) -> Measures:
+def pooled(measures: Sequence[LifeMeasures]) -> LifeMeasures:
     """Return the measures of several folds as one."""
-    return Measures(
+    return LifeMeasures(
         *(
             np.concatenate([getattr(m, name) for m in measures])
             for name in ("chance", "safe", "side", "empty", "needed", "found")
@@ -264,7 +265,7 @@ def pooled(measures: Sequence[Measures]) -> Measures:
 
 
 def find_baselines(
-    positions: Positions, header: NetHeader, *, sample: int = 300, seed: int = 0
+    positions: LabelledPositions, header: NetHeader, *, sample: int = 300, seed: int = 0
 ) -> Baselines:
     """Return what can be foretold without a network, with the split of a network."""
     train, test = split_rows(positions, header)
@@ -279,7 +280,7 @@ def find_baselines(
 
 
 def quantised_table(
-    path: Path, positions: Positions, *, bits: Sequence[int], limit: int | None = None
+    path: Path, positions: LabelledPositions, *, bits: Sequence[int], limit: int | None = None
 ) -> list[QuantisedRow]:
     """Return what each number of bits a weight costs, the network as it was trained first."""
     net = load_net(path)

@@ -29,7 +29,7 @@ from miai_go.learning.life_sources import draw_fight_zone
 from miai_go.life.guiding import OrderingNet
 from miai_go.life.kernels.guide import DISPROOF, ODDS, OUTPUTS, PROOF
 from miai_go.life.kernels.traits import ALWAYS, TRAITS, traits_of_all
-from miai_go.life.prover import Place, Prover, Verdict
+from miai_go.life.prover import Place, ProofVerdict, Prover
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone
 
 LEAST_EMPTY: Final = 10
@@ -133,9 +133,9 @@ def _of_zone(
         )
         alone = Prover(zone, table_bytes=_TABLE_BYTES, network=network)
         finding = alone.ask(place, nodes=_NODES_ALONE)
-        if finding.verdict != Verdict.UNSOLVED:
+        if finding.verdict != ProofVerdict.UNSOLVED:
             known.append(i)
-            captured.append(finding.verdict == Verdict.REACHED)
+            captured.append(finding.verdict == ProofVerdict.REACHED)
             powers.append(np.log2(max(finding.nodes, 1)))
     traits = np.zeros((len(known), TRAITS), np.float32)
     zones = np.zeros(len(known), np.int64)
@@ -165,7 +165,7 @@ _SIZE_WEIGHT: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class OrderingFit:
     """How well a network foretells the samples of zones that were held out.
 
     Attributes:
@@ -183,7 +183,9 @@ class Fit:
     disproof: float
 
 
-def learn(samples: Samples, *, seed: int, width: int, steps: int) -> tuple[OrderingNet, Fit]:
+def learn(
+    samples: Samples, *, seed: int, width: int, steps: int
+) -> tuple[OrderingNet, OrderingFit]:
     """Fit a network of so many hidden units; the rate falls to 0 over the steps.
 
     Either side to move has its own weights. The size of a proof is learnt from what was proved, the
@@ -257,12 +259,12 @@ class _Tensors:
         loss: Tensor = odds + _SIZE_WEIGHT * ((size - self._powers[rows]) ** 2).mean()
         return loss
 
-    def fit(self, learner: _Learner, rows: Tensor, *, learnt: int) -> Fit:
+    def fit(self, learner: _Learner, rows: Tensor, *, learnt: int) -> OrderingFit:
         """Return how well samples are foretold."""
         outputs = learner(self._traits[rows], self._sides[rows])
         captured, powers = self._captured[rows], self._powers[rows]
         share = float(captured.float().mean())
-        return Fit(
+        return OrderingFit(
             samples=learnt,
             held_out=len(rows),
             right=float(((outputs[:, ODDS] > 0) == captured).float().mean()),

@@ -38,7 +38,7 @@ _MOST_MANIFEST_BYTES: Final = 1 << 20
 _AGAIN: Final = "copy it again, or make the set anew in another folder"
 
 
-class ColumnFile(StrictModel):
+class LifeColumnFile(StrictModel):
     """What a manifest says of the file of one column, which is called ``column.npy``."""
 
     dtype: str
@@ -46,7 +46,7 @@ class ColumnFile(StrictModel):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class Manifest(StrictModel):
+class LifeManifest(StrictModel):
     """What a shard says of itself.
 
     Attributes:
@@ -60,7 +60,7 @@ class Manifest(StrictModel):
     version: int
     settings: dict[str, Any]
     next_source: int = Field(ge=0)
-    columns: dict[str, ColumnFile]
+    columns: dict[str, LifeColumnFile]
 
     def rows(self, per: str) -> int:
         """Return how many positions, problems or links it has."""
@@ -75,7 +75,7 @@ def shard_folders(folder: Path) -> list[Path]:
         raise DataError(f"{folder}: cannot be read: {error.strerror}") from error
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> LifeManifest:
     """Return the manifest of a shard. Raises `DataError`."""
     path = folder / MANIFEST
     try:
@@ -88,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise DataError(
                 f"{path}: is of version {str(values.get('version'))[:40]}, not {VERSION}; {_AGAIN}"
             )
-        manifest = build_parameters(Manifest, values, where=str(path))
+        manifest = build_parameters(LifeManifest, values, where=str(path))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; {_AGAIN}") from error
     except (ValueError, RecursionError) as error:
@@ -99,7 +99,9 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def open_shard(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, NDArray[Any]]]:
+def open_shard(
+    folder: Path, *, verify: bool = True
+) -> tuple[LifeManifest, dict[str, NDArray[Any]]]:
     """Return a shard's manifest and its columns, memory-mapped.
 
     Args:
@@ -160,7 +162,7 @@ def _write(draft: Path, name: str, values: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": values.dtype.str, "shape": list(values.shape), "sha256": digest_of(path)}
 
 
-def _check_columns(path: Path, manifest: Manifest) -> None:
+def _check_columns(path: Path, manifest: LifeManifest) -> None:
     if set(manifest.columns) != set(COLUMNS):
         wrong = ", ".join(sorted(set(manifest.columns) ^ set(COLUMNS)))
         raise DataError(f"{path}: unknown or missing columns: {wrong}; {_AGAIN}")
@@ -175,7 +177,7 @@ def _check_columns(path: Path, manifest: Manifest) -> None:
             )
 
 
-def _load(folder: Path, name: str, manifest: Manifest, *, verify: bool) -> NDArray[Any]:
+def _load(folder: Path, name: str, manifest: LifeManifest, *, verify: bool) -> NDArray[Any]:
     path, told = folder / f"{name}.npy", manifest.columns[name]
     try:
         if verify and digest_of(path) != told.sha256:

@@ -18,11 +18,11 @@ from miai.parameters import StrictModel, parameter, read_toml
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.learning.checkpoints import Checkpoint, Checkpoints
 from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.life_dataset import Positions, folds_of, policy_targets
-from miai_go.learning.life_measuring import Measures, measure
+from miai_go.learning.life_dataset import LabelledPositions, folds_of, policy_targets
+from miai_go.learning.life_measuring import LifeMeasures, measure
 from miai_go.learning.making import prepare_torch
-from miai_go.learning.run_folder import Journal, Plan, load_plan
-from miai_go.learning.sections import LossSection, OptimiserSection, RunSection
+from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
+from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
 from miai_go.nets.header import TrainingRecord
 from miai_go.nets.life_networks import build_net, filled_values
 from miai_go.nets.life_planes import EXTENDED, MOST_WINDOW, WINDOW
@@ -70,11 +70,11 @@ class TsumegoConfig(StrictModel):
     network: NetSection = Field(default=NetSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
     loss: LossSection = Field(default=LossSection())
-    run: RunSection = Field(default=RunSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LifeTrainingResult:
     """How a run ended.
 
     Attributes:
@@ -85,12 +85,12 @@ class Learnt:
 
     weights: Path
     steps: int
-    measures: Measures
+    measures: LifeMeasures
 
 
 def load_tsumego_plan(
     path: Path, *, assignments: tuple[str, ...] = (), out: Path | None = None
-) -> Plan[TsumegoConfig]:
+) -> TrainingPlan[TsumegoConfig]:
     """Read a config and settle the run's folder, ``runs/NAME`` by default.
 
     Raises:
@@ -102,7 +102,9 @@ def load_tsumego_plan(
     return dataclasses.replace(plan, command=command)
 
 
-def train_net(plan: Plan[TsumegoConfig], *, journal: Journal | None = None) -> Learnt:
+def train_net(
+    plan: TrainingPlan[TsumegoConfig], *, journal: TrainingJournal | None = None
+) -> LifeTrainingResult:
     """Train from the newest checkpoint of the plan's folder on, or from the beginning.
 
     Raises:
@@ -112,7 +114,7 @@ def train_net(plan: Plan[TsumegoConfig], *, journal: Journal | None = None) -> L
 
 
 def lesson_of(
-    positions: Positions,
+    positions: LabelledPositions,
     rows: NDArray[np.int64],
     *,
     planes: str,
@@ -129,11 +131,11 @@ def lesson_of(
 
 
 class _Training:
-    def __init__(self, plan: Plan[TsumegoConfig]) -> None:
+    def __init__(self, plan: TrainingPlan[TsumegoConfig]) -> None:
         config = plan.config
         prepare_torch(config.run)
         self._plan = plan
-        self._positions = Positions.open(Path(config.data.folder))
+        self._positions = LabelledPositions.open(Path(config.data.folder))
         self._train, self._held_out = self._split()
         self._header = self._first_header()
         network = build_net(
@@ -148,12 +150,12 @@ class _Training:
         )
         self._checkpoints = Checkpoints(plan.folder / "checkpoints")
 
-    def run(self, journal: Journal | None) -> Learnt:
+    def run(self, journal: TrainingJournal | None) -> LifeTrainingResult:
         found = self._checkpoints.latest()
         if found is not None:
             self._check_set(found)
             self._learner.load_tensors(found.tensors(), steps=found.step)
-        with journal or Journal(self._plan.folder, step=self._learner.steps) as own:
+        with journal or TrainingJournal(self._plan.folder, step=self._learner.steps) as own:
             own.say(self._greeting(found))
             return self._loop(own, found)
 
@@ -165,7 +167,7 @@ class _Training:
                 "the set back as it was, or begin anew in another folder with --out"
             )
 
-    def _loop(self, journal: Journal, found: Checkpoint | None) -> Learnt:
+    def _loop(self, journal: TrainingJournal, found: Checkpoint | None) -> LifeTrainingResult:
         run, learner, last = self._plan.config.run, self._learner, found
         began, first = time.perf_counter(), learner.steps
         sums: dict[str, float] = {}
@@ -189,7 +191,7 @@ class _Training:
                 last = self._write()
         if measures is None or measured != learner.steps:
             measures = self._measure(journal)
-        return Learnt((last or self._write()).weights, learner.steps, measures)
+        return LifeTrainingResult((last or self._write()).weights, learner.steps, measures)
 
     def _batches(self, step: int) -> Iterator[Lesson]:
         """Yield lessons for ever, from the one of a step on; which comes depends on the step."""
@@ -223,7 +225,7 @@ class _Training:
             )
         return train, test
 
-    def _measure(self, journal: Journal) -> Measures:
+    def _measure(self, journal: TrainingJournal) -> LifeMeasures:
         learner = self._learner
         rows = self._held_out
         if len(rows) > _MEASURED:
@@ -282,7 +284,7 @@ class _Training:
             f"{self._plan.config.run.steps} steps{going}"
         )
 
-    def _note(self, journal: Journal, sums: dict[str, float], rate: float) -> None:
+    def _note(self, journal: TrainingJournal, sums: dict[str, float], rate: float) -> None:
         config, step = self._plan.config, self._learner.steps
         means = {name: value / config.run.log_every for name, value in sums.items()}
         told = "  ".join(f"{n} {v:.4g}" for n, v in means.items() if n != "rate")

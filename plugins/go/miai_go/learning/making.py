@@ -11,13 +11,13 @@ from torch import nn
 from miai.plugins.loader import registry
 from miai_go.errors import TrainingError
 from miai_go.learning.learner import Learner
-from miai_go.learning.sections import EncoderSection, NetworkSection, RunSection
+from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.nets import load_encoder
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.header import TrainingRecord, WeightsHeader
 from miai_go.nets.network import NetworkShape
 from miai_go.nets.networks import build_network, filled_parameters, outputs_of
-from miai_go.nets.weights import Weights, load_weights, save_weights
+from miai_go.nets.weights import NetworkWeights, load_weights, save_weights
 from miai_go.shipped import find_weights
 
 
@@ -53,7 +53,9 @@ def make_network(
     return built, feeder, header.model_copy(update={"outputs": outputs_of(built, shape)})
 
 
-def _begin(size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int) -> Weights:
+def _begin(
+    size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int
+) -> NetworkWeights:
     """Return the weights to start from, with the heads that the config adds to them."""
     loaded = load_weights(find_weights(network.start, default=""), size=size)
     header = loaded.header
@@ -74,7 +76,7 @@ def _begin(size: int, encoder: EncoderSection, network: NetworkSection, *, seed:
     grown_header = header.model_copy(
         update={"network_parameters": values, "outputs": outputs_of(built, shape)}
     )
-    return Weights(built, grown_header)
+    return NetworkWeights(built, grown_header)
 
 
 def _check_feeding(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
@@ -117,7 +119,7 @@ def grown(
     command: str,
     digest: str,
     data: str,
-    run: RunSection,
+    run: TrainingRunSection,
     steps: int,
     komi: tuple[float, float],
 ) -> WeightsHeader:
@@ -148,7 +150,7 @@ def save_learnt(path: Path, learner: Learner, header: WeightsHeader) -> None:
         learner.restore(before)
 
 
-def prepare_torch(run: RunSection) -> None:
+def prepare_torch(run: TrainingRunSection) -> None:
     """Set torch's threads and make it deterministic.
 
     Raises:

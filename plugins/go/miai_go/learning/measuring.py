@@ -25,6 +25,7 @@ from miai_go.shipped import find_weights
 if TYPE_CHECKING:
     from miai_go.nets.oracle import Oracle
 
+
 Answering = Callable[[NDArray[np.uint8]], "Outputs"]
 
 _BATCH: Final = 512

@@ -24,13 +24,13 @@ from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import grown, make_network, prepare_torch
 from miai_go.learning.policy_games import PolicyGames
 from miai_go.learning.rounds import Ended, Rounds, learning_threads, playing_copy
-from miai_go.learning.run_folder import Journal, Plan
+from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
-    RunSection,
+    TrainingRunSection,
 )
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
@@ -117,10 +117,12 @@ class ReinforceConfig(StrictModel):
     network: NetworkSection = Field(default=NetworkSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
     loss: LossSection = Field(default=LossSection())
-    run: RunSection = Field(default=RunSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
-def train_by_gradient(plan: Plan[ReinforceConfig], *, journal: Journal | None = None) -> Ended:
+def train_by_gradient(
+    plan: TrainingPlan[ReinforceConfig], *, journal: TrainingJournal | None = None
+) -> Ended:
     """Train from the newest checkpoint of the plan's folder on, or from the beginning.
 
     Raises:
@@ -130,7 +132,9 @@ def train_by_gradient(plan: Plan[ReinforceConfig], *, journal: Journal | None = 
 
 
 class _Reinforcement:
-    def __init__(self, plan: Plan[ReinforceConfig], journal: Journal | None) -> None:
+    def __init__(
+        self, plan: TrainingPlan[ReinforceConfig], journal: TrainingJournal | None
+    ) -> None:
         config = plan.config
         prepare_torch(config.run)
         self._plan = plan
@@ -164,7 +168,7 @@ class _Reinforcement:
     def _restore(self, found: Checkpoint) -> None:
         self._pool = [int(step) for step in found.state["pool"]]
 
-    def _round(self, number: int, journal: Journal) -> None:
+    def _round(self, number: int, journal: TrainingJournal) -> None:
         config = self._config
         if number and number % config.pool.every == 0:
             self._pool = [*self._pool, self._learner.steps][-config.pool.size :]
@@ -257,7 +261,7 @@ class _Reinforcement:
                 out[first : first + _CHUNK] = answers.value.numpy()
         return out
 
-    def _match(self, number: int, journal: Journal) -> None:
+    def _match(self, number: int, journal: TrainingJournal) -> None:
         config, game = self._config.match, self._config.game
         own = playing_copy(self._learner, self._header, self._encoder, self._config.run)
         rules = PolicyGames(

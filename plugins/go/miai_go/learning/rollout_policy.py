@@ -19,10 +19,10 @@ from miai.parameters import StrictModel, parameter
 from miai_go.errors import DataError, TrainingError
 from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
-from miai_go.kernels.patterns import Room
+from miai_go.kernels.patterns import PatternBuffers
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.filters import GameFilters
-from miai_go.learning.run_folder import Journal, Plan
+from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import DataSection
 from miai_go.learning.split import Split
 from miai_go.nets.header import TrainingRecord
@@ -121,7 +121,7 @@ class _Learner:
         self._empty = rules.empty_board(size)
         self._board = self._empty.copy()
         self._trail = np.zeros(trail.trail_words(size), np.int16)
-        self._room: Room = pattern_room(size)
+        self._room: PatternBuffers = pattern_room(size)
 
     def run(
         self,
@@ -189,7 +189,9 @@ class LearntPatterns:
     test: PatternReport
 
 
-def train_rollout(plan: Plan[RolloutConfig], *, journal: Journal | None = None) -> LearntPatterns:
+def train_rollout(
+    plan: TrainingPlan[RolloutConfig], *, journal: TrainingJournal | None = None
+) -> LearntPatterns:
     """Train from the beginning; this takes a minute for some thousands of games.
 
     Raises:
@@ -215,7 +217,7 @@ def train_rollout(plan: Plan[RolloutConfig], *, journal: Journal | None = None) 
         data=f"{len(games)} games, {games.digest()}",
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     )
-    with journal or Journal(plan.folder) as told:
+    with journal or TrainingJournal(plan.folder) as told:
         if left_out := games.left_out():
             told.say(left_out)
         train(
@@ -241,7 +243,7 @@ def _moves(games: GoDataset) -> list[list[int]]:
     return [g.moves.tolist() for g in stored if g.stones is None and g.first == 1]
 
 
-def _note(journal: Journal, epoch: int, report: PatternReport) -> None:
+def _note(journal: TrainingJournal, epoch: int, report: PatternReport) -> None:
     figures = {"top1": report.top_1, "cross_entropy": report.cross_entropy}
     journal.note(epoch, figures, line=f"epoch {epoch}: {_told(report)}")
 

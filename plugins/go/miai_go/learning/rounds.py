@@ -16,12 +16,12 @@ from miai_go.errors import DivergedError, TrainingError
 from miai_go.learning.checkpoints import Checkpoint, Checkpoints
 from miai_go.learning.learner import Learner
 from miai_go.learning.making import save_learnt
-from miai_go.learning.run_folder import Journal
-from miai_go.learning.sections import RunSection
+from miai_go.learning.run_folder import TrainingJournal
+from miai_go.learning.sections import TrainingRunSection
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.header import WeightsHeader
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import Weights
+from miai_go.nets.weights import NetworkWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Rounds:
         count: int,
         learner: Learner,
         header: Callable[[], WeightsHeader],
-        journal: Journal | None,
+        journal: TrainingJournal | None,
     ) -> None:
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self._folder = folder
@@ -72,7 +72,7 @@ class Rounds:
 
     def run(
         self,
-        one_round: Callable[[int, Journal], None],
+        one_round: Callable[[int, TrainingJournal], None],
         *,
         state: Callable[[], dict[str, Any]],
         restore: Callable[[Checkpoint], None],
@@ -101,7 +101,7 @@ class Rounds:
         elif keep_first:
             found = self._write({**state(), "rounds": 0})
         last = found
-        with self._journal or Journal(self._folder, step=self._learner.steps) as journal:
+        with self._journal or TrainingJournal(self._folder, step=self._learner.steps) as journal:
             if greeting:
                 journal.say(greeting)
             if done:
@@ -126,7 +126,7 @@ class Rounds:
 
 
 def playing_copy(
-    learner: Learner, header: WeightsHeader, encoder: Encoder, run: RunSection
+    learner: Learner, header: WeightsHeader, encoder: Encoder, run: TrainingRunSection
 ) -> TorchOracle:
     """Return a network with the weights that a learner keeps, made ready to play.
 
@@ -135,7 +135,7 @@ def playing_copy(
     before = learner.use_averaged()
     try:
         return TorchOracle(
-            Weights(learner.network, header),
+            NetworkWeights(learner.network, header),
             encoder,
             precision=run.precision,
             threads=1,
@@ -151,14 +151,14 @@ def playing_model(learner: Learner, header: WeightsHeader) -> bytes:
 
     before = learner.use_averaged()
     try:
-        weights = Weights(copy.deepcopy(learner.network).cpu().eval(), header)
+        weights = NetworkWeights(copy.deepcopy(learner.network).cpu().eval(), header)
     finally:
         learner.restore(before)
     model: bytes = onnx_model(weights, precision="int8").SerializeToString()
     return model
 
 
-def learning_threads(run: RunSection) -> None:
+def learning_threads(run: TrainingRunSection) -> None:
     """Let torch learn with the threads of the run."""
     torch.set_num_threads(run.threads or default_threads())
 

@@ -38,7 +38,7 @@ _PATH: Final = re.compile(r"[^\s\"',=\[\]]*/")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Generic[ModelT]):
+class TrainingPlan(Generic[ModelT]):
     """A checked config and where its run is kept.
 
     Attributes:
@@ -61,7 +61,7 @@ def load_plan(
     kind: str,
     assignments: Iterable[str] = (),
     out: Path | None = None,
-) -> Plan[ModelT]:
+) -> TrainingPlan[ModelT]:
     """Read a training config and settle the run's folder.
 
     Args:
@@ -81,7 +81,7 @@ def load_plan(
     _settle(folder, text, settings, model)
     given = "".join(f" --set {_PATH.sub('', a)}" for a in assignments)
     digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
-    return Plan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
+    return TrainingPlan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
 
 
 def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> None:
@@ -145,7 +145,7 @@ EVERY: Final = 15.0
 """Seconds between two lines of a `Ticker`."""
 
 
-class Journal:
+class TrainingJournal:
     """Writes figures by step; used in a ``with`` statement.
 
     ``log.csv`` has a row for every figure: step, name, value, seconds since 1970. A run that goes
@@ -206,7 +206,7 @@ class Journal:
             print(line, file=self._out, flush=True)
 
 
-class Ticker:
+class ProgressTicker:
     """Says now and then how far something long has come; any thread may tell of it.
 
     Args:

@@ -48,7 +48,7 @@ class LossSection(StrictModel):
     score: float = parameter(0.02, ge=0, help="Of the score, Huber, points over ten")
 
 
-class RunSection(StrictModel):
+class TrainingRunSection(StrictModel):
     """How long, on what, and what is kept."""
 
     steps: int = parameter(1000, ge=1, unit="steps", help="Optimiser steps")

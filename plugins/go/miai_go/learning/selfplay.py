@@ -312,7 +312,7 @@ _RESULTS: Final = {BLACK_WON: "black", WHITE_WON: "white", DRAWN: "draw"}
 
 
 @dataclass(slots=True)
-class Tally:
+class SelfPlayTally:
     """What a sitting did.
 
     Attributes:
@@ -384,7 +384,7 @@ class Sitting:
         workers: int,
         tell: Callable[[str], None],
     ) -> None:
-        self.tally = Tally()
+        self.tally = SelfPlayTally()
         self._folder, self._crew, self._tell = folder, crew, tell
         self._window = _WINDOW * workers
         self._patience = ATTEMPTS * (workers + 2)

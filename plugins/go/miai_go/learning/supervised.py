@@ -23,14 +23,14 @@ from miai_go.learning.filters import GameFilters
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import grown, make_network, prepare_torch, save_learnt
 from miai_go.learning.measuring import Measures, measure
-from miai_go.learning.run_folder import Journal, Plan
+from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
-    RunSection,
+    TrainingRunSection,
 )
 from miai_go.nets.encoder import Encoder
 
@@ -90,11 +90,11 @@ class SupervisedConfig(StrictModel):
     network: NetworkSection = Field(default=NetworkSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
     loss: LossSection = Field(default=LossSection())
-    run: RunSection = Field(default=RunSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class TrainingResult:
     """How a run ended.
 
     Attributes:
@@ -111,12 +111,12 @@ class Learnt:
 
 
 def train_supervised(
-    plan: Plan[SupervisedConfig],
+    plan: TrainingPlan[SupervisedConfig],
     *,
-    journal: Journal | None = None,
+    journal: TrainingJournal | None = None,
     targets_only: bool = False,
     ahead: int = AHEAD,
-) -> Learnt:
+) -> TrainingResult:
     """Train from the newest checkpoint of the plan's folder on, or from the beginning.
 
     Args:
@@ -132,7 +132,9 @@ def train_supervised(
 
 
 class _Training:
-    def __init__(self, plan: Plan[SupervisedConfig], *, targets_only: bool, ahead: int) -> None:
+    def __init__(
+        self, plan: TrainingPlan[SupervisedConfig], *, targets_only: bool, ahead: int
+    ) -> None:
         config = plan.config
         prepare_torch(config.run)
         self._plan = plan
@@ -152,12 +154,12 @@ class _Training:
         )
         self._checkpoints = Checkpoints(plan.folder / "checkpoints")
 
-    def run(self, journal: Journal | None) -> Learnt:
+    def run(self, journal: TrainingJournal | None) -> TrainingResult:
         found = self._checkpoints.latest()
         if found is not None:
             self._check_games(found)
             self._learner.load_tensors(found.tensors(), steps=found.step)
-        own = journal or Journal(self._plan.folder, step=self._learner.steps)
+        own = journal or TrainingJournal(self._plan.folder, step=self._learner.steps)
         with own:
             own.say(self._greeting(found))
             if left_out := self._train.left_out():
@@ -174,8 +176,11 @@ class _Training:
             )
 
     def _loop(
-        self, journal: Journal, found: Checkpoint | None, batches: Generator[Batch, None, None]
-    ) -> Learnt:
+        self,
+        journal: TrainingJournal,
+        found: Checkpoint | None,
+        batches: Generator[Batch, None, None],
+    ) -> TrainingResult:
         config, learner = self._plan.config, self._learner
         began, waited, measures, measured = time.perf_counter(), 0.0, None, 0
         sums: dict[str, float] = {}
@@ -206,7 +211,7 @@ class _Training:
             measures = self._measure(journal)
         last = last or self._write()
         share = waited / max(time.perf_counter() - began, 1e-9)
-        return Learnt(last.weights, learner.steps, measures, share)
+        return TrainingResult(last.weights, learner.steps, measures, share)
 
     def _batches(self, step: int) -> Generator[Batch, None, None]:
         """Yield batches for ever, from the one of a step on."""
@@ -221,7 +226,7 @@ class _Training:
             ahead=self._ahead,
         )
 
-    def _measure(self, journal: Journal) -> Measures:
+    def _measure(self, journal: TrainingJournal) -> Measures:
         before = self._learner.use_averaged()
         measures = measure(
             self._learner.answers, self._validation, limit=20_000, targets_only=self._targets_only

@@ -12,7 +12,7 @@ from miai_go.kernels import trail
 from miai_go.learning.agent_games import finished_game
 from miai_go.learning.games import StoredGame
 from miai_go.rules.board import Board, KoRule
-from miai_go.search.forest import Forest, LeafValuer, Root
+from miai_go.search.forest import Forest, ForestRoot, LeafValuer
 from miai_go.search.settings import TreeSettings
 
 
@@ -229,9 +229,9 @@ class TreeSelfPlay:
         return done
 
 
-def empty_root(size: int, half_komi: int, ko_rule: KoRule) -> Root:
+def empty_root(size: int, half_komi: int, ko_rule: KoRule) -> ForestRoot:
     """Return the empty board with Black to move as a root."""
     board = Board(size)
     words = np.zeros(trail.trail_words(size), np.int16)
     trail.begin_trail(board.words, words, np.int64(1), np.int64(half_komi))
-    return Root(board=board, trail=words, komi=half_komi / 2, ko_rule=ko_rule)
+    return ForestRoot(board=board, trail=words, komi=half_komi / 2, ko_rule=ko_rule)

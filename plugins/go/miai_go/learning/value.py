@@ -20,17 +20,17 @@ from miai.parameters import StrictModel, parameter
 from miai_go.learning.games import StoredGame
 from miai_go.learning.policy_games import PolicyGames
 from miai_go.learning.rounds import learning_threads
-from miai_go.learning.run_folder import Journal, Plan
+from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
-    RunSection,
+    TrainingRunSection,
 )
 from miai_go.learning.shards import open_shards, shard_folders
-from miai_go.learning.supervised import Learnt, SupervisedConfig, train_supervised
+from miai_go.learning.supervised import SupervisedConfig, TrainingResult, train_supervised
 from miai_go.learning.writing import ShardWriter
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
@@ -109,17 +109,19 @@ class ValueConfig(StrictModel):
     network: NetworkSection = Field(default=NetworkSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
     loss: LossSection = Field(default=LossSection())
-    run: RunSection = Field(default=RunSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
-def train_value(plan: Plan[ValueConfig], *, journal: Journal | None = None) -> Learnt:
+def train_value(
+    plan: TrainingPlan[ValueConfig], *, journal: TrainingJournal | None = None
+) -> TrainingResult:
     """Make the games that are missing, then train from the newest checkpoint on.
 
     Raises:
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
     """
     config, games = plan.config, plan.folder / "games"
-    with journal or Journal(plan.folder / "making") as told:
+    with journal or TrainingJournal(plan.folder / "making") as told:
         _make_games(plan, told)
     learning_threads(config.run)  # those who played left torch with one
     learning = SupervisedConfig(
@@ -137,11 +139,11 @@ def train_value(plan: Plan[ValueConfig], *, journal: Journal | None = None) -> L
         loss=config.loss,
         run=config.run,
     )
-    inner = Plan(learning, plan.folder, plan.digest, plan.command)
+    inner = TrainingPlan(learning, plan.folder, plan.digest, plan.command)
     return train_supervised(inner, targets_only=True)
 
 
-def _make_games(plan: Plan[ValueConfig], journal: Journal) -> None:
+def _make_games(plan: TrainingPlan[ValueConfig], journal: TrainingJournal) -> None:
     game, run = plan.config.game, plan.config.run
     precision = run.precision
 

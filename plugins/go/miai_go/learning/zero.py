@@ -44,7 +44,7 @@ from miai_go.learning.rounds import (
     playing_copy,
     playing_model,
 )
-from miai_go.learning.run_folder import Journal, Plan, Ticker
+from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
 from miai_go.learning.shards import Shard, shard_folders
 from miai_go.learning.supervised import endless, komi_range, lesson_of, open_games
 from miai_go.learning.tree_games import ResignTally, TreeSelfPlay
@@ -53,7 +53,7 @@ from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import Weights, load_weights
+from miai_go.nets.weights import NetworkWeights, load_weights
 from miai_go.search.settings import TreeSettings
 from miai_go.search.valuers import NetworkValuer
 
@@ -301,7 +301,7 @@ class Replay:
         )
 
 
-def train_zero(plan: Plan[ZeroConfig], *, journal: Journal | None = None) -> Ended:
+def train_zero(plan: TrainingPlan[ZeroConfig], *, journal: TrainingJournal | None = None) -> Ended:
     """Train from the newest checkpoint of the plan's folder on, or from the beginning.
 
     The same config and seed give the same games and weights, on any number of workers, as long as
@@ -314,7 +314,7 @@ def train_zero(plan: Plan[ZeroConfig], *, journal: Journal | None = None) -> End
 
 
 class _Zero:
-    def __init__(self, plan: Plan[ZeroConfig], journal: Journal | None) -> None:
+    def __init__(self, plan: TrainingPlan[ZeroConfig], journal: TrainingJournal | None) -> None:
         config = plan.config
         prepare_torch(config.run)
         self._plan = plan
@@ -377,7 +377,7 @@ class _Zero:
 
     # -- one round ----------------------------------------------------------------------------
 
-    def _round(self, number: int, journal: Journal) -> None:
+    def _round(self, number: int, journal: TrainingJournal) -> None:
         began = time.perf_counter()
         figures = self._games(number, journal)
         figures |= self._learn(number)
@@ -391,7 +391,7 @@ class _Zero:
         if every and (number + 1) % every == 0:
             self._climb(number + 1, journal)
 
-    def _games(self, number: int, journal: Journal) -> dict[str, float]:
+    def _games(self, number: int, journal: TrainingJournal) -> dict[str, float]:
         """Have the games of a round played, unless they are there; return figures of them."""
         folders = shard_folders(self._folder) if self._folder.is_dir() else []
         for later in folders[number + 1 :]:
@@ -404,7 +404,7 @@ class _Zero:
                 "put them back, or begin anew in another folder"
             )
         began = time.perf_counter()
-        ticker = Ticker(journal.say, "games", self._config.selfplay.games)
+        ticker = ProgressTicker(journal.say, "games", self._config.selfplay.games)
         games, tally = self._play(number, ticker)
         seconds = time.perf_counter() - began
         with ShardWriter(
@@ -425,7 +425,7 @@ class _Zero:
             figures["resign_wrong"] = tally.wrong / tally.held_out
         return figures
 
-    def _play(self, number: int, ticker: Ticker) -> tuple[list[StoredGame], ResignTally]:
+    def _play(self, number: int, ticker: ProgressTicker) -> tuple[list[StoredGame], ResignTally]:
         """Return the games of all groups, in the groups' order."""
         section = self._config.selfplay
         shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
@@ -527,7 +527,7 @@ class _Zero:
             self._best = self._learner.steps
         return {"gate": result.score}
 
-    def _climb(self, rounds: int, journal: Journal) -> None:
+    def _climb(self, rounds: int, journal: TrainingJournal) -> None:
         """Play the weights that play against those of the rung before, and write the ladder."""
         config = self._config.ladder
         rungs = [rung for rung in read_ladder(self._plan.folder) if rung.round < rounds]
@@ -564,7 +564,7 @@ class _Zero:
             self._config.network,
             seed=self._config.run.seed,
         )
-        return TorchOracle(Weights(network, header), encoder, threads=1)
+        return TorchOracle(NetworkWeights(network, header), encoder, threads=1)
 
     def _grown(self) -> Any:
         config, plan = self._config, self._plan

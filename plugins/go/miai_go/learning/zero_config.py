@@ -13,7 +13,7 @@ from miai_go.learning.sections import (
     LossSection,
     NetworkSection,
     OptimiserSection,
-    RunSection,
+    TrainingRunSection,
 )
 from miai_go.learning.tree_games import TreeGames
 from miai_go.search.settings import TreeSettings
@@ -137,7 +137,7 @@ class ZeroConfig(StrictModel):
     network: NetworkSection = Field(default=NetworkSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
     loss: LossSection = Field(default=LossSection())
-    run: RunSection = Field(default=RunSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
 
     def tree(self) -> TreeSettings:
         """Return how trees search in self-play."""

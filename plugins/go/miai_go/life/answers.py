@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from miai_go.life.prover import Master, Prover, Verdict
+from miai_go.life.prover import Master, ProofVerdict, Prover
 from miai_go.life.status import Status
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone
 
@@ -36,7 +36,7 @@ class Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class SolvedProblem:
     """A critical zone with its answer; the attacker is ko master.
 
     Attributes:
@@ -65,7 +65,7 @@ def fate_of(zone: Zone, *, nodes: int | None = None) -> Fate:
     return Fate(_STATUS[strict], strict != mild)
 
 
-def answer(zone: Zone, *, nodes: int, least: int = 0) -> Solved | Status:
+def answer(zone: Zone, *, nodes: int, least: int = 0) -> SolvedProblem | Status:
     """Solve a zone, the attacker as ko master; return its status where nothing is to be solved.
 
     Args:
@@ -80,15 +80,15 @@ def answer(zone: Zone, *, nodes: int, least: int = 0) -> Solved | Status:
     attacked, defended = (
         prover.ask(prover.begin(side), nodes=nodes) for side in (ATTACKER, DEFENDER)
     )
-    if Verdict.UNSOLVED in (attacked.verdict, defended.verdict):
+    if ProofVerdict.UNSOLVED in (attacked.verdict, defended.verdict):
         raise UnprovedError
-    safe = attacked.verdict == Verdict.PREVENTED, defended.verdict == Verdict.PREVENTED
+    safe = attacked.verdict == ProofVerdict.PREVENTED, defended.verdict == ProofVerdict.PREVENTED
     spent = attacked.nodes + defended.nodes
     if _STATUS[safe] != Status.CRITICAL or spent < least:
         return _STATUS[safe]
     attacks, deep_attack = _solving(prover, ATTACKER, nodes)
     defences, deep_defence = _solving(prover, DEFENDER, nodes)
-    return Solved(attacks, defences, (deep_attack, deep_defence), spent)
+    return SolvedProblem(attacks, defences, (deep_attack, deep_defence), spent)
 
 
 def solving_moves(zone: Zone, first: int, *, nodes: int | None = None) -> tuple[int, ...]:
@@ -109,14 +109,14 @@ def _both(prover: Prover, nodes: int | None) -> tuple[bool, bool]:
 
 def _safe(prover: Prover, first: int, nodes: int | None) -> bool:
     finding = prover.ask(prover.begin(first), nodes=nodes)
-    if finding.verdict == Verdict.UNSOLVED:
+    if finding.verdict == ProofVerdict.UNSOLVED:
         raise UnprovedError
-    return finding.verdict == Verdict.PREVENTED
+    return finding.verdict == ProofVerdict.PREVENTED
 
 
 def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, ...], bool]:
     """Return the solving points, and whether what one of them leads to has to be searched."""
-    wanted = Verdict.REACHED if side == ATTACKER else Verdict.PREVENTED
+    wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
     zone, begin = prover.zone, prover.begin(side)
     fresh = Prover(zone, table_bytes=TABLE_BYTES)  # which knows the rules only
     points, deep = [], False
@@ -125,7 +125,7 @@ def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, .
             continue
         seen = fresh.decided(begin, move)
         verdict = seen or prover.ask(place, nodes=nodes).verdict
-        if verdict == Verdict.UNSOLVED:
+        if verdict == ProofVerdict.UNSOLVED:
             raise UnprovedError
         if verdict == wanted:
             points.append(zone.point(move))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from miai_go.life.problems import Problem
 from miai_go.life.prover import Master
-from miai_go.life.status import SIDE_NAMES, Answer, Report, Status
+from miai_go.life.status import SIDE_NAMES, Answer, ProblemReport, Status
 from miai_go.life.zones import ATTACKER, DEFENDER
 from miai_go.rules.board import BLACK_STONE, point_name
 from miai_go.rules.render import draw
@@ -50,7 +50,7 @@ class Told:
         return asdict(self)
 
 
-def told(problem: Problem, report: Report) -> Told:
+def told(problem: Problem, report: ProblemReport) -> Told:
     """Compare what a problem tells with what was proved."""
     safe = None
     if problem.safe is not None and problem.first is not None:
@@ -61,7 +61,7 @@ def told(problem: Problem, report: Report) -> Told:
     return Told(report.first_answer(problem.to_play).succeeds, _moves(problem, report), safe)
 
 
-def _moves(problem: Problem, report: Report) -> Moves | None:
+def _moves(problem: Problem, report: ProblemReport) -> Moves | None:
     if not problem.solutions or problem.to_play is None:
         return None
     answer = report.first_answer(problem.to_play)
@@ -83,7 +83,7 @@ _TOLD: Final = 20
 """How many unreadable problems are told on the screen; with --json all are."""
 
 
-def describe(problem: Problem, report: Report) -> str:
+def describe(problem: Problem, report: ProblemReport) -> str:
     """Return a problem with what was found out, as text of several lines."""
     zone, size = report.zone, problem.size
     picture = draw(
@@ -108,7 +108,7 @@ def describe(problem: Problem, report: Report) -> str:
     return "\n".join(lines)
 
 
-def describe_in_a_line(problem: Problem, report: Report) -> str:
+def describe_in_a_line(problem: Problem, report: ProblemReport) -> str:
     """Return a problem with what was found out, in one line."""
     parts = [report.status.value]
     for side, answer in report.answers.items():
@@ -126,7 +126,7 @@ def color_name(stone: int) -> str:
     return "Black" if stone == BLACK_STONE else "White"
 
 
-def plain(problem: Problem, report: Report) -> dict[str, Any]:
+def plain(problem: Problem, report: ProblemReport) -> dict[str, Any]:
     """Return a problem with what was found out as plain data."""
     zone = report.zone
     names = {1: "black", 2: "white", None: None}
@@ -165,7 +165,7 @@ class Summary:
         """How many problems were read."""
         return self.statuses.total()
 
-    def add(self, problem: Problem, report: Report) -> None:
+    def add(self, problem: Problem, report: ProblemReport) -> None:
         """Take in a problem."""
         self.statuses[report.status] += 1
         self.nodes += report.nodes
@@ -216,7 +216,7 @@ class Summary:
         return self.agreeing[name, value]
 
 
-def _block(report: Report) -> tuple[int, ...]:
+def _block(report: ProblemReport) -> tuple[int, ...]:
     zone, size = report.zone, report.zone.size
     found, edge = {zone.target}, [zone.target]
     while edge:
@@ -230,7 +230,7 @@ def _block(report: Report) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _answer(report: Report, answer: Answer) -> str:
+def _answer(report: ProblemReport, answer: Answer) -> str:
     mover = color_name(report.zone.color(answer.first))
     word = {None: "unsolved", True: "safe", False: "unsafe"}
     text = f"{mover} first: {word[answer.is_safe]}"

@@ -35,13 +35,13 @@ from miai.parameters import StrictModel, parameter
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover
-from miai_go.life.walled import DEFAULT_NODES, FEWEST_EMPTY, MOST_EMPTY, Found, find_walled
+from miai_go.life.walled import DEFAULT_NODES, FEWEST_EMPTY, MOST_EMPTY, WalledProblem, find_walled
 
 SUFFIX: Final = ".part"
 _VERSION: Final = 1
 
 
-class Journal:
+class GeneratingJournal:
     """A file beside the result: one line of JSON for the settings, one for each chunk of draws.
 
     Used in a ``with`` statement. A last line that is torn is dropped.
@@ -59,7 +59,7 @@ class Journal:
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.path = out.with_name(f"{out.name}{SUFFIX}")
-        self.chunks: dict[tuple[int, int], list[Found]] = {}
+        self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
         self._head = json.dumps({"version": _VERSION, "settings": dict(settings)}, sort_keys=True)
         self._file: IO[bytes] | None = None
 
@@ -85,7 +85,7 @@ class Journal:
         if self._file is not None:
             self._file.close()
 
-    def add(self, empty: int, chunk: int, found: list[Found]) -> None:
+    def add(self, empty: int, chunk: int, found: list[WalledProblem]) -> None:
         """Keep what a chunk gave. Raises `ProblemError` where it cannot be written."""
         self.chunks[empty, chunk] = found
         self._append(json.dumps([empty, chunk, [_row(each) for each in found]]))
@@ -131,17 +131,17 @@ class Journal:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
 
 
-def _row(found: Found) -> dict[str, Any]:
+def _row(found: WalledProblem) -> dict[str, Any]:
     problem = {**asdict(found.problem), "stones": "".join(map(str, found.problem.stones.tolist()))}
     keys = {"key": found.key.hex(), "shape": found.shape.hex()}
     return {"problem": problem, "nodes": found.nodes, **keys}
 
 
-def _found(row: Mapping[str, Any]) -> Found:
+def _found(row: Mapping[str, Any]) -> WalledProblem:
     problem = dict(row["problem"])
     stones = np.array([int(mark) for mark in problem.pop("stones")], np.int8)
     solutions = tuple(problem.pop("solutions"))
-    return Found(
+    return WalledProblem(
         problem=Problem(stones=stones, solutions=solutions, **problem),
         key=bytes.fromhex(row["key"]),
         shape=bytes.fromhex(row["shape"]),
@@ -211,7 +211,7 @@ def draws_of(plan: WalledPlan) -> dict[str, int]:
 
 def make_walled(
     plan: WalledPlan,
-    journal: Journal,
+    journal: GeneratingJournal,
     *,
     workers: int = 1,
     known: frozenset[bytes] = frozenset(),
@@ -264,7 +264,7 @@ def _stream(
 class _Drawing:
     """Draws chunks, here or by workers, unless the journal has them."""
 
-    def __init__(self, plan: WalledPlan, journal: Journal, workers: int) -> None:
+    def __init__(self, plan: WalledPlan, journal: GeneratingJournal, workers: int) -> None:
         self._plan = plan
         self._journal = journal
         self._ahead = workers * _AHEAD
@@ -279,9 +279,9 @@ class _Drawing:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def chunks(self, empty: int) -> Generator[list[Found], None, None]:
+    def chunks(self, empty: int) -> Generator[list[WalledProblem], None, None]:
         """Yield what each chunk of a stream gives, in order, without an end."""
-        waiting: deque[Future[list[Found]]] = deque()
+        waiting: deque[Future[list[WalledProblem]]] = deque()
         begun = 0
         try:
             for chunk in count():
@@ -307,7 +307,7 @@ class _Drawing:
                 future.cancel()
 
 
-def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[Found]:
+def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
     """Return what the draws of a chunk find, in order."""
     load_prover()
     numbers = range(chunk * _CHUNK, (chunk + 1) * _CHUNK)

@@ -21,7 +21,7 @@ from typing import Any, Final
 from miai_go.errors import ProblemError
 from miai_go.life.problem_sgf import LETTER_OF, problem_file
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Master, Place, Prover, Verdict
+from miai_go.life.prover import Finding, Master, Place, ProofVerdict, Prover
 from miai_go.life.zones import ATTACKER, DEFENDER
 from miai_go.rules.board import BLACK_STONE, point_name
 
@@ -31,7 +31,7 @@ _DEEPEST: Final = 150
 _ASK_SECONDS: Final = 2.0
 
 
-class Ending(Enum):
+class LineEnd(Enum):
     """Why a line of a proof ends."""
 
     TAKEN = "the target is taken"
@@ -59,7 +59,7 @@ class ProofNode:
     place: Place
     move: int | None
     nodes: int = 0
-    ending: Ending | None = None
+    ending: LineEnd | None = None
     shown: tuple[int, ...] = ()
     children: list[ProofNode] = field(default_factory=list)
 
@@ -85,7 +85,7 @@ class Proof:
     """
 
     prover: Prover
-    verdict: Verdict
+    verdict: ProofVerdict
     root: ProofNode
     count: int
     cut: bool
@@ -108,7 +108,7 @@ def proof_tree(
     verdict = grower.verdict(place)
     if verdict is None:
         raise ProblemError("there is no proof to show: the problem is unsolved; give more time")
-    best = ProofNode(place, None, nodes=grower.cost(place), ending=Ending.CUT)
+    best = ProofNode(place, None, nodes=grower.cost(place), ending=LineEnd.CUT)
     for depth in range(1, _DEEPEST):
         root = grower.grown(place, verdict, depth)
         if root is None:
@@ -133,13 +133,13 @@ class _Grower:
         self._findings: dict[Place, Finding] = {}
         self._moves: dict[Place, list[tuple[int, Place]]] = {}
         self._complete: dict[Place, tuple[int, ...]] = {}
-        self._verdict = Verdict.UNSOLVED
+        self._verdict = ProofVerdict.UNSOLVED
         self._line: list[tuple[Place, int | None]] = []
         self._over: set[Place] = set()
         self.count = 0
         self.cut = False
 
-    def grown(self, place: Place, verdict: Verdict, depth: int) -> ProofNode | None:
+    def grown(self, place: Place, verdict: ProofVerdict, depth: int) -> ProofNode | None:
         """Return the tree of a depth, None where it does not fit."""
         self._verdict = verdict
         self._complete.clear()
@@ -151,10 +151,10 @@ class _Grower:
         except _TooManyError:
             return None
 
-    def verdict(self, place: Place) -> Verdict | None:
+    def verdict(self, place: Place) -> ProofVerdict | None:
         """Return the prover's verdict, None where it does not find it in time."""
         verdict = self._find(place).verdict
-        return None if verdict == Verdict.UNSOLVED else verdict
+        return None if verdict == ProofVerdict.UNSOLVED else verdict
 
     def cost(self, place: Place) -> int:
         """Return how many positions the verdict took."""
@@ -164,14 +164,14 @@ class _Grower:
         """Return the tree below a position, None where a line that must end comes back."""
         node = ProofNode(place, self._point(move))
         repeated = place in self._over
-        if repeated and self._verdict == Verdict.REACHED:
+        if repeated and self._verdict == ProofVerdict.REACHED:
             return None
         self._count_one()
-        node.ending = Ending.REPEATED if repeated else self._ending(place)
+        node.ending = LineEnd.REPEATED if repeated else self._ending(place)
         if node.ending is not None:
             return node
         if place in self._complete:
-            node.ending, node.shown = Ending.SHOWN, self._complete[place]
+            node.ending, node.shown = LineEnd.SHOWN, self._complete[place]
             return node
         if self.verdict(place) != self._verdict or depth == 0:
             return self._cut(node)
@@ -212,7 +212,7 @@ class _Grower:
         """Grow all moves of the other side; say whether none of them comes back."""
         moves = self._moves_of(node.place)
         if not moves:
-            node.ending = Ending.NO_MOVE
+            node.ending = LineEnd.NO_MOVE
         for move, place in moves:
             child = self._node(place, move, depth - 1)
             if child is None:
@@ -232,18 +232,18 @@ class _Grower:
 
     def _chooses(self, place: Place) -> bool:
         """Say whether the side to move is the one that succeeds."""
-        return place.side == (ATTACKER if self._verdict == Verdict.REACHED else DEFENDER)
+        return place.side == (ATTACKER if self._verdict == ProofVerdict.REACHED else DEFENDER)
 
-    def _ending(self, place: Place) -> Ending | None:
+    def _ending(self, place: Place) -> LineEnd | None:
         settled = self._prover.settled(place)
-        if settled == Verdict.PREVENTED:
-            return Ending.ALIVE
-        if settled == Verdict.REACHED:
-            return Ending.TAKEN if place.side == DEFENDER else Ending.ATARI
+        if settled == ProofVerdict.PREVENTED:
+            return LineEnd.ALIVE
+        if settled == ProofVerdict.REACHED:
+            return LineEnd.TAKEN if place.side == DEFENDER else LineEnd.ATARI
         return None
 
     def _cut(self, node: ProofNode) -> ProofNode:
-        node.ending, self.cut = Ending.CUT, True
+        node.ending, self.cut = LineEnd.CUT, True
         return node
 
     def _count_one(self) -> None:
@@ -315,7 +315,7 @@ def _head(proof: Proof) -> str:
     zone = proof.prover.zone
     attacker, defender = _color(zone.attacker), _color(zone.defender)
     winner, other = attacker, defender
-    if proof.verdict == Verdict.PREVENTED:
+    if proof.verdict == ProofVerdict.PREVENTED:
         winner, other = defender, attacker
     first = attacker if proof.root.place.side == ATTACKER else defender
     lines = [
@@ -331,9 +331,9 @@ def _head(proof: Proof) -> str:
 
 
 def _comment(proof: Proof, node: ProofNode) -> str:
-    if node.ending == Ending.CUT:
+    if node.ending == LineEnd.CUT:
         return f"{_ending(proof, node)}."
-    if node.ending is not None and node.ending != Ending.NO_MOVE:
+    if node.ending is not None and node.ending != LineEnd.NO_MOVE:
         return f"{_word(proof.verdict)}: {_ending(proof, node)}."
     text = f"proved {_word(proof.verdict)}; positions made for it: {node.nodes:,}"
     return f"{text}: {_ending(proof, node)}." if node.ending else f"{text}."
@@ -341,7 +341,7 @@ def _comment(proof: Proof, node: ProofNode) -> str:
 
 def _ending(proof: Proof, node: ProofNode) -> str:
     assert node.ending is not None
-    if node.ending != Ending.SHOWN:
+    if node.ending != LineEnd.SHOWN:
         return str(node.ending.value)
     zone, side = proof.prover.zone, proof.root.place.side
     moves = [
@@ -351,8 +351,8 @@ def _ending(proof: Proof, node: ProofNode) -> str:
     return f"{node.ending.value}, after {', '.join(moves)}"
 
 
-def _word(verdict: Verdict) -> str:
-    return "unsafe" if verdict == Verdict.REACHED else "safe"
+def _word(verdict: ProofVerdict) -> str:
+    return "unsafe" if verdict == ProofVerdict.REACHED else "safe"
 
 
 def _color(stone: int) -> str:

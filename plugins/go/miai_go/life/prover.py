@@ -40,7 +40,7 @@ class Master(Enum):
     DEFENDER = int(stones.DEFENDER)
 
 
-class Verdict(Enum):
+class ProofVerdict(Enum):
     """What became of a question."""
 
     REACHED = "reached"
@@ -78,7 +78,7 @@ class Finding:
       why: why it is unsolved, empty otherwise.
     """
 
-    verdict: Verdict
+    verdict: ProofVerdict
     move: int | None
     nodes: int
     entered: int
@@ -171,13 +171,13 @@ class Workspace:
         ban = int(self._children[0, child, stack.CHILD_BAN])
         return Place(attackers, defenders, 1 - place.side, ban)
 
-    def verdict(self, child: int) -> Verdict | None:
+    def verdict(self, child: int) -> ProofVerdict | None:
         """Return what a child of the root is known to be, on whatever way it is met."""
         if self._children[0, child, stack.PN] == 0:
-            return Verdict.REACHED
+            return ProofVerdict.REACHED
         rests = self._children[0, child, stack.LEAST]
         refuted = self._children[0, child, stack.DN] == 0 and rests == stack.NOWHERE
-        return Verdict.PREVENTED if refuted else None
+        return ProofVerdict.PREVENTED if refuted else None
 
 
 def empty_table(wanted: int) -> NDArray[np.uint64]:
@@ -194,8 +194,8 @@ __all__ = [
     "Master",
     "Met",
     "Place",
+    "ProofVerdict",
     "Prover",
-    "Verdict",
     "load_prover",
 ]
 
@@ -277,8 +277,8 @@ class Prover:
         if status == stack.TOO_DEEP:
             why = f"a line is longer than {_LEVELS} moves"
         if why:
-            return Finding(Verdict.UNSOLVED, None, work.made, work.entered, spent, why)
-        verdict = Verdict.REACHED if status == stack.PROVEN else Verdict.PREVENTED
+            return Finding(ProofVerdict.UNSOLVED, None, work.made, work.entered, spent, why)
+        verdict = ProofVerdict.REACHED if status == stack.PROVEN else ProofVerdict.PREVENTED
         return Finding(verdict, work.best_move(), work.made, work.entered, spent)
 
     def moves(self, place: Place) -> list[tuple[int, Place]]:
@@ -292,7 +292,7 @@ class Prover:
         count = search.list_children(self.zone.words, *work.arrays())
         return [(work.move(i), work.place_after(place, i)) for i in range(count)]
 
-    def settled(self, place: Place) -> Verdict | None:
+    def settled(self, place: Place) -> ProofVerdict | None:
         """Return what a position is where that is seen on the board alone.
 
         The target is gone, or the attacker is to move and it is in atari, or it lives
@@ -301,10 +301,10 @@ class Prover:
         work = self._work
         work.set_root(place)
         status = int(search.settled(self.zone.words, *work.standing()))
-        verdicts = {stack.PROVEN: Verdict.REACHED, stack.DISPROVEN: Verdict.PREVENTED}
+        verdicts = {stack.PROVEN: ProofVerdict.REACHED, stack.DISPROVEN: ProofVerdict.PREVENTED}
         return verdicts.get(status)
 
-    def decided(self, place: Place, move: int) -> Verdict | None:
+    def decided(self, place: Place, move: int) -> ProofVerdict | None:
         """Return what a move leads to where that is seen or known without a search.
 
         Raises:

@@ -13,8 +13,8 @@ from typing import Final
 
 from miai_go.life.guiding import OrderingNet
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Goal, Master, Place, Prover, Verdict
-from miai_go.life.status import Answer, Report
+from miai_go.life.prover import Finding, Goal, Master, Place, ProofVerdict, Prover
+from miai_go.life.status import Answer, ProblemReport
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 KO_MASTERS: Final = (Master.ATTACKER, Master.DEFENDER, Master.NOBODY)
@@ -56,7 +56,7 @@ class Solver:
         self._table_bytes = table_bytes // _PROVERS
         self._network = network
         self._provers: dict[tuple[Goal, Master], Prover] = {}
-        self._verdicts: dict[_Key, Verdict] = {}
+        self._verdicts: dict[_Key, ProofVerdict] = {}
 
     def prover(self, goal: Goal = Goal.CAPTURE, master: Master | None = None) -> Prover:
         """Return the prover of a goal and a ko master, the first one by default."""
@@ -80,7 +80,7 @@ class Solver:
         seconds: float | None = 10.0,
         nodes: int | None = None,
         stop: Callable[[], bool] | None = None,
-    ) -> Report:
+    ) -> ProblemReport:
         """Return what is found out within the limits; what is not is left open, never guessed.
 
         Args:
@@ -109,7 +109,7 @@ class Solver:
             side: run.answer(side, moves=moves and side in sides, seki=seki and side in sides)
             for side in (ATTACKER, DEFENDER)
         }
-        return Report(self.zone, answers, run.made, run.spent, run.why)
+        return ProblemReport(self.zone, answers, run.made, run.spent, run.why)
 
 
 def solve(
@@ -122,7 +122,7 @@ def solve(
     seconds: float | None = 10.0,
     nodes: int | None = None,
     table_bytes: int = 1 << 28,
-) -> Report:
+) -> ProblemReport:
     """Return what a `Solver` finds out about a problem.
 
     Raises:
@@ -182,7 +182,7 @@ class _Run:
 
     def moves(self, side: int, *, ask: bool = True) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the first moves that solve the problem, and those that are open."""
-        wanted = Verdict.REACHED if side == ATTACKER else Verdict.PREVENTED
+        wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
         succeeds = self.safe(side, self._main, ask=False) == (side == DEFENDER)
         if not succeeds or self.needs_move(side) is False:
             return (), ()
@@ -213,13 +213,13 @@ class _Run:
         safe = self.safe(side, self._main, ask=False)
         if not safe:
             return safe
-        if self._known(Goal.LIFE, self._main, self._begin(ATTACKER)) == Verdict.REACHED:
+        if self._known(Goal.LIFE, self._main, self._begin(ATTACKER)) == ProofVerdict.REACHED:
             return False  # sure of two eyes even if the attacker moves first
         place = self._begin(side)
         verdict = self._known(Goal.LIFE, self._main, place)
         if verdict is None and ask:
             verdict = self._ask(Goal.LIFE, self._main, place)
-        return None if verdict is None else verdict == Verdict.PREVENTED
+        return None if verdict is None else verdict == ProofVerdict.PREVENTED
 
     def answer(self, side: int, *, moves: bool, seki: bool) -> Answer:
         """Return what is known with a side moving first."""
@@ -241,7 +241,7 @@ class _Run:
             (True, {ATTACKER, side}, _BY_FAVOUR[: rank + 1]),
             (False, {DEFENDER, side}, _BY_FAVOUR[rank:]),
         ):
-            verdict = Verdict.PREVENTED if safe else Verdict.REACHED
+            verdict = ProofVerdict.PREVENTED if safe else ProofVerdict.REACHED
             for each in masters:
                 if any(self._known(Goal.CAPTURE, each, self._begin(s)) == verdict for s in asked):
                     return safe
@@ -251,14 +251,14 @@ class _Run:
         zone = self._solver.zone
         return Place(zone.attackers, zone.defenders, side)
 
-    def _known(self, goal: Goal, master: Master, place: Place) -> Verdict | None:
+    def _known(self, goal: Goal, master: Master, place: Place) -> ProofVerdict | None:
         return self._solver._verdicts.get((goal, master, place))
 
-    def _ask(self, goal: Goal, master: Master, place: Place) -> Verdict | None:
+    def _ask(self, goal: Goal, master: Master, place: Place) -> ProofVerdict | None:
         key = (goal, master, place)
         finding = self._find(self._solver.prover(goal, master), place)
         self.made += finding.nodes
-        if finding.verdict == Verdict.UNSOLVED:
+        if finding.verdict == ProofVerdict.UNSOLVED:
             self._open[key] = self._over() or finding.why
             return None
         self._open.pop(key, None)
@@ -268,7 +268,7 @@ class _Run:
     def _find(self, prover: Prover, place: Place) -> Finding:
         over = self._over()
         if over:
-            return Finding(Verdict.UNSOLVED, None, 0, 0, 0.0, over)
+            return Finding(ProofVerdict.UNSOLVED, None, 0, 0, 0.0, over)
         seconds = nodes = None
         if self._seconds is not None:
             seconds = (self._seconds - self.spent) * self.share

@@ -73,7 +73,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Report:
+class ProblemReport:
     """All that was found out about a problem.
 
     Attributes:

@@ -27,7 +27,7 @@ import numpy as np
 
 from miai.seeds import derive_seed
 from miai_go.errors import ProblemError
-from miai_go.life.answers import Solved, UnprovedError, answer
+from miai_go.life.answers import SolvedProblem, UnprovedError, answer
 from miai_go.life.diagrams import Cell, Diagram, Placement, beside, on_board, rim_of
 from miai_go.life.kernels import stones as kernels
 from miai_go.life.problems import Problem
@@ -149,7 +149,7 @@ Rng = np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WalledProblem:
     """A problem that was found.
 
     Attributes:
@@ -194,7 +194,9 @@ class Fight:
         )
 
 
-def find_walled(seed: int, empty: int, number: int, *, nodes: int = DEFAULT_NODES) -> Found | None:
+def find_walled(
+    seed: int, empty: int, number: int, *, nodes: int = DEFAULT_NODES
+) -> WalledProblem | None:
     """Draw one fight, and return it if it makes a problem.
 
     One that is alive or dead is made harder or easier for the defender a few times, by a stone that
@@ -215,7 +217,7 @@ def find_walled(seed: int, empty: int, number: int, *, nodes: int = DEFAULT_NODE
             solved = answer(zone, nodes=nodes, least=_NODES_AN_EMPTY * empty)
         except UnprovedError:
             return None
-        if isinstance(solved, Solved):
+        if isinstance(solved, SolvedProblem):
             return _found(rng, fight.problem(), zone, solved, f"walled {empty}-{number}")
         fight = _nearer(rng, fight, solved)
     return None
@@ -307,14 +309,16 @@ def _nearer(rng: Rng, fight: Fight, status: Status) -> Fight | None:
     return replace(fight, stones={**fight.stones, turned: 1 - side})
 
 
-def _found(rng: Rng, problem: Problem, zone: Zone, solved: Solved, name: str) -> Found | None:
+def _found(
+    rng: Rng, problem: Problem, zone: Zone, solved: SolvedProblem, name: str
+) -> WalledProblem | None:
     """Return what was solved as a problem, if it is interesting for one of the sides."""
     first = _chosen_side(rng, solved)
     if first is None:
         return None
     form = CanonicalForm(zone)
     moves = solved.attacks if first == ATTACKER else solved.defences
-    return Found(
+    return WalledProblem(
         problem=told(problem, zone, first=first, moves=moves, name=name),
         key=form.key(zone.attackers, zone.defenders),
         shape=form.shape,
@@ -337,7 +341,7 @@ def told(problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], na
     )
 
 
-def _chosen_side(rng: Rng, solved: Solved) -> int | None:
+def _chosen_side(rng: Rng, solved: SolvedProblem) -> int | None:
     """Return who is to play: who has the fewest solving moves of those that are interesting."""
     counts = {
         side: len(moves)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from miai.plugins.registry import Registry
     from miai_go.nets.encoder import Encoder
 
+
 __all__ = ["load_encoder"]
 
 

@@ -18,6 +18,7 @@ from miai.parameters import Parameters, parameter
 if TYPE_CHECKING:
     pass
 
+
 SYMMETRIES = 8
 
 

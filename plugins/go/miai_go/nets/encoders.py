@@ -27,7 +27,7 @@ _LOADED: set[type[CompiledEncoder]] = set()
 """Whose kernels this process has; the first call waits for a process that compiles them."""
 
 
-class Room(NamedTuple):
+class EncoderBuffers(NamedTuple):
     """Work space of the kernels; see `miai_go.kernels.encoders`."""
 
     masks: NDArray[np.uint64]
@@ -91,11 +91,11 @@ class CompiledEncoder(ABC):
         """Write the planes, one position a row."""
 
 
-def make_room(size: int) -> Room:
+def make_room(size: int) -> EncoderBuffers:
     """Return work space for boards of one size."""
     grid = ladders.empty_grid(size)
     width = (size * size + 63) // 64
-    return Room(
+    return EncoderBuffers(
         np.zeros((len(grid) + 2) * width, np.uint64),
         np.zeros(len(grid), np.int32),
         np.zeros(size * size, np.int32),

@@ -163,7 +163,7 @@ def load_oracle(
 
 
 @runtime_checkable
-class Runner(Oracle, Protocol):
+class NetworkRunner(Oracle, Protocol):
     """An oracle that runs a network itself.
 
     Attributes:
@@ -181,7 +181,7 @@ def open_network(
     threads: int = 1,
     fixed_batch: int | None = None,
     device: str = "cpu",
-) -> Runner:
+) -> NetworkRunner:
     """Return what runs the network of a weights file; see `load_oracle`."""
     path = Path(path)
     if fixed_batch is not None and fixed_batch < 1:
@@ -218,7 +218,7 @@ def encoder_of(header: WeightsHeader, *, where: str) -> Encoder:
 
 def _with_torch(
     path: Path, precision: Precision, threads: int, fixed_batch: int | None, device: str
-) -> Runner:
+) -> NetworkRunner:
     require_torch(f"{path}")
     from miai_go.nets.torch_oracle import TorchOracle
 

@@ -23,18 +23,16 @@ from numpy.typing import ArrayLike, NDArray
 from miai.errors import PluginError
 from miai.kernels.lanes import LANES
 from miai_go.errors import WeightsError
-from miai_go.life.kernels import FAMILY, stones, zone_net
-from miai_go.life.kernels import dense_net as kernels
+from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
 from miai_go.life.kernels import planes as plane_kernels
-from miai_go.life.kernels import zone_net as zone_ground
 from miai_go.life.kernels.planes import NEAREST
 from miai_go.nets.life_components import ZoneParameters
 from miai_go.nets.life_networks import filled_values
-from miai_go.nets.life_planes import EXTENDED, REFERENCE, Layout
+from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
 from miai_go.nets.life_weights import NetHeader, read_net
 
 
-class Batch(NamedTuple):
+class NetBatch(NamedTuple):
     """n positions in the order in which kernels take them; see `miai_go.nets.life_planes.encode`.
 
     Attributes:
@@ -58,7 +56,7 @@ class Batch(NamedTuple):
     @classmethod
     def of(
         cls,
-        layout: Layout,
+        layout: PlaneLayout,
         problems: ArrayLike,
         attackers: ArrayLike,
         defenders: ArrayLike,
@@ -163,7 +161,7 @@ class DenseArrays:
 
     def evaluate(
         self,
-        layout: Layout,
+        layout: PlaneLayout,
         problems: ArrayLike,
         attackers: ArrayLike,
         defenders: ArrayLike,
@@ -173,11 +171,11 @@ class DenseArrays:
     ) -> tuple[_Floats, _Floats]:
         """Return values and logits; see `miai_go.nets.life_arrays.Reckoned`."""
         self.load()
-        return self._evaluate(Batch.of(layout, problems, attackers, defenders, sides, picks))
+        return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: Batch) -> tuple[_Floats, _Floats]:
+    def _evaluate(self, batch: NetBatch) -> tuple[_Floats, _Floats]:
         values, logits = batch.room()
-        kernels.evaluate_all(
+        dense_net.evaluate_all(
             *batch,
             self.window,
             self.few,
@@ -244,9 +242,9 @@ def load_dense() -> None:
     words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
     words[0, [stones.POINTS, stones.TARGET]] = 1
     facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
-    layout = Layout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
+    layout = PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
     with FAMILY.compiling("tsumego-net"):
-        nothing._evaluate(Batch.of(layout, [0], [0], [1], [0]))
+        nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
 
 
 _Tensors = dict[str, NDArray[Any]]
@@ -267,7 +265,7 @@ class ZoneArrays:
 
     window: int
     parameters: ZoneParameters
-    weights: zone_net.Weights
+    weights: zone_net.ZoneWeights
 
     @classmethod
     def of(cls, header: NetHeader, tensors: _Tensors) -> Self:
@@ -291,11 +289,11 @@ class ZoneArrays:
                 raise WeightsError(f"its weights are too large: '{name}' is beyond 32 bits")
         return cls(header.window, parameters, weights)
 
-    def work(self) -> zone_ground.Work:
+    def work(self) -> zone_net.ZoneWork:
         """Return work space for the kernel."""
         window, reach, width = self.window, self.parameters.reach, self.parameters.width
-        rows = zone_ground.FEATURE_ROWS * width
-        return zone_ground.Work(
+        rows = zone_net.FEATURE_ROWS * width
+        return zone_net.ZoneWork(
             places=np.empty(64, np.int16),
             squares=np.empty((window + 2 * reach) ** 2, np.int64),
             at=np.empty(64, np.int64),
@@ -319,7 +317,7 @@ class ZoneArrays:
 
     def evaluate(
         self,
-        layout: Layout,
+        layout: PlaneLayout,
         problems: ArrayLike,
         attackers: ArrayLike,
         defenders: ArrayLike,
@@ -329,9 +327,9 @@ class ZoneArrays:
     ) -> tuple[_Floats, _Floats]:
         """Return values and logits; see `miai_go.nets.life_arrays.Reckoned`."""
         self.load()
-        return self._evaluate(Batch.of(layout, problems, attackers, defenders, sides, picks))
+        return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: Batch) -> tuple[_Floats, _Floats]:
+    def _evaluate(self, batch: NetBatch) -> tuple[_Floats, _Floats]:
         values, logits = batch.room()
         zone_net.evaluate_all(
             *batch,
@@ -347,7 +345,7 @@ class ZoneArrays:
         return values, logits
 
 
-def _weights(parameters: ZoneParameters, tensors: _Tensors) -> zone_net.Weights:
+def _weights(parameters: ZoneParameters, tensors: _Tensors) -> zone_net.ZoneWeights:
     width, height = parameters.width, parameters.height
     squares = (2 * parameters.reach + 1) ** 2
     sight, bias = _folded(tensors, "first")
@@ -362,7 +360,7 @@ def _weights(parameters: ZoneParameters, tensors: _Tensors) -> zone_net.Weights:
             biases.append(shift)
         spreads.append(tensors[f"blocks.{block}.spread.weight"].T)
     spare = -parameters.hidden % LANES
-    return zone_net.Weights(
+    return zone_net.ZoneWeights(
         sight=_flat(sight),
         around=_flat(_around(sight)),
         bias=_flat(bias),
@@ -387,8 +385,8 @@ def _around(sight: NDArray[Any]) -> NDArray[Any]:
     out = np.empty((2, 2, len(sight), sight.shape[2]))
     for side, mover in enumerate((p.ATTACKER_FIRST, p.DEFENDER_FIRST)):
         wall = sight[:, [mover, p.OPPOSITE, p.LIBERTIES + 3, p.SIZES + 3]]
-        out[side, zone_ground.WALL] = wall.sum(1)
-        out[side, zone_ground.GROUND] = sight[:, [mover, p.ZONE]].sum(1)
+        out[side, zone_net.WALL] = wall.sum(1)
+        out[side, zone_net.GROUND] = sight[:, [mover, p.ZONE]].sum(1)
     return out
 
 
@@ -452,9 +450,9 @@ def load_zone() -> None:
     words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
     words[0, [stones.POINTS, stones.TARGET]] = 1
     facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
-    layout = Layout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
+    layout = PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
     with FAMILY.compiling("tsumego-zone"):
-        nothing._evaluate(Batch.of(layout, [0], [0], [1], [0]))
+        nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
 
 
 class Reckoned(Protocol):
@@ -466,7 +464,7 @@ class Reckoned(Protocol):
 
     def evaluate(
         self,
-        layout: Layout,
+        layout: PlaneLayout,
         problems: ArrayLike,
         attackers: ArrayLike,
         defenders: ArrayLike,

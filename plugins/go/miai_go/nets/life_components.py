@@ -19,6 +19,7 @@ from miai.parameters import Parameters, parameter
 if TYPE_CHECKING:
     pass
 
+
 SYMMETRIES = 8
 LANES = 16  # those of `miai.kernels.lanes`, which imports numba
 

@@ -49,7 +49,7 @@ PLANE_NAMES: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class PlaneLayout:
     """What planes need to know of zones, one row a zone.
 
     Attributes:
@@ -80,7 +80,7 @@ class Views:
     places: NDArray[np.int16]
 
 
-def layout_of(words: NDArray[np.uint64], points: ArrayLike, boards: ArrayLike) -> Layout:
+def layout_of(words: NDArray[np.uint64], points: ArrayLike, boards: ArrayLike) -> PlaneLayout:
     """Return the layout of zones.
 
     Args:
@@ -100,10 +100,10 @@ def layout_of(words: NDArray[np.uint64], points: ArrayLike, boards: ArrayLike) -
     own = np.ascontiguousarray(words)
     for i in range(count):
         kernels.lay_out(own[i], int(sizes[i]), facts[i], diagonals[i])
-    return Layout(own, diagonals, facts, sizes)
+    return PlaneLayout(own, diagonals, facts, sizes)
 
 
-def layout_of_zones(zones: Sequence[Zone]) -> Layout:
+def layout_of_zones(zones: Sequence[Zone]) -> PlaneLayout:
     """Return the layout of zones that were found on boards."""
     points = np.full((len(zones), 63), -1, np.int64)
     for i, zone in enumerate(zones):
@@ -113,7 +113,7 @@ def layout_of_zones(zones: Sequence[Zone]) -> Layout:
 
 
 def encode(
-    layout: Layout,
+    layout: PlaneLayout,
     problems: ArrayLike,
     attackers: ArrayLike,
     defenders: ArrayLike,
@@ -168,6 +168,6 @@ def load_planes() -> None:
         facts, diagonals = np.zeros((1, 64, kernels.FACTS), np.int64), np.zeros((1, 64), np.uint64)
         kernels.lay_out(words[0], 1, facts[0], diagonals[0])
         one, none = np.ones(1, np.uint64), np.zeros(1, np.uint64)
-        layout = Layout(words, diagonals, facts, np.ones(1, np.int64))
+        layout = PlaneLayout(words, diagonals, facts, np.ones(1, np.int64))
         encode(layout, [0], none, one, [0], window=3)
         kernels.target_blocks(words, np.zeros(1, np.int64), none, one, none.copy())

@@ -26,7 +26,7 @@ _SIDES: Final = (ATTACKER, DEFENDER)
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class PredictedFate:
     """What a network says of one block.
 
     Attributes:
@@ -81,7 +81,7 @@ class Predictor:
         if self._reckoned is not None:
             self._reckoned.load()
 
-    def fates(self, stones: NDArray[np.int8]) -> list[Fate]:
+    def fates(self, stones: NDArray[np.int8]) -> list[PredictedFate]:
         """Return the fate of every block of a board, lowest point first.
 
         Args:
@@ -97,11 +97,11 @@ class Predictor:
             try:
                 zone = find_zone(board, block[0])
             except ProblemError as error:
-                out.append(Fate(block, color, None, (None, None), str(error)))
+                out.append(PredictedFate(block, color, None, (None, None), str(error)))
                 continue
             chances, logits = self.evaluate(zone)
             moves = [self._move(zone, logits[side]) for side in _SIDES]
-            out.append(Fate(block, color, (chances[0], chances[1]), (moves[0], moves[1])))
+            out.append(PredictedFate(block, color, (chances[0], chances[1]), (moves[0], moves[1])))
         return out
 
     def evaluate(self, zone: Zone) -> tuple[list[float], NDArray[np.float32]]:
@@ -172,7 +172,7 @@ _STONE_FILLS: Final = ("", "#111111", "#fafafa")
 _RESET: Final = "\x1b[0m"
 
 
-def svg_of(stones: NDArray[np.int8], fates: Sequence[Fate]) -> str:
+def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
     """Return two boards side by side, for either first mover, as an SVG document.
 
     The square behind a stone is red where its block is said to be lost and green where it is said
@@ -200,7 +200,7 @@ def svg_of(stones: NDArray[np.int8], fates: Sequence[Fate]) -> str:
 
 
 def text_of(
-    stones: NDArray[np.int8], fates: Sequence[Fate], *, first: int, color: bool = False
+    stones: NDArray[np.int8], fates: Sequence[PredictedFate], *, first: int, color: bool = False
 ) -> str:
     """Return a board for one first mover, as text: X Black, O White, * the policy's move.
 
@@ -230,7 +230,7 @@ def text_of(
     return "\n".join([*lines, header])
 
 
-def rows_of(size: int, fates: Sequence[Fate]) -> list[str]:
+def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:
     """Return a line for each block: where, whose, its chances, the moves, or why it has none."""
     out = []
     for fate in fates:
@@ -273,7 +273,7 @@ def _grid(size: int) -> list[str]:
     return out
 
 
-def _chances(size: int, fates: Sequence[Fate], first: int) -> list[str]:
+def _chances(size: int, fates: Sequence[PredictedFate], first: int) -> list[str]:
     out = []
     for fate in fates:
         chance = None if fate.chances is None else fate.chances[first]
@@ -296,7 +296,7 @@ def _stones(stones: NDArray[np.int8]) -> list[str]:
     return out
 
 
-def _moves(size: int, fates: Sequence[Fate], first: int) -> list[str]:
+def _moves(size: int, fates: Sequence[PredictedFate], first: int) -> list[str]:
     out = []
     for fate in fates:
         move = fate.moves[first]

@@ -30,6 +30,7 @@ from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
 if TYPE_CHECKING:
     from torch import nn
 
+
 VERSION: Final = 1
 _KEY: Final = "miai-tsumego"
 _SHORT: Final = 200

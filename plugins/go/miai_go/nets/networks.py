@@ -291,7 +291,7 @@ class Ownership(nn.Module):
         return torch.tanh(self.points(features)).squeeze(1)
 
 
-class Score(nn.Module):
+class ScoreHead(nn.Module):
     """By how many points the player to move will win.
 
     What the layer makes is multiplied by the size of the board, which is about the spread of
@@ -362,7 +362,7 @@ class Tower(nn.Module):
         self.policy = _part(parameters, "policy", "go.policy-head", shape, width)
         self.value = _part(parameters, "value", "go.value-head", shape, width)
         self.ownership = Ownership(width) if parameters.ownership else None
-        self.score = Score(shape, width) if parameters.score else None
+        self.score = ScoreHead(shape, width) if parameters.score else None
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return what the heads make of planes of shape (n, planes, size, size)."""

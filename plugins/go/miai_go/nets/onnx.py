@@ -38,7 +38,8 @@ from miai_go.tensors import write_atomically
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from miai_go.nets.weights import Weights
+    from miai_go.nets.weights import NetworkWeights
+
 
 INPUT = "planes"
 PRECISION_KEY = "miai_precision"
@@ -46,7 +47,7 @@ _CALIBRATION_BATCH = 64
 
 
 def export_onnx(
-    weights: Weights,
+    weights: NetworkWeights,
     path: str | Path,
     *,
     precision: Literal["fp32", "int8"] = "fp32",
@@ -73,7 +74,7 @@ def export_onnx(
 
 
 def onnx_model(
-    weights: Weights,
+    weights: NetworkWeights,
     *,
     precision: Literal["fp32", "int8"] = "fp32",
     positions: int = 1024,
@@ -103,7 +104,7 @@ def _require(*modules: str) -> None:
             )
 
 
-def _traced(weights: Weights, encoder: Encoder) -> ModelProto:
+def _traced(weights: NetworkWeights, encoder: Encoder) -> ModelProto:
     """Return the network as torch exports it, without the traces of where it was made."""
     import torch
 
@@ -217,7 +218,7 @@ _TRIES = 20
 
 
 def own_games(
-    weights: Weights, encoder: Encoder, positions: int, *, seed: int
+    weights: NetworkWeights, encoder: Encoder, positions: int, *, seed: int
 ) -> NDArray[np.uint8]:
     """Return planes of positions of games in which moves are drawn from the network's policy.
 
@@ -251,7 +252,9 @@ def own_games(
     return np.concatenate(found)
 
 
-def _chances(weights: Weights, encoder: Encoder, planes: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _chances(
+    weights: NetworkWeights, encoder: Encoder, planes: NDArray[np.uint8]
+) -> NDArray[np.float64]:
     """Return the probabilities of the moves, (n, size * size + 1)."""
     import torch
 

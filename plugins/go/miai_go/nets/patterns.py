@@ -21,7 +21,7 @@ from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
 from miai_go.kernels import FAMILY
 from miai_go.kernels import patterns as kernels
-from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, Room
+from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, PatternBuffers
 from miai_go.nets.encoders import make_room
 from miai_go.nets.header import TrainingRecord
 from miai_go.nets.positions import Positions
@@ -33,12 +33,12 @@ _KEY_SEED = 20070601
 _COLOR_OF = (0, 1, 1, 1, 2, 2, 2, 3)
 
 
-def pattern_room(size: int) -> Room:
+def pattern_room(size: int) -> PatternBuffers:
     """Return what the kernels need on boards of one size."""
     masks, counts, roots, grid = make_room(size)
     width = size + 2 * kernels.MARGIN
     actions = size * size + 1
-    return Room(
+    return PatternBuffers(
         masks=masks,
         counts=counts,
         roots=roots,
@@ -55,7 +55,7 @@ def pattern_room(size: int) -> Room:
 
 @cache
 def pattern_keys() -> NDArray[np.uint32]:
-    """Return the hash keys, laid out as `miai_go.kernels.patterns.Room` tells.
+    """Return the hash keys, laid out as `miai_go.kernels.patterns.PatternBuffers` tells.
 
     The key of a point under symmetry g is the plain key of where g takes it, so that turning the
     board permutes the eight hashes.

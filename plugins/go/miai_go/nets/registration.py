@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
+
 KIND: Final = "go.tsumego-network"
 
 

@@ -25,7 +25,7 @@ from miai_go.nets.oracle import (
     join,
     rows,
 )
-from miai_go.nets.weights import Weights
+from miai_go.nets.weights import NetworkWeights
 
 MAX_BATCH = 1024
 """Most positions in one run of a network; more are cut, which keeps memory bounded."""
@@ -52,7 +52,7 @@ class TorchOracle:
 
     def __init__(
         self,
-        weights: Weights,
+        weights: NetworkWeights,
         encoder: Encoder,
         *,
         precision: Literal["fp32", "bf16"] = "fp32",

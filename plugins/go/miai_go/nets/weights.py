@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class NetworkWeights:
     """What a weights file holds.
 
     Attributes:
@@ -70,7 +70,7 @@ def read_header(path: str | Path) -> WeightsHeader:
 
 def load_weights(
     path: str | Path, *, size: int | None = None, encoder: str | None = None
-) -> Weights:
+) -> NetworkWeights:
     """Return the network of a weights file and its header.
 
     Args:
@@ -96,7 +96,7 @@ def load_weights(
             "was written; copy it again"
         )
     network = _filled_network(header, tensors, where=str(path))
-    return Weights(network, header)
+    return NetworkWeights(network, header)
 
 
 def check_fits(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
     from miai_go.rules.state import GoState
 
+
 __all__ = [
     "DeadStoneJudge",
     "NoDeadStones",

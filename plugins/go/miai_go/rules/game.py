@@ -21,6 +21,7 @@ from miai_go.rules.state import PLANES, GoState
 if TYPE_CHECKING:
     from miai_go.rules.dead_stones import DeadStoneJudge
 
+
 __all__ = ["VERSION", "GoGame", "GoParameters", "GoState", "Phase", "Start"]
 
 VERSION: Final = 1

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
     from miai_go.rules.state import GoState
 
+
 BOARD_ID: Final = "go-board"
 """The id of the empty board's definition."""
 

@@ -27,6 +27,7 @@ from miai_go.rules.scoring import Score, area_score, result_text, territory_scor
 if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
 
+
 _ROOM: Final = 64
 
 

@@ -280,7 +280,7 @@ class LeafValuer(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class ForestRoot:
     """Where a tree begins.
 
     Attributes:
@@ -377,7 +377,7 @@ class Forest(Trees):
         settings.write(self._settings[game], self._weights[game])
         self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
 
-    def set_root(self, game: int, root: Root) -> None:
+    def set_root(self, game: int, root: ForestRoot) -> None:
         """Start a new tree at a position.
 
         Raises:

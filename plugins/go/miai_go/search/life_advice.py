@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from miai_go.errors import ProblemError
 from miai_go.life.prover import Master, load_prover
 from miai_go.life.solver import Solver
-from miai_go.life.status import Report
+from miai_go.life.status import ProblemReport
 from miai_go.life.zones import ATTACKER, DEFENDER, MOST_POINTS, Zone, find_zone
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
 from miai_go.shipped import TSUMEGO
@@ -29,12 +29,13 @@ from miai_go.shipped import TSUMEGO
 if TYPE_CHECKING:
     from miai_go.nets.life_predicting import Predictor
 
+
 _TABLE_BYTES: Final = 1 << 24
 """Memory of one group's provers, which is enough for what is asked in play."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GroupAdvice:
     """What is known of a group for the player to move. Points are those of the board.
 
     Attributes:
@@ -55,7 +56,7 @@ class Answer:
 class Question(Protocol):
     """What is asked about one group; it remembers what was found out."""
 
-    def ask(self, *, nodes: int, seconds: float | None) -> Answer:
+    def ask(self, *, nodes: int, seconds: float | None) -> GroupAdvice:
         """Return what is known; look at so many positions at most, for so many seconds."""
 
 
@@ -78,9 +79,9 @@ class SolverQuestion:
         own, other = Master.DEFENDER, Master.ATTACKER
         masters = (other, own) if self._side == DEFENDER else (own, other)
         self._solver: Solver | None = Solver(zone, ko_masters=masters, table_bytes=_TABLE_BYTES)
-        self._answer = Answer(solved=False)
+        self._answer = GroupAdvice(solved=False)
 
-    def ask(self, *, nodes: int, seconds: float | None) -> Answer:
+    def ask(self, *, nodes: int, seconds: float | None) -> GroupAdvice:
         """Return what is known, after going on with what is not."""
         if self._solver is None:
             return self._answer
@@ -93,12 +94,12 @@ class SolverQuestion:
         self._answer = replace(answer, nodes=0)
         return answer
 
-    def _read(self, report: Report) -> Answer:
+    def _read(self, report: ProblemReport) -> GroupAdvice:
         zone, found = report.zone, report.answers[self._side]
         lost = self._side == DEFENDER and found.safe[Master.DEFENDER] is False
         useless = set(_empty(zone)) if found.moves or lost else set()
         useless -= {*found.moves, *found.open_moves}
-        return Answer(
+        return GroupAdvice(
             solved=report.solved and not found.open_moves,
             moves=found.moves,
             useless=tuple(sorted(useless)),
@@ -117,23 +118,23 @@ class NetworkQuestion:
         self._zone = zone
         self._side = DEFENDER if mover == zone.defender else ATTACKER
         self._predictor = predictor
-        self._answer: Answer | None = None
+        self._answer: GroupAdvice | None = None
 
-    def ask(self, *, nodes: int, seconds: float | None) -> Answer:
+    def ask(self, *, nodes: int, seconds: float | None) -> GroupAdvice:
         """Return what the network says; it takes a millisecond or two, and no positions."""
         if self._answer is None:
             self._answer = self._guess()
         return self._answer
 
-    def _guess(self) -> Answer:
+    def _guess(self) -> GroupAdvice:
         (attacked, defended), logits = self._predictor.evaluate(self._zone)
         free = _empty(self._zone)
         if not free or not attacked < 0.5 <= defended:
-            return Answer(solved=True)
+            return GroupAdvice(solved=True)
         best = max(free, key=lambda point: float(logits[self._side, self._zone.number(point)]))
         if logits[self._side, self._zone.number(best)] == -np.inf:
-            return Answer(solved=True)
-        return Answer(solved=True, moves=(best,), sure=defended - attacked)
+            return GroupAdvice(solved=True)
+        return GroupAdvice(solved=True, moves=(best,), sure=defended - attacked)
 
 
 def asking(who: str) -> Asking:

@@ -29,6 +29,7 @@ from miai_go.search.tree import Tree, load_search
 if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice, InPlay
 
+
 _TRIED = 0.1
 """Share of the seconds that must have passed before the rate of simulations is believed."""
 

@@ -27,7 +27,7 @@ from miai_go.rules.phases import Start
 from miai_go.rules.playouts import load_rules
 from miai_go.rules.state import GoState
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
-from miai_go.search.forest import Forest, LeafValuer, Root
+from miai_go.search.forest import Forest, ForestRoot, LeafValuer
 from miai_go.search.mcts import SearchClock
 from miai_go.search.parameters import (
     AlphaGoParameters,
@@ -41,6 +41,7 @@ from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice, InPlay
+
 
 _ONE: Final = np.zeros(1, np.int32)
 _SHOWN: Final = 10
@@ -235,7 +236,7 @@ class ForestSearch:
         superko = self.game.ko_rule != KoRule.SIMPLE
         forest.set_root(
             0,
-            Root(
+            ForestRoot(
                 board=state.board,
                 trail=trail_of(state),
                 komi=self.game.white_bonus,

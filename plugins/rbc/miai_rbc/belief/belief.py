@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from miai_rbc.rules.game import RbcGame
     from miai_rbc.rules.state import RbcState
 
+
 _KEPT_FOR_FALLBACK = 1000
 _FOLLOWS: dict[type[Event] | None, tuple[type[Event], ...]] = {
     None: (OpponentMoved, Sensed),

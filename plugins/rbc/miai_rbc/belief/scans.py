@@ -34,7 +34,7 @@ _FIRST_TABLE = 1 << 12  # of many boards; it grows with the outcomes
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
+class ScanOutcomes:
     """How a belief would split under each of the 36 windows.
 
     Attributes:
@@ -69,7 +69,7 @@ class Outcomes:
         return measures
 
 
-def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Outcomes:
+def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> ScanOutcomes:
     """Return the exact outcomes of all 36 windows, in one pass over the boards.
 
     Args:
@@ -84,7 +84,7 @@ def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Out
         if at == len(boards):
             break
         keys, sums = _enlarged(keys, sums)
-    return Outcomes(sums, float(weights.sum()) if len(weights) else float(len(boards)))
+    return ScanOutcomes(sums, float(weights.sum()) if len(weights) else float(len(boards)))
 
 
 def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels.bits import Words
-from miai_rbc.parameters import DEEPEST, EngineParameters
+from miai_rbc.parameters import DEEPEST, ChessEngineParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ChessEvaluator(Protocol):
         """End what the engine runs."""
 
 
-def make_engine(given: EngineParameters) -> ChessEvaluator:
+def make_engine(given: ChessEngineParameters) -> ChessEvaluator:
     """Return the engine.
 
     Raises:

@@ -27,7 +27,7 @@ from pydantic import model_validator
 from miai import Parameters, parameter
 from miai.process.programs import find_program
 from miai_rbc.engines.protocol import Evaluation
-from miai_rbc.engines.uci import EngineError, Line, UciProcess
+from miai_rbc.engines.uci import EngineError, UciLine, UciProcess
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.rules.observations import move_of_name
 from miai_rbc.rules.rows import board_of_row
@@ -300,7 +300,7 @@ def _limits(given: StockfishParameters, left: float) -> tuple[str, float]:
     return " ".join(words), min(patience, max(0.0, left) + _GRACE)
 
 
-def _scored(lines: Sequence[Line], legal: Collection[str], who: str) -> list[tuple[str, int]]:
+def _scored(lines: Sequence[UciLine], legal: Collection[str], who: str) -> list[tuple[str, int]]:
     """Return the moves of an answer with their scores.
 
     Raises:
@@ -316,7 +316,7 @@ def _scored(lines: Sequence[Line], legal: Collection[str], who: str) -> list[tup
     return [(line.move, _score(line)) for line in lines]
 
 
-def _score(line: Line) -> int:
+def _score(line: UciLine) -> int:
     """Return a line's score; a king that is mated in n moves is captured a turn later."""
     if line.mate is not None:
         return WIN - 1 - 2 * line.mate if line.mate > 0 else 2 - WIN - 2 * line.mate

@@ -32,7 +32,7 @@ class EngineError(MiaiError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class UciLine:
     """One of the best moves that an engine names.
 
     Attributes:
@@ -125,7 +125,7 @@ class UciProcess:
             self._send(f"setoption name MultiPV value {count}")
             self._lines = count
 
-    def search(self, fen: str, limits: str, *, seconds: float) -> list[Line]:
+    def search(self, fen: str, limits: str, *, seconds: float) -> list[UciLine]:
         """Return the engine's best moves, best first; empty when it names none.
 
         What it says is UCI; whether it fits the position is for the caller to check.
@@ -232,13 +232,13 @@ def _tie(lifeline_end: int, leader: int) -> None:
         fcntl.fcntl(lifeline_end, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
 
 
-def _parse(lines: Sequence[str]) -> list[Line]:
+def _parse(lines: Sequence[str]) -> list[UciLine]:
     """Return the last line told for each rank of the best moves; none when it has no best move.
 
     Raises:
       EngineError: an answer that UCI does not have.
     """
-    found: dict[int, Line] = {}
+    found: dict[int, UciLine] = {}
     for line in lines:
         words = line.split()
         told = words[:1] == ["info"] and words[1:2] != ["string"]
@@ -253,10 +253,12 @@ def _parse(lines: Sequence[str]) -> list[Line]:
             raise EngineError(f"the engine wrote {line[:200]!r}, which is not UCI") from None
         if kind not in ("cp", "mate"):
             raise EngineError(f"the engine wrote {line[:200]!r}, which is not UCI")
-        found[rank] = Line(move, value if kind == "cp" else None, value if kind == "mate" else None)
+        found[rank] = UciLine(
+            move, value if kind == "cp" else None, value if kind == "mate" else None
+        )
     best = lines[-1].split()
     if len(best) < 2:
         raise EngineError(f"the engine wrote {lines[-1][:200]!r}, which names no move")
     if best[1] in ("(none)", "0000"):
         return []
-    return [found[rank] for rank in sorted(found)] or [Line(best[1], 0, None)]
+    return [found[rank] for rank in sorted(found)] or [UciLine(best[1], 0, None)]

@@ -18,7 +18,7 @@ from miai_rbc.pictures.svg import (
     ORANGE,
     SIDES,
     SQUARE,
-    Layout,
+    BoardLayout,
     document,
     element,
     frame,
@@ -69,7 +69,7 @@ def draw_belief(
       ValueError: the player is not known or another's, or the weights are none of these boards.
     """
     boards, player = _boards_of(belief, player)
-    layout = Layout(player)
+    layout = BoardLayout(player)
     chances = boards.occupancy(_checked(weights, boards))[:, :, :12].reshape(64, 12)
     window = () if sensed is None else window_round(sensed) if sensed < 64 else ()
     outlines = [] if truth is None else _outlines(truth, layout)
@@ -119,7 +119,7 @@ def _size(belief: RbcBelief | BoardSet) -> str:
 # -- a square -------------------------------------------------------------------------------------
 
 
-def _square(square: int, chances: Values, layout: Layout) -> str:
+def _square(square: int, chances: Values, layout: BoardLayout) -> str:
     """Return heat and pieces of a square.
 
     Args:
@@ -176,7 +176,7 @@ def _pieces(chances: Values, x: int, y: int) -> list[str]:
     ]
 
 
-def _outlines(truth: chess.Board, layout: Layout) -> list[str]:
+def _outlines(truth: chess.Board, layout: BoardLayout) -> list[str]:
     theirs = truth.occupied_co[layout.player == 1]
     return [
         outline_at(

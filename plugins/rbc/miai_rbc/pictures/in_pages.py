@@ -19,7 +19,7 @@ from miai_rbc.pictures.svg import (
     SQUARE,
     TOP,
     VERMILLION,
-    Layout,
+    BoardLayout,
     element,
     frame,
     name_of,
@@ -39,13 +39,15 @@ _PIECES: Final = "PNBRQKpnbrqk"
 def definitions() -> str:
     """Return the pieces, their outlines, and the empty board from either side."""
     ground = element("rect", **_BOX, rx=4, fill="#ffffff")
-    boards = (element("g", ground, Layout(side).board(), id=_BOARD.format(side)) for side in (0, 1))
+    boards = (
+        element("g", ground, BoardLayout(side).board(), id=_BOARD.format(side)) for side in (0, 1)
+    )
     return shapes(outlines=True) + "".join(boards)
 
 
 def position(board: chess.Board) -> str:
     """Return the true position, white below."""
-    layout = Layout(0)
+    layout = BoardLayout(0)
     return _svg(layout, [_piece(p.symbol(), s, layout) for s, p in board.piece_map().items()])
 
 
@@ -55,7 +57,7 @@ def knowledge(told: Knowledge) -> str:
     Fog lies on squares that the opponent may have touched since they were seen; its pieces there
     are pale, a cross is one of unknown kind. The window of the last sense is framed.
     """
-    layout = Layout(told.player)
+    layout = BoardLayout(told.player)
     own = told.own.board
     mine = own.occupied_co[told.player == 0]
     foggy = [s for s in chess.SQUARES if not mine >> s & 1 and s not in told.fresh]
@@ -80,7 +82,7 @@ def belief(boards: BoardSet, player: int, own: chess.Board, truth: chess.Board) 
     same; the piece on it is the most probable one, as opaque as that is. Both in tenths: less than
     a twentieth is not shown.
     """
-    layout = Layout(player)
+    layout = BoardLayout(player)
     chances = boards.occupancy()[:, :, :12].reshape(64, 12)
     theirs = slice(6, 12) if player == 0 else slice(0, 6)
     parts = [*_heat(chances[:, theirs].sum(axis=1), layout)]
@@ -99,21 +101,23 @@ def belief(boards: BoardSet, player: int, own: chess.Board, truth: chess.Board) 
     return _svg(layout, parts)
 
 
-def _svg(layout: Layout, parts: list[str]) -> str:
+def _svg(layout: BoardLayout, parts: list[str]) -> str:
     board = element("use", href=f"#{_BOARD.format(layout.player)}")
     return element("svg", board, *parts, viewBox=_VIEW_BOX, role="img", font_family="sans-serif")
 
 
-def _piece(piece: str, square: int, layout: Layout) -> str:
+def _piece(piece: str, square: int, layout: BoardLayout) -> str:
     return _used(name_of(piece), square, layout, {})
 
 
-def _used(name: str, square: int, layout: Layout, attributes: Mapping[str, str | float]) -> str:
+def _used(
+    name: str, square: int, layout: BoardLayout, attributes: Mapping[str, str | float]
+) -> str:
     x, y = layout.corner(square)
     return element("use", href=f"#{name}", x=x, y=y, **attributes)
 
 
-def _seen(piece: str, square: int, layout: Layout, opacity: float) -> str:
+def _seen(piece: str, square: int, layout: BoardLayout, opacity: float) -> str:
     if piece != UNKNOWN:
         return _used(name_of(piece), square, layout, _opacity(opacity))
     x, y = layout.middle(square)
@@ -121,7 +125,7 @@ def _seen(piece: str, square: int, layout: Layout, opacity: float) -> str:
     return element("path", d=path, stroke=VERMILLION, stroke_width=5, opacity=opacity)
 
 
-def _heat(occupied: NDArray[np.float64], layout: Layout) -> list[str]:
+def _heat(occupied: NDArray[np.float64], layout: BoardLayout) -> list[str]:
     """Return a shape for each tenth of probability with the squares that have it."""
     tenths = np.rint(10 * occupied).astype(int)
     return [
@@ -135,7 +139,7 @@ def _heat(occupied: NDArray[np.float64], layout: Layout) -> list[str]:
     ]
 
 
-def _squares(squares: Iterable[int], layout: Layout) -> str:
+def _squares(squares: Iterable[int], layout: BoardLayout) -> str:
     corners = (layout.corner(square) for square in squares)
     return "".join(f"M{x} {y}h{SQUARE}v{SQUARE}h-{SQUARE}z" for x, y in corners)
 

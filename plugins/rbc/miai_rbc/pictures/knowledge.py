@@ -16,6 +16,7 @@ from miai_rbc.rules.rows import piece_at
 if TYPE_CHECKING:
     from miai import Observation
 
+
 UNKNOWN: Final = "x"
 """A piece of the opponent whose kind was not told: it captured, or stood in the way."""
 

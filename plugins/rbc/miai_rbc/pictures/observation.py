@@ -16,7 +16,7 @@ from miai_rbc.pictures.svg import (
     SIDES,
     SQUARE,
     VERMILLION,
-    Layout,
+    BoardLayout,
     document,
     element,
     frame,
@@ -48,7 +48,7 @@ def draw_observation(
         are not drawn.
       heading: the first line, any text.
     """
-    layout = Layout(player)
+    layout = BoardLayout(player)
     mine = own.occupied_co[player == 0]
     seen = 0
     parts: list[str] = []
@@ -75,21 +75,21 @@ def draw_observation(
     )
 
 
-def _fog(square: int, layout: Layout) -> str:
+def _fog(square: int, layout: BoardLayout) -> str:
     x, y = layout.corner(square)
     size = {"width": SQUARE, "height": SQUARE}
     name = square_name(square)
     return element("rect", class_="fog", data_square=name, x=x, y=y, **size, fill=_FOG)
 
 
-def _own(square: int, own: chess.Board, layout: Layout) -> str:
+def _own(square: int, own: chess.Board, layout: BoardLayout) -> str:
     piece = own.piece_at(square)
     assert piece is not None
     name = square_name(square)
     return piece_at(piece.symbol(), *layout.corner(square), class_="own", data_square=name)
 
 
-def _seen(event: Sensed, mine: int, layout: Layout) -> str:
+def _seen(event: Sensed, mine: int, layout: BoardLayout) -> str:
     """Return the opponent's pieces that a sense showed."""
     parts = []
     for square in chess.SquareSet(event.window & ~mine):
@@ -123,7 +123,7 @@ def _ring(x: float, y: float) -> str:
     )
 
 
-def _move(event: Moved, layout: Layout) -> str:
+def _move(event: Moved, layout: BoardLayout) -> str:
     parts = []
     if event.captured is not None:
         parts.append(_ring(*layout.middle(event.captured)))
@@ -134,7 +134,7 @@ def _move(event: Moved, layout: Layout) -> str:
     return "".join(parts)
 
 
-def _arrow(move: int, layout: Layout, *, dashed: bool) -> str:
+def _arrow(move: int, layout: BoardLayout, *, dashed: bool) -> str:
     x, y = layout.middle(move & 63)
     end_x, end_y = layout.middle(move >> 6 & 63)
     length = math.hypot(end_x - x, end_y - y)

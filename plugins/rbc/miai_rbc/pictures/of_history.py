@@ -51,7 +51,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """What a player was told at one point.
 
     Attributes:
@@ -69,7 +69,7 @@ class Step:
     own: chess.Board
 
 
-def steps_of(history: History, player: int) -> list[Step]:
+def steps_of(history: History, player: int) -> list[HistoryStep]:
     """Return all that a player was told, oldest first.
 
     A turn begins with what is told of the opponent's, so that each has at most three steps.
@@ -81,7 +81,7 @@ def steps_of(history: History, player: int) -> list[Step]:
         if observation is not None:
             turn = known.turn
             event = known.observe(observation)
-            steps.append(Step(turn, observation, event, state, known.own.board.copy()))
+            steps.append(HistoryStep(turn, observation, event, state, known.own.board.copy()))
     return steps
 
 
@@ -117,7 +117,7 @@ def picture_of(
         belief.close()
 
 
-def _observation(history: History, moment: Moment, steps: list[Step]) -> str:
+def _observation(history: History, moment: Moment, steps: list[HistoryStep]) -> str:
     """Return the picture of the last turn of some steps."""
     turn = [step for step in steps if step.turn == moment.turn and step.event is not None]
     before_move = [step for step in turn if not isinstance(step.event, Moved)]
@@ -129,7 +129,7 @@ def _observation(history: History, moment: Moment, steps: list[Step]) -> str:
     )
 
 
-def _step_at(moment: Moment, steps: list[Step]) -> int:
+def _step_at(moment: Moment, steps: list[HistoryStep]) -> int:
     """Return the number of the step that ends a moment's phase."""
     name = SIDES[moment.player]
     turns = sum(isinstance(step.event, Sensed) for step in steps)
@@ -145,7 +145,7 @@ def _step_at(moment: Moment, steps: list[Step]) -> int:
     )
 
 
-def _refuse_ended(moment: Moment, step: Step) -> None:
+def _refuse_ended(moment: Moment, step: HistoryStep) -> None:
     if any(step.state.returns()):
         raise ConfigError(
             f"--turn {moment.turn} --phase {moment.phase}: that move captured the king, after "
@@ -153,7 +153,7 @@ def _refuse_ended(moment: Moment, step: Step) -> None:
         )
 
 
-def _follow(belief: RbcBelief, steps: list[Step]) -> None:
+def _follow(belief: RbcBelief, steps: list[HistoryStep]) -> None:
     told = time.monotonic()
     for step in steps:
         belief.observe(step.observation)

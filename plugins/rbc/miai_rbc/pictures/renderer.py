@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from miai_rbc.rules.game import RbcGame
     from miai_rbc.rules.state import RbcState
 
+
 _KEY: Final = "p: seen now, p': seen before, x: kind unknown, .: seen empty now, ?: not seen"
 _WIDTH = 80
 

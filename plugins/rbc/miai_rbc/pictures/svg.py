@@ -73,7 +73,7 @@ def words(text: str, x: float, y: float, *, size: float = 11, anchor: str = "sta
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BoardLayout:
     """Where squares lie for a player, whose own side is below.
 
     Attributes:
@@ -120,7 +120,7 @@ class Layout:
         return "".join(parts) + element("rect", **edge, fill="none", stroke=INK)
 
 
-def frame(layout: Layout, squares: Iterable[int]) -> str:
+def frame(layout: BoardLayout, squares: Iterable[int]) -> str:
     """Return the frame of a window that was sensed."""
     place = layout.rectangle(squares)
     return element("rect", class_="window", **place, fill="none", stroke=GREEN, stroke_width=4)

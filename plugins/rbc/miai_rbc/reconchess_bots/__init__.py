@@ -43,7 +43,7 @@ class _Phase(Enum):
     MOVE = auto()
 
 
-class AgentPlayer:
+class ReconchessBot:
     """Plays as an agent; the subclasses that `player_class` makes are players of reconchess.
 
     Its games are repeated by the seed of the module `random`, from which it draws the agent's.
@@ -206,7 +206,7 @@ def player_class(agent: str, /, **parameters: Any) -> type[Any]:
     module = sys._getframe(1).f_globals.get("__name__", __name__)  # as namedtuple does
     return type(
         name,
-        (AgentPlayer, player),
+        (ReconchessBot, player),
         {
             "__doc__": f"The agent {agent!r} of miai as a player of reconchess.",
             "__module__": module,

@@ -16,6 +16,7 @@ from miai_rbc.rules.state import RbcState
 if TYPE_CHECKING:
     from miai_rbc.kernels.bits import Words
 
+
 _PAWN_MOVES, _CAPTURES = 96, 30  # the most of a game: sixteen pawns six steps each, all but kings
 
 

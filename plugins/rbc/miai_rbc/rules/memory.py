@@ -21,7 +21,7 @@ _SMALL = 1 << 12  # words; smaller arrays are not worth keeping
 _BYTES = 8
 
 
-class Pool:
+class BufferPool:
     """Hands out arrays; when the last view of one is gone, its memory can be handed out again.
 
     Attributes:
@@ -89,7 +89,7 @@ class Lease:
       used: how many words, from the first, are worth keeping: those that were touched.
     """
 
-    def __init__(self, pool: Pool, store: mmap.mmap, count: int) -> None:
+    def __init__(self, pool: BufferPool, store: mmap.mmap, count: int) -> None:
         self._pool, self._store, self.used = pool, store, count
         words = np.frombuffer(store, np.uint64, count)
         self.__array_interface__: dict[str, Any] = dict(words.__array_interface__)
@@ -126,5 +126,5 @@ def _resized(store: mmap.mmap, size: int) -> bool:
     return True
 
 
-POOL = Pool(limit=1 << 27)
+POOL = BufferPool(limit=1 << 27)
 """The pool of this process: at most 1 GiB is kept."""

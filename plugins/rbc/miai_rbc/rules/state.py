@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from miai_rbc.kernels.bits import Words
     from miai_rbc.rules.game import RbcGame
 
+
 SENSES = tuple(range(SENSE_NOTHING + 1))
 
 

@@ -30,7 +30,7 @@ from miai_rbc.kernels.belief_leaves import Values
 from miai_rbc.kernels.belief_subsets import Numbers, all_after, find_sources, group, mark_after
 from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
-from miai_rbc.parameters import Rules
+from miai_rbc.parameters import MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.search.valuing import Valuer
 
@@ -61,7 +61,7 @@ class Candidates:
       found: the windows and the requests, by own pieces and what was told.
     """
 
-    def __init__(self, rules: Rules, valuer: Valuer, drawn: Words, player: int) -> None:
+    def __init__(self, rules: MinimaxRules, valuer: Valuer, drawn: Words, player: int) -> None:
         self._rules, self._valuer, self._drawn, self._player = rules, valuer, drawn, player
         self.found: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
 
@@ -155,7 +155,7 @@ class World:
         return list(self._layers.values())
 
 
-class Step:
+class LayerStep:
     """What one move, or the opponent's turn, makes of each board of a layer.
 
     Args:
@@ -254,8 +254,8 @@ class Layer:
         self.best = np.full(len(rows), -np.inf)
         self._labels: dict[int, tuple[Numbers, int]] = {}
         self._columns: dict[int, Values] = {}
-        self._moves: dict[int, Step] = {}
-        self._replies: Step | None = None
+        self._moves: dict[int, LayerStep] = {}
+        self._replies: LayerStep | None = None
         self._looked_up: dict[int, Numbers] = {}
         self._publics = [Public(world.root, own, told, phase) for phase in (SENSE, MOVE, REPLY)]
 
@@ -332,16 +332,16 @@ class Layer:
         self.column(request)[some] = values
         self.best[some] = np.maximum(self.best[some], values)
 
-    def move(self, request: int) -> Step:
+    def move(self, request: int) -> LayerStep:
         """Return what asking for a move makes of each board."""
         if request not in self._moves:
             after, told = self._asked(self.rows, request)
             ends = np.where(told == OVER, float(WIN), np.inf)
             starts = np.arange(len(self) + 1)
-            self._moves[request] = Step(self.world, starts, told, after, ends=ends, own=None)
+            self._moves[request] = LayerStep(self.world, starts, told, after, ends=ends, own=None)
         return self._moves[request]
 
-    def replies(self) -> Step:
+    def replies(self) -> LayerStep:
         """Return what the opponent's turn makes of each board."""
         if self._replies is None:
             starts = np.empty(len(self) + 1, np.int64)
@@ -352,7 +352,7 @@ class Layer:
             lost = np.logical_or.reduceat(told == OVER, starts[:-1])
             ends = np.full(len(self), np.inf)
             ends[lost] = self.world.valuer.lost(self.rows[lost], self.world.player)
-            self._replies = Step(self.world, starts, told, after, ends=ends, own=self.own)
+            self._replies = LayerStep(self.world, starts, told, after, ends=ends, own=self.own)
         return self._replies
 
     def _asked(self, rows: Words, request: int) -> tuple[Words, Numbers]:

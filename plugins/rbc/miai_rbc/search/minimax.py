@@ -23,7 +23,7 @@ from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
 from miai_rbc.search.layers import AT_ROOT, MOVE, SENSE, Candidates, Layer, World, own_pieces
 from miai_rbc.search.problem import RbcProblem, RbcRoot
-from miai_rbc.search.recursion import Found, Recursion
+from miai_rbc.search.recursion import BoardNodeResult, BoardRecursion
 from miai_rbc.search.valuing import Valuer
 
 Window = Literal["alpha-beta", "null"]
@@ -84,7 +84,7 @@ class RbcMinimaxSearch:
         stub = SimpleNamespace(problem=problem)
         self.bounds = make_bounds(cast("Universe[Any]", stub))
         self._valuer = Valuer(problem.rules)
-        self._recursion = Recursion(
+        self._recursion = BoardRecursion(
             self.bounds, forgiven=problem.rules.forgiven, blind_first=blind_first, singles=singles
         )
         self._at: tuple[RbcRoot, int, Layer] | None = None
@@ -114,7 +114,7 @@ class RbcMinimaxSearch:
         recursion.meter.begin(max_nodes=max_nodes, seconds=seconds)
         valued = self._valuer.valued
         step_by_step = deepening or max_nodes is not None or seconds is not None
-        found, done, boards, guess = Found(_LOW), 0, 0, 0.0
+        found, done, boards, guess = BoardNodeResult(_LOW), 0, 0, 0.0
         try:
             for current in range(1 if step_by_step else depth, depth + 1):
                 layer = self.layer(root, current)
@@ -190,7 +190,7 @@ class RbcMinimaxSearch:
         layer = self.layer(root, 1)
         return layer.senses() if root.senses else [action_of(move) for move in layer.requests()]
 
-    def _at_depth(self, layer: Layer, root: RbcRoot, depth: int, guess: float) -> Found:
+    def _at_depth(self, layer: Layer, root: RbcRoot, depth: int, guess: float) -> BoardNodeResult:
         phase, chosen = SENSE if root.senses else MOVE, np.arange(len(layer))
         search = self._recursion.root
         if self.window == "alpha-beta":
@@ -199,7 +199,7 @@ class RbcMinimaxSearch:
 
     def _null_windows(
         self, layer: Layer, phase: int, chosen: Numbers, depth: int, guess: float
-    ) -> Found:
+    ) -> BoardNodeResult:
         """Ask again and again whether the value is at least so much (MTD(f)).
 
         Steps double as long as the answer is the same, and are halved between two answers: bounds
@@ -222,7 +222,7 @@ class RbcMinimaxSearch:
                 step *= 2
             else:
                 beta = math.ceil((least + greatest) / 2)
-        return Found(least, line=line)
+        return BoardNodeResult(least, line=line)
 
     def layer(self, root: RbcRoot, depth: int) -> Layer:
         """Return the layer of a root: its boards, or a sample of them, sorted by their hashes."""
@@ -265,7 +265,7 @@ def _check_depth(depth: int) -> None:
         raise ValueError(f"rbc-minimax goes 1 or {DEEPEST_SEARCH} own moves deep, not {depth}")
 
 
-def _clipped(found: Found) -> Found:
+def _clipped(found: BoardNodeResult) -> BoardNodeResult:
     return found._replace(value=min(found.value, _HIGH))
 
 

@@ -23,7 +23,7 @@ from miai_rbc.kernels.belief_boards import hash_boards
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.parameters import MinimaxProblemParameters, Rules
+from miai_rbc.parameters import MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.state import RbcState
@@ -201,7 +201,7 @@ class RbcProblem:
 
     def __init__(self, parameters: MinimaxProblemParameters | None = None) -> None:
         self._given = parameters or MinimaxProblemParameters()
-        self.rules: Rules = self._given
+        self.rules: MinimaxRules = self._given
         if self._given.least > self._given.most:
             raise ValueError(
                 f"least {self._given.least}, most {self._given.most}: no belief has as many boards"

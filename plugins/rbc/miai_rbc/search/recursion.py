@@ -25,11 +25,11 @@ from miai_rbc.kernels.belief_leaves import Values
 from miai_rbc.kernels.belief_subsets import Numbers, least
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.rules.actions import action_of
-from miai_rbc.search.layers import MOVE, REPLY, SENSE, Layer, Step
+from miai_rbc.search.layers import MOVE, REPLY, SENSE, Layer, LayerStep
 
 
-class Found(NamedTuple):
-    """What a node returned; as `miai.beliefs.search.Found`, boards by their numbers.
+class BoardNodeResult(NamedTuple):
+    """What a node returned; as `miai.beliefs.search.NodeResult`, boards by their numbers.
 
     Attributes:
       value: exact within the window, else a bound.
@@ -102,14 +102,14 @@ class LastMove:
 
     def value(
         self, layer: Layer, chosen: Numbers, request: int, alpha: float, beta: float
-    ) -> Found:
+    ) -> BoardNodeResult:
         """Return the worst board after a request that nothing follows, the forgiven left out."""
         self.meter.count(1)
         line: Line = ((action_of(request), None),)
         column = layer.column(request)
         if self._forgiven:
             value, core = self._quantile(layer, request, column, chosen, alpha)
-            return Found(value, core=core, line=line)
+            return BoardNodeResult(value, core=core, line=line)
         missing = np.empty(len(chosen), np.int64)
         worst, which, lacking = least(column, chosen, missing)
         self.meter.leaves += len(chosen) - lacking
@@ -123,7 +123,7 @@ class LastMove:
         closure = None
         if self._explains and worst >= beta:
             closure = np.flatnonzero(column >= beta)
-        return Found(worst, core=np.array([which]), closure=closure, line=line)
+        return BoardNodeResult(worst, core=np.array([which]), closure=closure, line=line)
 
     def _quantile(
         self, layer: Layer, request: int, column: Values, chosen: Numbers, alpha: float
@@ -148,7 +148,7 @@ class LastMove:
         self.meter.leaves += len(some)
         layer.fill(request, some)
 
-    def refuting(self, layer: Layer, chosen: Numbers, alpha: float) -> Found | None:
+    def refuting(self, layer: Layer, chosen: Numbers, alpha: float) -> BoardNodeResult | None:
         """Return the value of a board that alone is worth at most alpha; None without one."""
         for some in _chunks(chosen[layer.best[chosen] <= alpha]):
             left = some
@@ -164,17 +164,17 @@ class LastMove:
                     break
             if len(left):
                 at = int(np.argmin(layer.best[left]))
-                return Found(float(layer.best[left[at]]), core=left[at : at + 1])
+                return BoardNodeResult(float(layer.best[left[at]]), core=left[at : at + 1])
         return None
 
-    def refuting_known(self, layer: Layer, chosen: Numbers, alpha: float) -> Found | None:
+    def refuting_known(self, layer: Layer, chosen: Numbers, alpha: float) -> BoardNodeResult | None:
         """As `refuting`, of what is known already: the smallest of cores."""
         columns = np.stack([layer.column(request)[chosen] for request in layer.requests()])
         values = columns.max(axis=0)  # not-a-number where one is
         at = int(np.argmin(np.where(values <= alpha, values, np.inf)))
         if not values[at] <= alpha:
             return None
-        return Found(float(values[at]), core=chosen[at : at + 1])
+        return BoardNodeResult(float(values[at]), core=chosen[at : at + 1])
 
 
 def _chunks(some: Numbers) -> list[Numbers]:
@@ -187,7 +187,7 @@ def _chunks(some: Numbers) -> list[Numbers]:
     return [some[a:b] for a, b in zip(cuts, ends, strict=True) if a < b]
 
 
-class Recursion:
+class BoardRecursion:
     """Values beliefs within a window.
 
     Args:
@@ -215,7 +215,7 @@ class Recursion:
 
     def value(
         self, layer: Layer, phase: int, chosen: Numbers, depth: int, alpha: float, beta: float
-    ) -> Found:
+    ) -> BoardNodeResult:
         """Return the value of a belief to the player who searches.
 
         Args:
@@ -230,9 +230,9 @@ class Recursion:
             known = self.bounds.probe(layer.public(phase), depth, belief)
             if known.lower >= beta or known.lower >= known.upper:
                 core, closure = self._of(layer, known.core), self._of(layer, known.closure)
-                return Found(known.lower, core, closure)
+                return BoardNodeResult(known.lower, core, closure)
             if known.upper <= alpha:
-                return Found(known.upper, self._of(layer, known.core))
+                return BoardNodeResult(known.upper, self._of(layer, known.core))
             low, high = max(alpha, known.lower), min(beta, known.upper)
         if self._singles and depth == 1 and phase != REPLY:
             refuted = self._last.refuting(layer, chosen, low)
@@ -245,7 +245,7 @@ class Recursion:
 
     def root(
         self, layer: Layer, phase: int, chosen: Numbers, depth: int, alpha: float, beta: float
-    ) -> Found:
+    ) -> BoardNodeResult:
         """As `value`, and always with an action."""
         self.meter.count(1)
         found = self._searched(layer, phase, chosen, depth, alpha, beta)
@@ -264,7 +264,7 @@ class Recursion:
         alpha: float,
         beta: float,
         core: Numbers,
-    ) -> Found:
+    ) -> BoardNodeResult:
         """Return the worst that a sense or a request can lead to.
 
         Args:
@@ -283,12 +283,14 @@ class Recursion:
 
     def _searched(
         self, layer: Layer, phase: int, chosen: Numbers, depth: int, low: float, high: float
-    ) -> Found:
+    ) -> BoardNodeResult:
         if phase == SENSE and self._blind_first and len(chosen) > 1:
             return self._blind(layer, chosen, depth, low, high)
         return self._best(layer, phase, chosen, depth, low, high, _NOBODY)
 
-    def _blind(self, layer: Layer, chosen: Numbers, depth: int, low: float, high: float) -> Found:
+    def _blind(
+        self, layer: Layer, chosen: Numbers, depth: int, low: float, high: float
+    ) -> BoardNodeResult:
         """Return the value of a belief before a sense, the moves being tried without it first."""
         blind = self.value(layer, MOVE, chosen, depth, low, high)
         line: Line = ((layer.senses()[0], None), *blind.line)
@@ -301,7 +303,7 @@ class Recursion:
                 return refuted._replace(line=line)
         found = self._best(layer, SENSE, chosen, depth, max(low, blind.value), high, suspects)
         if low < blind.value >= found.value:  # no sense tells what is worth more
-            return Found(blind.value, core=found.core, line=line)
+            return BoardNodeResult(blind.value, core=found.core, line=line)
         return found
 
     def _best(
@@ -313,13 +315,13 @@ class Recursion:
         low: float,
         high: float,
         suspects: Numbers,
-    ) -> Found:
+    ) -> BoardNodeResult:
         if phase == REPLY:
             return self._through(layer.replies(), SENSE, chosen, depth, low, high, _NOBODY)
         actions = layer.senses() if phase == SENSE else layer.requests()
         if phase == SENSE and len(chosen) == 1:
             actions = actions[:1]  # there is nothing to find out
-        best, alpha = Found(-math.inf), low
+        best, alpha = BoardNodeResult(-math.inf), low
         core, whole = _NOBODY, False
         for action in actions:
             likely = core if len(core) else suspects
@@ -349,7 +351,7 @@ class Recursion:
         alpha: float,
         beta: float,
         core: Numbers,
-    ) -> Found:
+    ) -> BoardNodeResult:
         worst, line, refuting = math.inf, Line(), _NOBODY
         solved = []
         parts = layer.parts(chosen, centre)
@@ -367,27 +369,27 @@ class Recursion:
                 closure = part if found.closure is None else found.closure
                 solved.append(layer.showing(centre, label, closure))
         if worst < beta:
-            return Found(worst, core=refuting, line=line)
+            return BoardNodeResult(worst, core=refuting, line=line)
         closed = np.sort(np.concatenate(solved)) if solved else None
-        return Found(worst, closure=closed, line=line)
+        return BoardNodeResult(worst, closure=closed, line=line)
 
     def _through(
         self,
-        step: Step,
+        step: LayerStep,
         phase: int,
         chosen: Numbers,
         depth: int,
         alpha: float,
         beta: float,
         core: Numbers,
-    ) -> Found:
+    ) -> BoardNodeResult:
         """Return the worst of all that a step leads to: the ends of the game, and what is told."""
         ends = step.ends[chosen]
         at = int(np.argmin(ends))
         worst = min(float(ends[at]), float(WIN))
         if worst <= alpha:
-            return Found(worst, core=chosen[at : at + 1])
-        solved, culprit = {}, Found(worst)
+            return BoardNodeResult(worst, core=chosen[at : at + 1])
+        solved, culprit = {}, BoardNodeResult(worst)
         which = -1
         for number, part in step.parts(chosen):
             layer = step.layers[number]
@@ -401,12 +403,12 @@ class Recursion:
             sources: Numbers | None = chosen[at : at + 1]
             if which >= 0:
                 sources = self._sources(step, chosen, which, culprit, core)
-            return Found(worst, core=sources, line=culprit.line)
+            return BoardNodeResult(worst, core=sources, line=culprit.line)
         closure = step.solved(solved, beta) if self.bounds.explains else None
-        return Found(worst, closure=closure, line=culprit.line)
+        return BoardNodeResult(worst, closure=closure, line=culprit.line)
 
     def _sources(
-        self, step: Step, chosen: Numbers, number: int, found: Found, core: Numbers
+        self, step: LayerStep, chosen: Numbers, number: int, found: BoardNodeResult, core: Numbers
     ) -> Numbers | None:
         if not self.bounds.explains or found.core is None:
             return None
@@ -427,7 +429,7 @@ class Recursion:
         phase: int,
         depth: int,
         belief: HashedSet,
-        found: Found,
+        found: BoardNodeResult,
         alpha: float,
         beta: float,
     ) -> None:

@@ -11,7 +11,7 @@ from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.ordering import LIST, MEMORY
 from miai_rbc.kernels.search import FRAME_WORDS
 from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
-from miai_rbc.parameters import Rules
+from miai_rbc.parameters import MinimaxRules
 
 DECIDED = WIN - 1000
 """Beyond it a king is captured by force."""
@@ -30,7 +30,7 @@ class Valuer:
       valued: boards that the engine was asked for.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: MinimaxRules) -> None:
         self._rules = rules
         self.valued = 0
         depth = max(1, rules.leaf_depth)

@@ -59,7 +59,7 @@ BEYOND = np.int64(-2)
 _WALL = np.int64(-1)
 
 
-class Work(NamedTuple):
+class ZoneWork(NamedTuple):
     """Where a network works.
 
     Attributes:
@@ -282,7 +282,7 @@ POOLED = 4
 """Rows that are pooled: mean and maximum over the zone, then over the target's block."""
 
 
-class Weights(NamedTuple):
+class ZoneWeights(NamedTuple):
     """The weights of a network: flat float32, here with their shapes.
 
     Attributes:
@@ -441,8 +441,8 @@ def evaluate_all(
     reach: int,
     width: int,
     blocks: int,
-    weights: Weights,
-    work: Work,
+    weights: ZoneWeights,
+    work: ZoneWork,
     values: Floats,
     logits: Floats,
 ) -> None:
