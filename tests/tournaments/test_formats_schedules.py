@@ -16,7 +16,7 @@ from miai.errors import MiaiError, ParameterError
 from miai.plugins.loader import registry
 from miai_tournaments.formats.format import Entrants, Meeting, Pairing
 from miai_tournaments.formats.knockout import bracket
-from miai_tournaments.formats.sweep import SweepFormat, SweepParameters
+from miai_tournaments.formats.sweep import SweepFormat, SweepFormatParameters
 from miai_tournaments.ratings.sprt import Sprt
 
 counts = st.integers(2, 9)
@@ -229,7 +229,7 @@ def test_a_sample_of_a_sweep_is_drawn_by_the_seed_within_its_bounds() -> None:
             "name": ["a", "b"],
         },
     }
-    filled = SweepParameters.model_validate(values)
+    filled = SweepFormatParameters.model_validate(values)
     drawn = SweepFormat.variants(filled, seed=1).values
     assert drawn == SweepFormat.variants(filled, seed=1).values
     assert drawn != SweepFormat.variants(filled, seed=2).values
@@ -320,7 +320,7 @@ def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:
         ({"vary": {"a": list(range(31)), "b": list(range(31))}}, "makes 961 variants"),
         ({"vary": {"a": [1, 2]}, "samples": 3, "method": "random"}, "2 were found"),
     ):
-        filled = SweepParameters.model_validate({"player": "x", **values})
+        filled = SweepFormatParameters.model_validate({"player": "x", **values})
         with pytest.raises(MiaiError, match=message):
             SweepFormat.variants(filled, seed=0)
 

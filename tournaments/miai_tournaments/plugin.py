@@ -24,7 +24,7 @@ _FORMATS = (
         "sweep",
         "sweep",
         "SweepFormat",
-        "Parameters of one agent: a grid, a sample, successive halving",
+        "Parameters of one agent: grid, sample or successive halving",
     ),
 )
 

@@ -71,7 +71,7 @@ class SprtParameters(StrictModel):
             raise ParameterError(f"format.sprt.{error}") from None
 
 
-class MatchParameters(Parameters):
+class MatchFormatParameters(Parameters):
     """Parameters of the match."""
 
     pairs: int = parameter(ge=1, le=MOST, help="Pairs of games; with sprt, the most", unit="pairs")
@@ -83,7 +83,7 @@ class MatchParameters(Parameters):
     )
 
     @model_validator(mode="after")
-    def _pairs_for_the_test(self) -> MatchParameters:
+    def _pairs_for_the_test(self) -> MatchFormatParameters:
         if self.sprt is not None and self.colours != "swap":
             raise ValueError("sprt judges colour-swapped pairs; leave out colours")
         return self
@@ -94,7 +94,7 @@ class MatchFormat(Format):
 
     may_grow = frozenset({"pairs"})
 
-    def __init__(self, entrants: Entrants, parameters: MatchParameters) -> None:
+    def __init__(self, entrants: Entrants, parameters: MatchFormatParameters) -> None:
         if len(entrants.players) != 2:
             raise ParameterError(
                 f"format: a match is of two players, the config has {len(entrants.players)}; take "

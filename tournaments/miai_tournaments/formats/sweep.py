@@ -72,7 +72,7 @@ class Range(StrictModel):
         return round(drawn) if whole else drawn
 
 
-class SweepParameters(Parameters):
+class SweepFormatParameters(Parameters):
     """Parameters of the sweep."""
 
     player: str = parameter(help="Name of the player whose parameters are varied")
@@ -103,7 +103,7 @@ class SweepParameters(Parameters):
         return {name: _list_or_range(str(name), values) for name, values in vary.items()}
 
     @model_validator(mode="after")
-    def _consistent(self) -> SweepParameters:
+    def _consistent(self) -> SweepFormatParameters:
         if any(values == () for values in self.vary.values()):
             raise ValueError("vary: a list is empty")
         drawn = self.samples is not None
@@ -138,7 +138,7 @@ def _list_or_range(name: str, values: object) -> object:
 class SweepFormat(Format):
     """The sweep. The variants are the team of the player that they stand for."""
 
-    def __init__(self, entrants: Entrants, parameters: SweepParameters) -> None:
+    def __init__(self, entrants: Entrants, parameters: SweepFormatParameters) -> None:
         team = parameters.player
         self._variants = [name for name in entrants.players if entrants.teams.get(name) == team]
         self._others = [name for name in entrants.players if name not in set(self._variants)]
@@ -150,7 +150,7 @@ class SweepFormat(Format):
         self._halving = parameters.method == "halving"
 
     @classmethod
-    def variants(cls, parameters: SweepParameters, *, seed: int) -> Variants:
+    def variants(cls, parameters: SweepFormatParameters, *, seed: int) -> Variants:
         """Return the variants, drawn by the seed or in the order of the lists."""
         if parameters.samples is None:
             values = _grid(parameters)
@@ -242,7 +242,7 @@ def _told(values: Mapping[str, Any]) -> str:
     return f" ({', '.join(words)})" if values else ""
 
 
-def _grid(parameters: SweepParameters) -> list[dict[str, Any]]:
+def _grid(parameters: SweepFormatParameters) -> list[dict[str, Any]]:
     """Return all combinations. Raises `ParameterError` when they are too many."""
     lists = {name: values for name, values in parameters.vary.items() if isinstance(values, tuple)}
     count = math.prod(map(len, lists.values()))
@@ -253,7 +253,7 @@ def _grid(parameters: SweepParameters) -> list[dict[str, Any]]:
     return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
 
 
-def _sample(parameters: SweepParameters, samples: int, seed: int) -> list[dict[str, Any]]:
+def _sample(parameters: SweepFormatParameters, samples: int, seed: int) -> list[dict[str, Any]]:
     """Return different combinations, drawn. Raises `ParameterError` when there are not enough."""
     rng = random.Random(seed)
     drawn: dict[str, dict[str, Any]] = {}
