@@ -23,7 +23,8 @@ from typing import Any
 
 import numba
 
-from miai_go.rules.board import BLACK, Board, point_name
+from miai_go.rules.board import BLACK, Board
+from miai_go.rules.coordinates import vertex
 from miai_go.search.tree import Tree
 
 SIZE = 9
@@ -115,8 +116,8 @@ def benchmark(simulations: int, repetitions: int, seed: int) -> dict[str, Any]:
         "openspiel_interval": [
             round(v) for v in (other, min(speeds["open_spiel"]), max(speeds["open_spiel"]))
         ],
-        "move": point_name(moves["own"], SIZE),
-        "openspiel_move": point_name(moves["open_spiel"], SIZE),
+        "move": vertex(moves["own"], SIZE),
+        "openspiel_move": vertex(moves["open_spiel"], SIZE),
         "difference": DIFFERENCE,
     }
 

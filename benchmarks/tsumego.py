@@ -52,7 +52,7 @@ from miai_go.nets.life_networks import build_net
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
 from miai_go.nets.life_weights import NetHeader, arrays_of, load_net
-from miai_go.rules.board import point_name
+from miai_go.rules.coordinates import vertex
 from miai_go.shipped import TSUMEGO
 
 WITHIN = (1.0, 5.0, 15.0)
@@ -311,7 +311,7 @@ def _ask(
     path = folder / "problem.sgf"
     path.write_bytes(write_problems([problem]))
     engine.ask(f"loadsgf {path}", seconds=20)
-    name = point_name(problem.target, problem.size)
+    name = vertex(problem.target, problem.size)
     command = "owl_attack" if side == ATTACKER else "owl_defend"
     words = engine.ask(f"{command} {name}", seconds=60).split()
     return int(words[0]), words[1] if len(words) > 1 else "PASS"
@@ -319,7 +319,7 @@ def _ask(
 
 def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) -> str:
     """Return why a claim of GNU Go's is wrong: its move and the answer; empty if unknown."""
-    names = {point_name(p, zone.size).upper(): p for p in (*zone.points, zone.size**2)}
+    names = {vertex(p, zone.size).upper(): p for p in (*zone.points, zone.size**2)}
     point = names.get(told[1].upper())
     side_name = "attack" if side == ATTACKER else "defence"
     if point is None:
@@ -333,9 +333,7 @@ def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) ->
     )
     if not fails:
         return ""
-    answer = (
-        "by itself" if finding.move is None else point_name(zone.point(finding.move), zone.size)
-    )
+    answer = "by itself" if finding.move is None else vertex(zone.point(finding.move), zone.size)
     return f"code {told[0]}, {side_name} at {told[1]} fails against {answer}"
 
 

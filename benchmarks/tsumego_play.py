@@ -26,7 +26,7 @@ from miai.game import Game
 from miai.record import MoveRecord
 from miai_go.life.collection import shipped_problems
 from miai_go.life.problems import Problem
-from miai_go.rules.board import point_name
+from miai_go.rules.coordinates import vertex
 
 ASKED = ("off", "net", "solver")
 
@@ -49,10 +49,7 @@ def drawn(given: argparse.Namespace) -> list[Problem]:
 def position(problem: Problem) -> Game:
     """Return the game that begins with a problem, who should succeed to move."""
     black, white = (
-        [
-            point_name(point, problem.size)
-            for point in np.flatnonzero(problem.stones == mark).tolist()
-        ]
+        [vertex(point, problem.size) for point in np.flatnonzero(problem.stones == mark).tolist()]
         for mark in (1, 2)
     )
     return miai.load_game(

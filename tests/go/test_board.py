@@ -18,8 +18,8 @@ from miai_go.rules.board import (
     IllegalPointError,
     KoRule,
     history_key,
-    point_name,
 )
+from miai_go.rules.coordinates import vertex
 
 Stones = tuple[int, ...]
 
@@ -291,7 +291,7 @@ def test_points_are_numbered_from_the_lower_left() -> None:
     board.play(WHITE, 8)
     assert board.stones()[0, 0] == 1
     assert board.stones()[0, 8] == 2
-    assert [point_name(p, 9) for p in (0, 7, 8, 80, 81)] == ["A1", "H1", "J1", "J9", "pass"]
+    assert [vertex(p, 9) for p in (0, 7, 8, 80, 81)] == ["A1", "H1", "J1", "J9", "pass"]
 
 
 def test_snapback() -> None:

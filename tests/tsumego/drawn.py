@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from miai_go.life.problems import Problem
-from miai_go.rules.board import point_name
+from miai_go.rules.coordinates import vertex
 
 STONES = {".": 0, "X": 1, "O": 2, "T": 2}
 
@@ -47,4 +47,4 @@ def empty_corner(*, size: int = 13) -> Problem:
 
 
 def named(points: tuple[int, ...], problem: Problem) -> list[str]:
-    return [point_name(point, problem.size) for point in points]
+    return [vertex(point, problem.size) for point in points]

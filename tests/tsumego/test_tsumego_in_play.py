@@ -14,7 +14,8 @@ from tests.tsumego.drawn import empty_corner
 from miai_go.life.collection import shipped_problems
 from miai_go.life.problems import Problem
 from miai_go.life.zones import find_zone
-from miai_go.rules.board import Board, point_name
+from miai_go.rules.board import Board
+from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.rules.state import GoState
@@ -85,8 +86,7 @@ def state_of(stones: Any, *, first: int, komi: float = 0.5) -> GoState:
     board = np.asarray(stones).reshape(-1)
     size = round(len(board) ** 0.5)
     names = [
-        tuple(point_name(p, size) for p in np.flatnonzero(board == color).tolist())
-        for color in (1, 2)
+        tuple(vertex(p, size) for p in np.flatnonzero(board == color).tolist()) for color in (1, 2)
     ]
     game = GoGame(
         GoParameters(
@@ -199,9 +199,9 @@ def test_moves_that_save_or_kill_are_favoured_and_others_in_the_zone_are_not() -
     board = board_of(FIVE_ON_THE_SECOND_LINE)
     for color in (0, 1):
         advice = solver().look(board, color)
-        names = [point_name(p, 9) for p in np.flatnonzero(advice.weights).tolist()]
+        names = [vertex(p, 9) for p in np.flatnonzero(advice.weights).tolist()]
         assert sorted(names) == sorted(VITAL)
-        assert [point_name(p, 9) for p in np.flatnonzero(advice.useless).tolist()] == (
+        assert [vertex(p, 9) for p in np.flatnonzero(advice.useless).tolist()] == (
             ["A1", "C1", "D1"]
         )
         assert advice.statistics["critical"] == advice.statistics["solved"] == 1

@@ -14,7 +14,8 @@ from miai_go.life.problems import Problem
 from miai_go.life.prover import Master
 from miai_go.life.status import SIDE_NAMES, Answer, ProblemReport, Status
 from miai_go.life.zones import ATTACKER, DEFENDER
-from miai_go.rules.board import BLACK_STONE, point_name
+from miai_go.rules.board import BLACK_STONE
+from miai_go.rules.coordinates import vertex
 from miai_go.rules.render import draw
 
 
@@ -94,7 +95,7 @@ def describe(problem: Problem, report: ProblemReport) -> str:
     lines = [
         *([problem.name] if problem.name else []),
         picture,
-        f"{color_name(zone.defender)}'s block at {point_name(problem.target, size)} (lower case): "
+        f"{color_name(zone.defender)}'s block at {vertex(problem.target, size)} (lower case): "
         f"{report.status.value}",
         *(_answer(report, answer) for answer in report.answers.values()),
     ]
@@ -113,7 +114,7 @@ def describe_in_a_line(problem: Problem, report: ProblemReport) -> str:
     parts = [report.status.value]
     for side, answer in report.answers.items():
         if answer.moves:
-            moves = " ".join(point_name(p, problem.size) for p in answer.moves)
+            moves = " ".join(vertex(p, problem.size) for p in answer.moves)
             parts.append(f"{color_name(report.zone.color(side))} {moves}")
     if report.answers[ATTACKER].seki or report.answers[DEFENDER].seki:
         parts.append("seki")
@@ -133,10 +134,10 @@ def plain(problem: Problem, report: ProblemReport) -> dict[str, Any]:
     return {
         "name": problem.name,
         "size": problem.size,
-        "target": point_name(problem.target, problem.size),
+        "target": vertex(problem.target, problem.size),
         "defender": names[zone.defender],
         "to_play": names[problem.to_play],
-        "told_moves": [point_name(p, problem.size) for p in problem.solutions],
+        "told_moves": [vertex(p, problem.size) for p in problem.solutions],
         **report.as_dict(),
         "agrees": told(problem, report).as_dict(),
     }
@@ -236,14 +237,14 @@ def _answer(report: ProblemReport, answer: Answer) -> str:
     text = f"{mover} first: {word[answer.is_safe]}"
     if answer.seki:
         text += " in seki"
-    names = [point_name(p, report.zone.size) for p in answer.moves]
+    names = [vertex(p, report.zone.size) for p in answer.moves]
     verb = "takes" if answer.first == ATTACKER else "saves"
     if answer.needs_move is False:
         text += ", no move needed"
     elif names:
         text += f"; {', '.join(names)} {verb if len(names) == 1 else verb[:-1]} it"
     if answer.open_moves:
-        unsolved = ", ".join(point_name(p, report.zone.size) for p in answer.open_moves)
+        unsolved = ", ".join(vertex(p, report.zone.size) for p in answer.open_moves)
         text += f"; unsolved: {unsolved}"
     others = [
         f"{word[safe]} with {_master(master)} as ko master"
@@ -263,7 +264,7 @@ def _compared(problem: Problem, compared: Told) -> list[str]:
         does = "does" if compared.to_play else "does not"
         lines.append(f"told: {color_name(problem.to_play)} should succeed, and {does}")
     if problem.solutions and compared.moves is not None:
-        names = ", ".join(point_name(p, problem.size) for p in problem.solutions)
+        names = ", ".join(vertex(p, problem.size) for p in problem.solutions)
         how = {
             Moves.ALL: "these are all that solve it",
             Moves.SOME: "these solve it, and others do too",

@@ -21,7 +21,8 @@ from sgfmill import sgf
 
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
-from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE, point_name
+from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
+from miai_go.rules.coordinates import vertex
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, read_each
 from miai_go.sgf.sources import files_of
@@ -258,7 +259,7 @@ class _Reader:
     def _names(self, points: Iterable[int]) -> str:
         named = sorted(points)
         more = f" and {len(named) - _TOLD} more" if len(named) > _TOLD else ""
-        return ", ".join(point_name(p, self._size) for p in named[:_TOLD]) + more
+        return ", ".join(vertex(p, self._size) for p in named[:_TOLD]) + more
 
     def _refuse(self, cause: str) -> ProblemError:
         return ProblemError(f"{self.name}: {cause}")

@@ -23,7 +23,8 @@ from miai_go.life.problem_sgf import LETTER_OF, problem_file
 from miai_go.life.problems import Problem
 from miai_go.life.prover import Finding, Master, Place, ProofVerdict, Prover
 from miai_go.life.zones import ATTACKER, DEFENDER
-from miai_go.rules.board import BLACK_STONE, point_name
+from miai_go.rules.board import BLACK_STONE
+from miai_go.rules.coordinates import vertex
 
 MOST_NODES: Final = 2_000
 _DEEPEST: Final = 150
@@ -319,7 +320,7 @@ def _head(proof: Proof) -> str:
         winner, other = defender, attacker
     first = attacker if proof.root.place.side == ATTACKER else defender
     lines = [
-        f"{defender}'s block at {point_name(zone.target, zone.size)}, {first} first: proved "
+        f"{defender}'s block at {vertex(zone.target, zone.size)}, {first} first: proved "
         f"{_word(proof.verdict)}; {_MASTERS[proof.prover.master]}.",
         f"One proved move of {winner}, all moves of {other} within the zone; {proof.count} nodes"
         + (", cut where it says so." if proof.cut else ", complete."),
@@ -345,7 +346,7 @@ def _ending(proof: Proof, node: ProofNode) -> str:
         return str(node.ending.value)
     zone, side = proof.prover.zone, proof.root.place.side
     moves = [
-        f"{'BW'[zone.color((side + ply) % 2) - 1]} {point_name(move, zone.size)}"
+        f"{'BW'[zone.color((side + ply) % 2) - 1]} {vertex(move, zone.size)}"
         for ply, move in enumerate(node.shown)
     ]
     return f"{node.ending.value}, after {', '.join(moves)}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from miai_go.life.prover import Master
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone
-from miai_go.rules.board import point_name
+from miai_go.rules.coordinates import vertex
 
 SIDE_NAMES: Final = {ATTACKER: "attacker", DEFENDER: "defender"}
 
@@ -130,4 +130,4 @@ class ProblemReport:
         return row | {"nodes": self.nodes, "seconds": round(self.seconds, 4), "why": self.why}
 
     def _names(self, points: tuple[int, ...]) -> list[str]:
-        return [point_name(point, self.zone.size) for point in points]
+        return [vertex(point, self.zone.size) for point in points]

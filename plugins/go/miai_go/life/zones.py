@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from miai_go.errors import ProblemError
 from miai_go.life.kernels import stones as kernels
-from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE, point_name
+from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
+from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.sgf.check import SgfError
@@ -239,7 +240,7 @@ class _Finder:
                     yield r * self._size + c
 
     def _name(self, point: int) -> str:
-        return point_name(point, self._size) if point < self._size**2 else str(point)
+        return vertex(point, self._size) if point < self._size**2 else str(point)
 
 
 def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from miai_go.kernels import rules
+from miai_go.rules.coordinates import COLUMNS, vertex
 
 BLACK: Final = 0
 WHITE: Final = 1
@@ -52,16 +53,8 @@ class IllegalPointError(BoardError):
         self.color = color
         self.point = point
         mover = "White" if color == WHITE else "Black"
-        name = point_name(point, board.size)
+        name = vertex(point, board.size)
         super().__init__(f"{mover} may not play at {name}: {reason}, on\n{board}")
-
-
-def point_name(point: int, size: int) -> str:
-    """Return a point as players write it, such as `D4`; columns skip the letter I."""
-    if point == size * size:
-        return "pass"
-    row, column = divmod(point, size)
-    return f"{'ABCDEFGHJKLMNOPQRSTUVWXYZ'[column]}{row + 1}"
 
 
 def check_size(size: int) -> None:
@@ -110,7 +103,7 @@ class Board:
         board = cls(given.shape[0])
         refused = rules.set_up(board.words, given.astype(np.int8).ravel())
         if refused >= 0:
-            name = point_name(refused, board.size)
+            name = vertex(refused, board.size)
             raise BoardError(f"the stone at {name} leaves a chain without a liberty")
         return board
 
@@ -229,7 +222,7 @@ class Board:
 
     def __str__(self) -> str:
         """Draw the position, highest row first, with X for Black and O for White."""
-        letters = " ".join("ABCDEFGHJKLMNOPQRSTUVWXYZ"[: self.size])
+        letters = " ".join(COLUMNS[: self.size])
         rows = [
             f"{number:2} " + " ".join(".XO"[stone] for stone in row)
             for number, row in enumerate(self.stones(), start=1)
