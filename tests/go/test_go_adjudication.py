@@ -75,7 +75,7 @@ def test_what_is_safe_survives_whatever_is_played(suicide: bool) -> None:
         where = f"board {number}, color {color}:\n{stones[::-1]}"
         sign = 1 if color == BLACK else -1
         leads = [sign * Board.from_stones(board).area_score() for board in boards]
-        assert safe.least_lead(stones.size) <= min(leads), where
+        assert safe.min_lead(stones.size) <= min(leads), where
         never_taken = (np.array(boards) == color + 1).all(axis=0).reshape(-1)
         if suicide:
             assert never_taken[list(safe.stones)].all(), where
@@ -151,7 +151,7 @@ def test_komi_decides_what_is_enough() -> None:
     stones = diagram(*rows)
     black = tuple(np.flatnonzero(stones.reshape(-1) == 1).tolist())
     start = Start(black, (), WHITE)
-    lead = find_safe(stones, BLACK, suicide=True).least_lead(25)
+    lead = find_safe(stones, BLACK, suicide=True).min_lead(25)
     assert lead == 25
     for komi, decided in ((24.5, True), (25.0, False)):
         game = a_game(komi=komi)

@@ -209,4 +209,4 @@ def test_five_by_five_is_blacks() -> None:
     """Black opens in the centre of 5x5 and takes all of it (van der Werf, 2002)."""
     state = position("..... ..... ..X.. ..... .....", to_move="white", komi=0)
     assert state.truncated_returns() == (1.0, -1.0)
-    assert state.area_as_it_stands().margin == 25
+    assert state.score_by_area().margin == 25

@@ -226,7 +226,7 @@ def test_a_refused_proposal_resumes_play_with_the_proposer_to_move() -> None:
     play(state, "pass pass")
     assert state.is_terminal(), "after two refusals the board is counted as it stands"
     assert state.score().dead == ()
-    assert state.score().margin == state.area_as_it_stands().margin
+    assert state.score().margin == state.score_by_area().margin
 
 
 def test_players_settle_by_playouts() -> None:

@@ -223,7 +223,7 @@ def test_dead_stones_are_the_games_business() -> None:
         .O.O."""
     for to_move, passes in (("white", True), ("black", False)):
         state = position(picture, to_move=to_move, rules="chinese", komi=2.5)
-        assert state.area_as_it_stands().margin == -1.5
+        assert state.score_by_area().margin == -1.5
         state.apply_action(25)
         search = ForestSearch(
             state.game,

@@ -46,7 +46,7 @@ def replayed(game: StoredGame, *, ko: str = "positional") -> Board:
             assert not fills_eye(stones, action, state.to_move + 1)
         state.apply_action(action)
     if not math.isnan(game.margin):
-        assert game.margin == state.area_as_it_stands().margin
+        assert game.margin == state.score_by_area().margin
         assert game.result == np.sign(game.margin)
         assert game.ownership is not None
         assert game.ownership.tolist() == state.board.owners().ravel().tolist()

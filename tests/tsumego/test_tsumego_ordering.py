@@ -91,7 +91,7 @@ def test_positions_that_a_search_met_are_of_the_zone_and_the_root_is_among_them(
     prover = Prover(zone)
     root = prover.begin(0)
     verdict = prover.ask(root).verdict
-    met = prover.met()
+    met = prover.table_positions()
     rows = list(
         zip(
             met.attackers.tolist(),

@@ -11,7 +11,7 @@ from tests.tsumego.tiny_zones import tiny_zone
 from miai_go.errors import ProblemError
 from miai_go.life.answers import answer, fate_of, solving_moves
 from miai_go.life.generating import (
-    MOST_OF_A_SHAPE,
+    MAX_PER_SHAPE,
     GeneratingJournal,
     WalledPlan,
     draws_of,
@@ -126,7 +126,7 @@ def test_outlines_are_not_used_up(tmp_path: Path) -> None:
         shapes = {each.problem.name: each.shape for row in journal.chunks.values() for each in row}
     taken = [shapes[problem.name] for problem in problems]
     assert len(problems) == 15
-    assert max(taken.count(shape) for shape in set(taken)) <= MOST_OF_A_SHAPE
+    assert max(taken.count(shape) for shape in set(taken)) <= MAX_PER_SHAPE
 
 
 # Which positions are the same.

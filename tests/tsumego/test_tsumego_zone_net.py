@@ -36,7 +36,7 @@ from miai_go.nets.life_weights import (  # noqa: E402
 )
 
 POSITIONS = 200
-MOST_POINTS = 63
+MAX_ZONE_POINTS = 63
 SETTINGS: list[dict[str, Any]] = [
     {"height": 2, "width": 32},
     {"height": 1, "width": 16, "hidden": 10, "reach": 1},
@@ -86,9 +86,9 @@ def drawn_zone(rng: np.random.Generator, count: int) -> tuple[Any, list[int], in
 def drawn_positions(seed: int) -> tuple[Any, ...]:
     """Return a layout, problems, attackers, defenders and sides: zones of all sizes."""
     rng = np.random.default_rng(seed)
-    zones = [drawn_zone(rng, 1 + i % MOST_POINTS) for i in range(POSITIONS)]
+    zones = [drawn_zone(rng, 1 + i % MAX_ZONE_POINTS) for i in range(POSITIONS)]
     words, points, sizes, attackers, defenders = zip(*zones, strict=True)
-    padded = [[*p, *[-1] * (MOST_POINTS - len(p))] for p in points]
+    padded = [[*p, *[-1] * (MAX_ZONE_POINTS - len(p))] for p in points]
     twice = np.arange(2 * POSITIONS) // 2
     return (
         layout_of(np.stack(words), padded, sizes),

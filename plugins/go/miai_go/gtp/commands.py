@@ -58,7 +58,7 @@ from miai_go.rules.coordinates import vertex
 from miai_go.rules.dead_stones import PlayoutJudge, settled_margin
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.phases import Phase
-from miai_go.rules.rule_sets import LEAST, fixed_points, most_fixed
+from miai_go.rules.rule_sets import MIN_HANDICAP, fixed_handicap, max_fixed_handicap
 from miai_go.rules.scoring import result_text, without_dead
 
 
@@ -464,7 +464,7 @@ def _fixed(session: Session, words: tuple[str, ...]) -> str:
     expect(words, 1)
     session.table.require_empty()
     try:
-        points = fixed_points(whole(words[0], "a handicap"), session.table.game.size)
+        points = fixed_handicap(whole(words[0], "a handicap"), session.table.game.size)
     except ValueError as error:
         raise GtpError(f"invalid number of stones: {error}") from error
     return _placed(session, list(points))
@@ -474,10 +474,10 @@ def _free(session: Session, words: tuple[str, ...]) -> str:
     expect(words, 1)
     session.table.require_empty()
     wanted, size = whole(words[0], "a handicap"), session.table.game.size
-    if not LEAST <= wanted < size * size:
-        raise GtpError(f"invalid number of stones: {LEAST} to {size * size - 1} fit")
-    fixed = min(wanted, most_fixed(size))
-    points = list(fixed_points(fixed, size)) if fixed else []
+    if not MIN_HANDICAP <= wanted < size * size:
+        raise GtpError(f"invalid number of stones: {MIN_HANDICAP} to {size * size - 1} fit")
+    fixed = min(wanted, max_fixed_handicap(size))
+    points = list(fixed_handicap(fixed, size)) if fixed else []
     return _placed(session, handicap_places(session.table, points, wanted))
 
 
@@ -485,7 +485,7 @@ def _set_free(session: Session, words: tuple[str, ...]) -> str:
     session.table.require_empty()
     points = [action(session, word) for word in words]
     last = session.table.game.pass_action
-    if len(points) < LEAST or len(set(points)) < len(points) or last in points:
+    if len(points) < MIN_HANDICAP or len(set(points)) < len(points) or last in points:
         raise GtpError("bad vertex list")
     _placed(session, points)
     return ""

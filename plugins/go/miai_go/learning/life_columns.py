@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from miai_go.life.kernels import planes as kernels
 from miai_go.life.kernels.stones import ZONE_WORDS
 from miai_go.life.prover import Place, ProofVerdict, Prover
-from miai_go.life.zones import ATTACKER, DEFENDER, MOST_POINTS, Zone
+from miai_go.life.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone
 
 _EMPTY, _ATTACKER, _DEFENDER, _TARGET, _WALL, _EDGE = range(6)
 _KINDS: Final = 6
@@ -294,7 +294,7 @@ COLUMNS: Final[Mapping[str, LifeColumn]] = {
     "level": LifeColumn("<i2", "position"),
     "key": LifeColumn("<u8", "position"),
     "words": LifeColumn("<u8", "problem", ZONE_WORDS),
-    "points": LifeColumn("<i2", "problem", MOST_POINTS),
+    "points": LifeColumn("<i2", "problem", MAX_ZONE_POINTS),
     "stones": LifeColumn("|i1", "problem", BOARD_POINTS),
     "size": LifeColumn("|i1", "problem"),
     "target": LifeColumn("<i2", "problem"),
@@ -333,7 +333,7 @@ def rows_of(
         "level": [p.level for p in positions],
         "key": keys,
         "words": zone.words[None],
-        "points": _padded(zone.points, MOST_POINTS),
+        "points": _padded(zone.points, MAX_ZONE_POINTS),
         "stones": _padded(zone.stones, BOARD_POINTS),
         "size": [zone.size],
         "target": [zone.target],

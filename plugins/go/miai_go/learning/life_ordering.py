@@ -115,7 +115,7 @@ def _of_zone(
     prover = Prover(zone, network=network)
     for side in (ATTACKER, DEFENDER):
         prover.ask(prover.begin(side), nodes=_NODES)
-    met = prover.met()
+    met = prover.table_positions()
     if len(met.sides) < _LEAST_MET:
         return None
     weights = np.sqrt(np.minimum(met.work, 10_000) + 1.0)

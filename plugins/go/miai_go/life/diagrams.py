@@ -114,7 +114,7 @@ def drawn(text: str, *, placement: Placement) -> Diagram:
     return Diagram(placement, stones, target)
 
 
-def surrounded(
+def surround(
     wall: Iterable[Cell],
     space: Iterable[Cell],
     *,
@@ -133,7 +133,7 @@ def surrounded(
     return Diagram(placement, stones | dict.fromkeys(own, DEFENDER), max(own))
 
 
-def enclosed(
+def enclose(
     cells: Iterable[Cell],
     *,
     placement: Placement,
@@ -154,7 +154,7 @@ def enclosed(
     space, cuts = set(cells), set(cut)
     wall = rim_of(space, placement) - cuts
     free = _apart(rim_of(space | wall, placement) - cuts, wall, outside)
-    return surrounded(wall, space | free, placement=placement, inside=inside)
+    return surround(wall, space | free, placement=placement, inside=inside)
 
 
 def around(cell: Cell) -> Iterator[Cell]:

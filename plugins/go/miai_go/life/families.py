@@ -26,7 +26,7 @@ from typing import Final
 
 from miai_go.errors import ProblemError
 from miai_go.life.answers import Fate
-from miai_go.life.diagrams import Cell, Diagram, Placement, beside, enclosed, rim_of, surrounded
+from miai_go.life.diagrams import Cell, Diagram, Placement, beside, enclose, rim_of, surround
 from miai_go.life.status import Status
 from miai_go.rules.symmetry import SYMMETRIES
 
@@ -238,7 +238,7 @@ def eye_space(
         fate, source = CORNER_FACTS.get((name, outside), (fate, source))
     libs = f", {outside} outside" if outside else ""
     title = f"{name}, {placement.value}, turned {symmetry}{libs}"
-    diagram = enclosed(cells, placement=placement, outside=outside)
+    diagram = enclose(cells, placement=placement, outside=outside)
     return Member(name, title, diagram, fate, source)
 
 
@@ -258,7 +258,7 @@ def row(stones: int, placement: Placement, *, wings: int = 0) -> Member:
     return Member(
         family=f"row {where}",
         name=f"row of {stones} {where}, wings {wings}",
-        diagram=surrounded(line, space, placement=placement),
+        diagram=surround(line, space, placement=placement),
         fate=Fate(status, ko=(placement, stones, wings) in ROW_KOS),
         source="proverb: on the second line six die and eight live, in the corner four and six",
     )
@@ -279,7 +279,7 @@ def group(name: str, *, wings: tuple[int, int]) -> Member:
     drawing = GROUPS[name]
     wall, cuts = _cells(drawing.stones, "X"), set(_cells(drawing.stones, "O"))
     space = {*_cells(drawing.stones, "."), *_wings(drawing, wings)}
-    diagram = surrounded(wall, space - cuts, placement=drawing.placement)
+    diagram = surround(wall, space - cuts, placement=drawing.placement)
     return Member(
         family=name,
         name=f"{name}, wings {wings[0]} and {wings[1]}",
@@ -329,11 +329,11 @@ def _closed_corners() -> Iterator[Member]:
     ):
         cells = [(r, c) for r in range(rows) for c in range(columns)]
         for outside in range(2):
-            diagram = enclosed(cells, placement=CORNER, outside=outside)
+            diagram = enclose(cells, placement=CORNER, outside=outside)
             yield Member(family, f"{family}, {outside} outside", diagram, Fate(ALIVE), source)
     family = "bent four in the corner, filled"
     cells = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]
-    diagram = enclosed(cells, placement=CORNER, inside=cells[:3])
+    diagram = enclose(cells, placement=CORNER, inside=cells[:3])
     source = "proverb: bent four in the corner is dead"
     yield Member(family, family, diagram, KO_LIVES, source)
 

@@ -5,7 +5,7 @@ decide alone. A stream is drawn until its share of the problems is found, so tha
 not depend on the number of workers, nor on how often the run was stopped.
 
 No two problems are the same under translation, the symmetries and the exchange of colours, and at
-most `MOST_OF_A_SHAPE` have the same outline: so diverse they are at least.
+most `MAX_PER_SHAPE` have the same outline: so diverse they are at least.
 
 What a run has found so far, so that the same command goes on where it was stopped.
 """
@@ -35,7 +35,7 @@ from miai.parameters import StrictModel, parameter
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover
-from miai_go.life.walled import DEFAULT_NODES, FEWEST_EMPTY, MOST_EMPTY, WalledProblem, find_walled
+from miai_go.life.walled import DEFAULT_NODES, MAX_EMPTY, MIN_EMPTY, WalledProblem, find_walled
 
 SUFFIX: Final = ".part"
 _VERSION: Final = 1
@@ -149,7 +149,7 @@ def _found(row: Mapping[str, Any]) -> WalledProblem:
     )
 
 
-MOST_OF_A_SHAPE: Final = 3
+MAX_PER_SHAPE: Final = 3
 
 _CHUNK: Final = 40
 _AHEAD: Final = 3
@@ -169,10 +169,10 @@ class WalledPlan(StrictModel):
     count: int = parameter(100, ge=0, le=100_000, unit="problems", help="How many")
     seed: int = parameter(0, ge=0, help="Of all draws")
     least_empty: int = parameter(
-        6, ge=FEWEST_EMPTY, le=MOST_EMPTY, unit="points", help="Empty points of the smallest zones"
+        6, ge=MIN_EMPTY, le=MAX_EMPTY, unit="points", help="Empty points of the smallest zones"
     )
     most_empty: int = parameter(
-        12, ge=FEWEST_EMPTY, le=MOST_EMPTY, unit="points", help="Empty points of the largest zones"
+        12, ge=MIN_EMPTY, le=MAX_EMPTY, unit="points", help="Empty points of the largest zones"
     )
     nodes: int = parameter(
         DEFAULT_NODES, ge=100, unit="positions", help="Made for one proof at most"
@@ -245,7 +245,7 @@ def _stream(
         for found in chunks:
             before = len(taken)
             for each in found:
-                if each.key not in keys and shapes[each.shape] < MOST_OF_A_SHAPE:
+                if each.key not in keys and shapes[each.shape] < MAX_PER_SHAPE:
                     keys.add(each.key)
                     shapes[each.shape] += 1
                     taken.append(each.problem)

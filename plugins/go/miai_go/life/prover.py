@@ -87,7 +87,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Met:
+class SearchedPositions:
     """Positions that searches met; all of shape (n,).
 
     Attributes:
@@ -192,10 +192,10 @@ __all__ = [
     "Finding",
     "Goal",
     "Master",
-    "Met",
     "Place",
     "ProofVerdict",
     "Prover",
+    "SearchedPositions",
     "load_prover",
 ]
 
@@ -318,7 +318,7 @@ class Prover:
                 return work.verdict(i)
         raise ValueError(f"{move} is no move of {place}")
 
-    def met(self) -> Met:
+    def table_positions(self) -> SearchedPositions:
         """Return all positions that are in the table: those of past searches, most of them."""
         rows = self._work.table.reshape(-1, table_kernels.ENTRY_WORDS)
         info = rows[:, table_kernels.INFO]
@@ -327,7 +327,7 @@ class Prover:
         turns = (info & np.uint64(0xFF)).astype(np.int64)
         on_this_way = kinds == table_kernels.ON_THIS_WAY
         work = np.where(on_this_way, np.uint64(0), rows[:, table_kernels.WORK])
-        return Met(
+        return SearchedPositions(
             attackers=rows[:, table_kernels.A],
             defenders=rows[:, table_kernels.D],
             sides=turns & 1,

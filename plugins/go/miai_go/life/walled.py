@@ -129,8 +129,8 @@ def _turned(zone: Zone, symmetry: int) -> list[tuple[int, int]]:
     return [(row - low, column - left) for row, column in cells]
 
 
-FEWEST_EMPTY: Final = 3
-MOST_EMPTY: Final = 20
+MIN_EMPTY: Final = 3
+MAX_EMPTY: Final = 20
 SIZES: Final = (9, 13, 19)
 DEFAULT_NODES: Final = 60_000
 """Positions a proof may take, a few hundredths of a second."""

@@ -25,7 +25,7 @@ from miai_go.sgf.reading import read_file
 ATTACKER: Final = 0
 DEFENDER: Final = 1
 
-MOST_POINTS: Final = 63
+MAX_ZONE_POINTS: Final = 63
 """Points of a zone at most: a position of it is one word for each side."""
 
 _SAFE_LIBERTIES = 2
@@ -153,10 +153,10 @@ class _Finder:
 
     def _check_size(self, points: Iterable[int]) -> None:
         count = len(set(points))
-        if count > MOST_POINTS:
+        if count > MAX_ZONE_POINTS:
             raise ProblemError(
                 f"the zone around {self._name(self._target)} has {count} points, more than "
-                f"{MOST_POINTS}: is the wall open?"
+                f"{MAX_ZONE_POINTS}: is the wall open?"
             )
 
     def _reached(self) -> set[int]:

@@ -44,7 +44,7 @@ class Safe:
     eyes: tuple[int, ...]
     shared: int
 
-    def least_lead(self, points: int) -> int:
+    def min_lead(self, points: int) -> int:
         """Return by how much area, komi aside, he leads at least in the end.
 
         Args:
@@ -226,7 +226,7 @@ class UnconditionalLife:
         stones, bonus = state.board.stones(), self._game.white_bonus
         for color, komi in ((BLACK, -bonus), (WHITE, bonus)):
             safe = find_safe(stones, color, suicide=self._game.rules.suicide)
-            lead = safe.least_lead(stones.size) + komi
+            lead = safe.min_lead(stones.size) + komi
             if lead > 0:
                 name = self._game.info.player_names[color]
                 return Verdict(

@@ -11,7 +11,7 @@ from miai.parameters import Parameters, parameter
 from miai_go.rules.coordinates import parse_points
 from miai_go.rules.rule_sets import (
     HANDICAP_KOMI,
-    LEAST,
+    MIN_HANDICAP,
     PRESETS,
     Compensation,
     DeadStones,
@@ -20,7 +20,7 @@ from miai_go.rules.rule_sets import (
     Repetition,
     Rules,
     Scoring,
-    fixed_points,
+    fixed_handicap,
 )
 
 MAX_SIZE: Final = 25
@@ -109,9 +109,9 @@ class GoParameters(Parameters):
         if placed and self.handicap not in (0, placed):
             raise ValueError(f"handicap is {self.handicap}, but handicap_points are {placed}")
         if self.handicap and not placed:
-            if self.handicap < LEAST:
+            if self.handicap < MIN_HANDICAP:
                 raise ValueError("a handicap of 1 is a game with komi = 0.5; set that instead")
-            fixed_points(self.handicap, self.board_size)
+            fixed_handicap(self.handicap, self.board_size)
         names = [*self.handicap_points, *self.black_stones, *self.white_stones]
         if (self.black_stones or self.white_stones) and self.handicap and not placed:
             raise ValueError("a starting position needs handicap_points beside a handicap")
@@ -128,7 +128,7 @@ class GoParameters(Parameters):
         size = self.board_size
         points = parse_points((*self.handicap_points, *self.black_stones), size)
         if self.handicap and not self.handicap_points:
-            points += fixed_points(self.handicap, size)
+            points += fixed_handicap(self.handicap, size)
         return tuple(sorted(points))
 
     def white_points(self) -> tuple[int, ...]:

@@ -110,7 +110,7 @@ class Playouts:
         return int(board.words[index + rules.ACTION])
 
 
-_SIZE = 3
+WARM_UP_SIZE = 3
 
 
 _CENTRE = 4
@@ -120,7 +120,7 @@ _CENTRE = 4
 def load_rules() -> None:
     """Load what the moves of a game call."""
     with FAMILY.compiling("rules"):
-        board = Board(_SIZE)
+        board = Board(WARM_UP_SIZE)
         points = board.legal_points(BLACK)
         board.without_repeats(BLACK, points, np.zeros(1, np.uint64), KoRule.POSITIONAL)
         board.is_legal(BLACK, _CENTRE)
@@ -135,8 +135,8 @@ def load_playouts() -> None:
     """Load playouts, and what else judging dead stones by them calls."""
     load_rules()
     with FAMILY.compiling("playouts"):
-        board = Board(_SIZE)
+        board = Board(WARM_UP_SIZE)
         board.play(BLACK, _CENTRE)
         board.group_at(_CENTRE)
         Board.from_stones(board.stones())  # as counting without the dead stones does
-        Playouts(_SIZE, 0).run(board, BLACK, 1, komi=0.0)
+        Playouts(WARM_UP_SIZE, 0).run(board, BLACK, 1, komi=0.0)

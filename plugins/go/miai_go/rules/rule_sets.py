@@ -126,11 +126,11 @@ def compensation_points(compensation: Compensation, stones: int) -> int:
     return stones if compensation == "n" else stones - 1
 
 
-LEAST = 2
+MIN_HANDICAP = 2
 """A handicap of one stone is a game without komi, Black first: there is nothing to place."""
 
 
-def most_fixed(size: int) -> int:
+def max_fixed_handicap(size: int) -> int:
     """Return the most stones that fixed placement knows; 0 on boards smaller than 7.
 
     Nine on odd sizes from 9 on, four on even sizes and on 7x7.
@@ -140,17 +140,17 @@ def most_fixed(size: int) -> int:
     return 9 if size % 2 and size >= 9 else 4
 
 
-def fixed_points(stones: int, size: int) -> tuple[int, ...]:
+def fixed_handicap(stones: int, size: int) -> tuple[int, ...]:
     """Return the points of a fixed handicap, ascending.
 
     Raises:
       ValueError: that many stones have no fixed places on this board.
     """
-    if not LEAST <= stones <= most_fixed(size):
+    if not MIN_HANDICAP <= stones <= max_fixed_handicap(size):
         raise ValueError(
             f"a fixed handicap of {stones} stones does not exist on a {size}x{size} board "
-            f"(2 to {most_fixed(size)} do)"
-            if most_fixed(size)
+            f"(2 to {max_fixed_handicap(size)} do)"
+            if max_fixed_handicap(size)
             else f"a {size}x{size} board has no fixed handicap; name handicap_points"
         )
     low, high, middle = edge_line(size), size - 1 - edge_line(size), size // 2

@@ -204,7 +204,7 @@ class GoState(State):
 
     def truncated_returns(self) -> tuple[float, ...]:
         """Return the utilities by area, the board counted as it stands."""
-        return _utilities(self.area_as_it_stands().margin)
+        return _utilities(self.score_by_area().margin)
 
     def result_to_string(self) -> str:
         """Return ``B+3.5``, ``0`` for a draw, ``Void`` without result, empty before the end."""
@@ -311,7 +311,7 @@ class GoState(State):
             self._score = self._count_points()
         return self._score
 
-    def area_as_it_stands(self) -> Score:
+    def score_by_area(self) -> Score:
         """Return the position counted by area, every stone alive."""
         return area_score(self.board, white_bonus=self.game.white_bonus)
 
@@ -449,7 +449,7 @@ class GoState(State):
     def _count_points(self) -> Score:
         rules = self.game.rules
         if self.ending != Ending.PASSES:
-            return self.area_as_it_stands()
+            return self.score_by_area()
         if rules.dead_stones in ("playouts", "referee"):
             self.dead = self.game.judge.dead_points(self)
         return self.score_with_dead(self.dead)

@@ -22,7 +22,7 @@ from miai_go.errors import ProblemError
 from miai_go.life.prover import Master, load_prover
 from miai_go.life.solver import Solver
 from miai_go.life.status import ProblemReport
-from miai_go.life.zones import ATTACKER, DEFENDER, MOST_POINTS, Zone, find_zone
+from miai_go.life.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone, find_zone
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
 from miai_go.shipped import TSUMEGO
 
@@ -296,7 +296,7 @@ def _rooms(stones: NDArray[np.int8], size: int, defender: int) -> Iterator[set[i
     free = set(np.flatnonzero(stones != attacker).tolist())
     for room in _parts(free, size, _around):
         empty = sum(1 for point in room if stones[point] == 0)
-        if len(room) <= MOST_POINTS and empty <= MOST_EMPTY:
+        if len(room) <= MAX_ZONE_POINTS and empty <= MOST_EMPTY:
             yield room
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from miai_go.kernels import FAMILY, rules
 from miai_go.kernels import uct as kernels
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
-from miai_go.rules.playouts import _SIZE, load_rules
+from miai_go.rules.playouts import WARM_UP_SIZE, load_rules
 
 _CHUNK = 512  # simulations between looks at the clock, at most
 _LOOK_SECONDS = 0.01  # between two looks at the clock
@@ -354,6 +354,6 @@ def load_search() -> None:
     """Load the tree search, and the rules that it needs between moves."""
     load_rules()
     with FAMILY.compiling("search"):
-        tree = Tree(_SIZE, seed=0, max_nodes=1000)
+        tree = Tree(WARM_UP_SIZE, seed=0, max_nodes=1000)
         tree.run(20)
         tree.advance(tree.best())
