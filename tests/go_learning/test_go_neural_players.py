@@ -28,11 +28,11 @@ from miai.testing import check_agent
 from miai_go.errors import WeightsError
 from miai_go.kernels import trail
 from miai_go.nets import load_encoder
+from miai_go.nets.building import build_network
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.header import WeightsHeader
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import NetworkShape
-from miai_go.nets.networks import build_network
 from miai_go.nets.weights import save_weights
 from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import KoRule
