@@ -47,8 +47,8 @@ from miai_go.life.problems import Problem
 from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
+from miai_go.nets.building import build_net
 from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned, reckoned
-from miai_go.nets.life_networks import build_net
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
 from miai_go.nets.life_weights import NetHeader, arrays_of, load_net

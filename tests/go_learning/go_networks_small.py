@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from miai_go.nets.building import build_network
 from miai_go.nets.header import TrainingRecord, WeightsHeader
-from miai_go.nets.networks import build_network
 from miai_go.nets.weights import save_weights
 
 SIZE = 5

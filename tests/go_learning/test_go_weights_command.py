@@ -19,8 +19,7 @@ from typer.testing import CliRunner
 
 from miai.errors import MiaiError
 from miai_go import shipped
-from miai_go.commands import add_commands
-from miai_go.commands import weights as exporting
+from miai_go.commands import add_commands, exporting
 from miai_go.errors import MissingExtraError, WeightsError
 
 

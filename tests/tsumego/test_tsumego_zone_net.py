@@ -20,11 +20,11 @@ torch = pytest.importorskip("torch")
 
 from miai_go.errors import WeightsError  # noqa: E402
 from miai_go.learning.life_measuring import answering  # noqa: E402
+from miai_go.nets.building import build_net  # noqa: E402
 from miai_go.nets.life_arrays import (  # noqa: E402
     read_reckoned,
     reckoned,
 )
-from miai_go.nets.life_networks import build_net  # noqa: E402
 from miai_go.nets.life_weights import (  # noqa: E402
     Net,
     NetHeader,

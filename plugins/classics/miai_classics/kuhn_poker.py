@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 CARDS = "JQK"
 ACTIONS: tuple[str, ...] = ("pass", "bet", *CARDS)
 """The actions by number: two of the players, then the cards that chance deals.

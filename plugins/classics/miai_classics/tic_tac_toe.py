@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 NAMES = ("x", "o")
 FULL = 0b111_111_111
 LINES = tuple(

@@ -112,7 +112,7 @@ def show(
     """Show what a set has, and how near held-out positions are to the rest, for both splits."""
     import numpy as np
 
-    from miai_go.learning.life_dataset import SPLITS, folds_of
+    from miai_go.learning.life_dataset import SPLITS, LabelledPositions, folds_of
     from miai_go.learning.life_leaks import find_neighbours
 
     positions = LabelledPositions.open(folder)
@@ -179,6 +179,7 @@ def evaluate(
     Weights of all folds of a split together are measured on the whole set.
     """
     _needs_torch("eval")
+    from miai_go.learning.life_dataset import LabelledPositions
     from miai_go.learning.life_measuring import find_baselines, measure_file, pooled
     from miai_go.nets.life_weights import read_net_header
 
@@ -232,6 +233,8 @@ def quantise(
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
     told: dict[str, Any] = {}
     if data is not None:
+        from miai_go.learning.life_dataset import LabelledPositions
+
         opened = LabelledPositions.open(data)
         _tell_of_another_set(weights, opened, data)
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)

@@ -23,8 +23,8 @@ from miai_go.learning.life_measuring import LifeMeasures, measure
 from miai_go.learning.making import prepare_torch
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
+from miai_go.nets.building import build_net, filled_values
 from miai_go.nets.header import TrainingRecord
-from miai_go.nets.life_networks import build_net, filled_values
 from miai_go.nets.life_planes import EXTENDED, MOST_WINDOW, WINDOW
 from miai_go.nets.life_weights import HeldOut, NetHeader, arrays_of, save_net
 

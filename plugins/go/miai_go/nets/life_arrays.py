@@ -26,8 +26,8 @@ from miai_go.errors import WeightsError
 from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
 from miai_go.life.kernels import planes as plane_kernels
 from miai_go.life.kernels.planes import NEAREST
+from miai_go.nets.building import filled_values
 from miai_go.nets.life_components import ZoneParameters
-from miai_go.nets.life_networks import filled_values
 from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
 from miai_go.nets.life_weights import NetHeader, read_net
 

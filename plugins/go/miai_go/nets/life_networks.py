@@ -13,15 +13,12 @@ is reckoned where nothing can happen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from miai.errors import ParameterError
-from miai.plugins.loader import registry
-from miai_go.errors import require_torch
 from miai_go.nets.layers import (
     ConvNorm,
     GroupBlock,
@@ -38,35 +35,6 @@ from miai_go.nets.life_components import (
     ZoneParameters,
 )
 from miai_go.nets.network import NetworkShape, Outputs
-from miai_go.nets.registration import KIND
-
-
-def build_net(
-    name: str, shape: NetworkShape, values: Mapping[str, Any], *, seed: int = 0
-) -> nn.Module:
-    """Return a network of a registered name, its weights drawn by `seed`.
-
-    Raises:
-      MissingExtraError: torch is not installed.
-      UnknownComponentError, ParameterError: no such network, or not with these values.
-    """
-    require_torch(f"the network '{name}'")
-    import torch
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network: nn.Module = registry().get(KIND, name).build(shape, values=values)
-    return network
-
-
-def filled_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with all defaults.
-
-    Raises:
-      UnknownComponentError, ParameterError: no such network, or not with these values.
-    """
-    return registry().get(KIND, name).fill(values).model_dump(mode="json")
-
 
 TARGET_BLOCK = 4
 """The plane that shows the target, in every set of planes."""

@@ -20,8 +20,8 @@ from miai.errors import ParameterError, PluginError
 from miai.parameters import StrictModel, build_parameters
 from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
+from miai_go.nets.building import build_net, filled_values
 from miai_go.nets.header import MAX_HEADER_BYTES, TrainingRecord
-from miai_go.nets.life_networks import build_net, filled_values
 from miai_go.nets.life_planes import MOST_WINDOW, PLANE_SETS
 from miai_go.nets.network import NetworkShape
 from miai_go.nets.quantization import WHOLE, packed_tensors, unpacked_tensors

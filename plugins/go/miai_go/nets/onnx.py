@@ -28,10 +28,10 @@ from torch import Tensor, nn
 
 from miai_go.errors import MissingExtraError, WeightsError
 from miai_go.kernels.trail import begin_trail, extend_trail
+from miai_go.nets.building import folded
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.header import METADATA_KEY, WeightsHeader
 from miai_go.nets.network import Outputs
-from miai_go.nets.networks import folded
 from miai_go.nets.positions import Positions
 from miai_go.tensors import write_atomically
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from miai.errors import PluginError
 from miai_go.errors import WeightsError, require_torch
+from miai_go.nets.building import build_network, filled_parameters, outputs_of
 from miai_go.nets.header import METADATA_KEY, WeightsHeader, digest, header_of_metadata
-from miai_go.nets.networks import build_network, filled_parameters, outputs_of
 from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
 
 if TYPE_CHECKING:
