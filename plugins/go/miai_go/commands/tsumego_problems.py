@@ -47,9 +47,9 @@ def generate(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Generate problems of life and death with proved answers, reproducibly for a seed.
+    """Generate problems with proved answers.
 
-    The problems are random walled fights that are critical and interesting, no two of them equal
+    The same seed gives the same problems. They are random walled fights that are critical and interesting, no two of them equal
     under translation, symmetry and exchange of colours. Repeat an interrupted command to resume it.
     """
     from miai_go.life.collection import write_collection
@@ -73,7 +73,7 @@ def generate(
 def list_problems(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the families of known positions, and the shipped problems by size and status."""
+    """List the families and the shipped problems."""
     from miai_go.life.collection import shipped_problems
 
     rows = _family_rows()
