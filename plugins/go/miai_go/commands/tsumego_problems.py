@@ -49,8 +49,9 @@ def generate(
 ) -> None:
     """Generate problems with proved answers.
 
-    The same seed gives the same problems. They are random walled fights that are critical and interesting, no two of them equal
-    under translation, symmetry and exchange of colours. Repeat an interrupted command to resume it.
+    They are random walled fights that are critical and interesting, no two of them equal under
+    translation, symmetry and exchange of colours. The same seed gives the same problems. Repeat an
+    interrupted command to resume it.
     """
     from miai_go.life.collection import write_collection
 
