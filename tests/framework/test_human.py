@@ -66,7 +66,7 @@ def test_help_and_advice_show_moves_that_are_legal() -> None:
     child.expect("resign +give the game up")
     child.expect("black> ")
     child.sendline("Z9")
-    child.expect("Z9 lies off the 5x5 board")
+    child.expect("Z9 is off the 5x5 board")
     child.expect("Legal are B3, C3, D3 and 23 more: 'moves' shows all")
     child.expect("black> ")
     child.sendline("quit")
@@ -135,9 +135,9 @@ def test_settling_dead_stones_says_what_to_do() -> None:
     with pytest.raises(KeyboardInterrupt):
         miai.play(game, people)
     text = shown.getvalue()
-    assert text.count("Name a dead stone, such as C3, to mark its chain; pass ends the list.") == 1
-    assert text.count("No stone is left to name; pass ends the list.") == 1
-    assert text.count("The stones in lower case would be dead: pass accepts that, resume") == 1
+    assert text.count("Name a dead stone, such as C3, to mark its chain; pass to end") == 1
+    assert text.count("Every chain is marked; pass to end the list.") == 1
+    assert text.count("The stones in lower case would be dead: pass to accept, or resume") == 1
 
 
 def test_a_person_at_kuhn_poker_sees_a_card_and_in_the_end_both() -> None:

@@ -104,10 +104,10 @@ def test_a_game_is_rebuilt_from_its_parameters(rules: str) -> None:
         ({"handicap": 3, "handicap_points": ["A1"]}, "handicap is 3"),
         ({"board_size": 9, "handicap_points": ["D4", "d4"]}, "D4 is named twice"),
         ({"board_size": 9, "black_stones": ["K1"]}, "off the 9x9 board"),
-        ({"board_size": 9, "black_stones": ["I1"]}, "no vertex"),
+        ({"board_size": 9, "black_stones": ["I1"]}, "not a vertex"),
         ({"board_size": 9, "black_stones": ["A1"], "white_stones": ["A1"]}, "named twice"),
         ({"board_size": 2, "black_stones": ["A1", "A2", "B1", "B2"]}, "without a liberty"),
-        ({"board_size": 9, "black_stones": ["pass"]}, "no point"),
+        ({"board_size": 9, "black_stones": ["pass"]}, "not a point"),
         ({"max_moves": 0}, "max_moves"),
         ({"first_player": "red"}, "first_player"),
     ],
@@ -157,8 +157,8 @@ def test_vertices_are_read_back(size: int, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "text", ["", "I5", "A0", "A10", "K1", "A-1", "A1x", "55", "A²", "\0", "Ω1"]
 )
-def test_what_is_no_vertex_is_refused(text: str) -> None:
-    with pytest.raises(InvalidActionError, match=r"no vertex|off the 9x9 board"):
+def test_texts_that_are_not_vertices_are_refused(text: str) -> None:
+    with pytest.raises(InvalidActionError, match=r"not a vertex|off the 9x9 board"):
         parse_vertex(text, 9)
 
 
@@ -172,7 +172,7 @@ def test_corners_and_stars() -> None:
 
 @pytest.mark.parametrize(
     ("move", "said"),
-    [("E5", "occupied"), ("D44", "off|no vertex"), ("resume", "no vertex"), ("A1", "suicide")],
+    [("E5", "occupied"), ("D44", "off|no vertex"), ("resume", "not a vertex"), ("A1", "suicide")],
 )
 def test_moves_that_cannot_be_made_are_refused_with_the_reason(move: str, said: str) -> None:
     state = play(go(rules="chinese").new_initial_state(), "E5 A2 E6 B1")

@@ -203,10 +203,10 @@ def test_an_adjudicated_game_is_written_as_sgf() -> None:
     assert "adjudication: score-lead: " in text
 
 
-def test_games_that_a_rule_cannot_judge_are_refused() -> None:
+def test_adjudicators_refuse_games_that_they_cannot_judge() -> None:
     with pytest.raises(UnsuitableGameError, match="by territory"):
         UnconditionalLife(a_game(rules="japanese"))
-    with pytest.raises(UnsuitableGameError, match="drawn by repetition"):
+    with pytest.raises(UnsuitableGameError, match="a draw by repetition"):
         UnconditionalLife(a_game(ko="simple", suicide=True, repetition="draw"))
     with pytest.raises(UnsuitableGameError, match=r"with 7\.5 points for White"):
         make_panel(a_game(), {"draw-agreement": {"from_ply": 4}})

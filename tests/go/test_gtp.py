@@ -1071,7 +1071,7 @@ def test_a_referee_s_dead_stones_are_taken_off_in_whole_chains() -> None:
     [
         (["--mode", "hang", "--at", "final_status_list"], r"within 1\.5 s"),
         (["--mode", "die", "--at", "final_status_list"], "exited with status 3"),
-        (["--dead", "nothing"], "'nothing' is no vertex"),
+        (["--dead", "nothing"], "'nothing' is not a vertex"),
         (["--refuse", "final_status_list"], "not today"),
     ],
 )

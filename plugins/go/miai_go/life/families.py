@@ -20,7 +20,7 @@ Statuses are with the attacker as ko master; see `families`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +28,8 @@ from miai_go.errors import ProblemError
 from miai_go.life.answers import Fate
 from miai_go.life.diagrams import Cell, Diagram, Placement, beside, enclose, rim_of, surround
 from miai_go.life.status import Status
-from miai_go.rules.symmetry import SYMMETRIES
+from miai_go.rules.chains import connected_parts
+from miai_go.rules.symmetry import SYMMETRIES, turned_cells
 
 ALIVE, CRITICAL, DEAD = Status.ALIVE, Status.CRITICAL, Status.DEAD
 CENTRE, SIDE, CORNER = Placement.CENTRE, Placement.SIDE, Placement.CORNER
@@ -230,8 +231,8 @@ def eye_space(
     if name not in SHAPES:
         raise ProblemError(f"no eye space is called '{name}'; there are: {', '.join(SHAPES)}")
     shape = SHAPES[name]
-    cells = _turned(_cells(shape.cells, "*"), symmetry)
-    if not _connected(rim_of(set(cells), placement)):
+    cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
+    if len(connected_parts(rim_of(set(cells), placement), beside)) != 1:
         return None
     fate, source = Fate(shape.status), shape.source
     if placement == CORNER and _fills_corner(cells):
@@ -311,7 +312,7 @@ def _eye_spaces() -> Iterator[Member]:
         for placement in Placement:
             seen: set[frozenset[Cell]] = set()
             for symmetry in range(SYMMETRIES):
-                cells = _turned(_cells(shape.cells, "*"), symmetry)
+                cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
                 if frozenset(cells) in seen:
                     continue
                 seen |= _same_place(cells, placement)
@@ -354,15 +355,6 @@ def _cells(drawing: str, mark: str) -> list[Cell]:
     return [(r, c) for r, line in enumerate(rows) for c, m in enumerate(line) if m == mark]
 
 
-def _turned(cells: Iterable[Cell], symmetry: int) -> list[Cell]:
-    """Return cells under a symmetry, moved to the lowest rows and columns."""
-    turned = [(-r if symmetry & 1 else r, -c if symmetry & 2 else c) for r, c in cells]
-    if symmetry & 4:
-        turned = [(c, r) for r, c in turned]
-    low, left = min(r for r, _ in turned), min(c for _, c in turned)
-    return sorted((r - low, c - left) for r, c in turned)
-
-
 def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]:
     """Return a shape with all turns of it that are the same problem at such a place."""
     turns = {
@@ -370,19 +362,9 @@ def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]
         SIDE: (0, 2),  # left and right
         CORNER: (0, 4),  # along the diagonal
     }[placement]
-    return {frozenset(_turned(cells, turn)) for turn in turns}
+    return {frozenset(turned_cells(cells, turn)) for turn in turns}
 
 
 def _fills_corner(cells: list[Cell]) -> bool:
     """Say whether the corner is the bend of the shape, or a corner of it."""
     return {(0, 0), (0, 1), (1, 0)} <= set(cells)
-
-
-def _connected(cells: set[Cell]) -> bool:
-    start = min(cells)
-    found, edge = {start}, [start]
-    while edge:
-        new = {near for near in beside(edge.pop()) if near in cells} - found
-        found |= new
-        edge += new
-    return found == cells

@@ -34,7 +34,8 @@ from miai_go.life.problems import Problem
 from miai_go.life.prover import NO_BAN, Master
 from miai_go.life.status import Status
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.rules.symmetry import SYMMETRIES
+from miai_go.rules.chains import captured_stone, chain_at, liberties_of
+from miai_go.rules.symmetry import SYMMETRIES, turned_cells
 
 KEY_BYTES: Final = 16
 
@@ -52,9 +53,10 @@ class CanonicalForm:
         self._zone = zone
         open_points = int(zone.words[kernels.OPEN])
         self._near = [int(word) for word in zone.words[: len(zone.points)]]
+        points = [divmod(point, zone.size) for point in zone.points]
         outlines = []
         for symmetry in range(SYMMETRIES):
-            cells = _turned(zone, symmetry)
+            cells = turned_cells(points, symmetry)
             order = sorted(range(len(cells)), key=cells.__getitem__)
             outline = tuple((*cells[i], open_points >> i & 1) for i in order)
             outlines.append((outline, order))
@@ -115,18 +117,6 @@ def canonical_key(
     """Return the key of a zone as it was found; see `CanonicalForm.key`."""
     form = CanonicalForm(zone)
     return form.key(zone.attackers, zone.defenders, master=master, first=first)
-
-
-def _turned(zone: Zone, symmetry: int) -> list[tuple[int, int]]:
-    """Return row and column of the zone's points under a symmetry, from the least ones."""
-    cells = []
-    for point in zone.points:
-        row, column = divmod(point, zone.size)
-        row = -row if symmetry & 1 else row
-        column = -column if symmetry & 2 else column
-        cells.append((column, row) if symmetry & 4 else (row, column))
-    low, left = min(r for r, _ in cells), min(c for _, c in cells)
-    return [(row - low, column - left) for row, column in cells]
 
 
 MIN_EMPTY: Final = 3
@@ -253,14 +243,16 @@ def zone_within(problem: Problem, empty: int) -> Zone | None:
 
     There is none where a block has no liberty.
     """
-    if _breathless(problem):
+    stones, size = problem.stones, problem.size
+    if captured_stone(stones, size) is not None:
         return None
     try:
         zone = find_zone(problem.stones, problem.target)
     except ProblemError:
         return None
-    inside = zone.empty == empty and not _stray_stones(zone)
-    return zone if inside and _liberties(problem, problem.target) > 1 else None
+    inside = (stones == zone.defender).sum() == zone.defenders.bit_count()
+    liberties = liberties_of(stones, chain_at(stones, problem.target, size), size)
+    return zone if inside and zone.empty == empty and len(liberties) > 1 else None
 
 
 def grown_region(rng: Rng, area: int, placement: Placement) -> list[Cell]:
@@ -352,43 +344,3 @@ def _chosen_side(rng: Rng, solved: SolvedProblem) -> int | None:
         return None
     fewest = [side for side, count in counts.items() if count == min(counts.values())]
     return fewest[int(rng.integers(len(fewest)))]
-
-
-def _stray_stones(zone: Zone) -> bool:
-    """Say whether the defender has stones that are not in the zone."""
-    board = zone.stones == zone.defender
-    return bool(board.sum() != zone.defenders.bit_count())
-
-
-def _breathless(problem: Problem) -> bool:
-    """Say whether some block has no liberty."""
-    seen: set[int] = set()
-    for point in np.flatnonzero(problem.stones).tolist():
-        if point not in seen:
-            block, liberties = _block(problem, point)
-            seen |= block
-            if not liberties:
-                return True
-    return False
-
-
-def _liberties(problem: Problem, point: int) -> int:
-    return len(_block(problem, point)[1])
-
-
-def _block(problem: Problem, point: int) -> tuple[set[int], set[int]]:
-    """Return the points of a block, and its liberties."""
-    size, stones = problem.size, problem.stones
-    block, liberties, edge = {point}, set(), [point]
-    while edge:
-        row, column = divmod(edge.pop(), size)
-        for r, c in beside((row, column)):
-            p = r * size + c
-            if not (0 <= r < size and 0 <= c < size) or p in block:
-                continue
-            if stones[p] == 0:
-                liberties.add(p)
-            elif stones[p] == stones[point]:
-                block.add(p)
-                edge.append(p)
-    return block, liberties

@@ -1,1 +1,1 @@
-"""The rules of Go: board, states, scoring, simple players and pictures."""
+"""The rules of Go: board, states, scoring, simple players and drawings."""

@@ -1,6 +1,6 @@
-"""Simple players of Go, and how players settle which stones are dead.
+"""Players without a search: the agent ``fast-random``, the evaluator ``random-rollout``.
 
-The evaluator ``random-rollout`` of Go: compiled light playouts.
+`settle` is how these and other players agree on dead stones.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.game import State
 from miai_go.rules.board import BLACK
+from miai_go.rules.chains import neighbours
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoRolloutParameters
 from miai_go.rules.phases import Phase
 from miai_go.rules.playouts import Playouts, load_playouts
-from miai_go.rules.scoring import neighbours
 from miai_go.rules.state import GoState
 
 
 class FastRandomAgent(Agent):
-    """Plays uniformly over its legal moves that fill no own eye, and passes when none is left.
+    """Plays uniformly among legal moves that do not fill an own eye; passes when there is none.
 
-    Where dead stones are settled by agreement it goes by the game's judge; see `settle`.
+    Where dead stones are settled by agreement, it follows the game's judge; see `settle`.
     """
 
     def act(self, clock: ClockReading) -> Decision:
@@ -51,13 +51,13 @@ class FastRandomAgent(Agent):
 
 
 def fills_eye(stones: Sequence[int], point: int, own: int) -> bool:
-    """Return whether an empty point is an eye of a colour, as light playouts see it.
+    """Return whether an empty point is an eye of a colour, as light playouts define eyes.
 
-    All neighbours are stones of that colour, and of the diagonal points at most one is hostile,
-    none at the edge.
+    All neighbours must be stones of that colour, and at most one diagonal point the opponent's; at
+    the edge, none.
 
     Args:
-      stones: what lies on each point, row by row.
+      stones: what lies on each point, row by row: 0 empty, 1 black, 2 white.
       own: the colour, 1 black, 2 white.
     """
     size = int(len(stones) ** 0.5)
@@ -76,32 +76,30 @@ def fills_eye(stones: Sequence[int], point: int, own: int) -> bool:
 
 
 def settle(state: GoState, dead: tuple[int, ...] | None = None) -> int:
-    """Return an action of the agreement on dead stones.
+    """Return the player's next action in the agreement on dead stones.
 
-    The proposer marks what it holds dead. The other accepts a proposal that is no worse for it
-    than its own view, and resumes play otherwise.
+    The proposer marks the stones that it considers dead. The other player accepts a proposal that
+    scores at least as well for it as its own view, and otherwise resumes play.
 
     Args:
-      dead: points of what the player to move holds dead, whole chains; None for what the game's
-        own judge does.
+      dead: points that the player to move considers dead, whole chains; by default, those of the
+        game's own judge.
     """
-    held = state.game.judge.dead_points(state) if dead is None else dead
+    if dead is None:
+        dead = state.game.judge.dead_points(state)
     pass_action = state.game.pass_action
     if state.phase == Phase.PROPOSE:
-        return next((a for a in state.legal_actions() if a in held), pass_action)
-    gain = state.score_with_dead(state.dead).margin - state.score_with_dead(held).margin
+        return next((a for a in state.legal_actions() if a in dead), pass_action)
+    gain = state.score_with_dead(state.dead).margin - state.score_with_dead(dead).margin
     worse = gain < 0 if state.current_player() == BLACK else gain > 0
     return state.game.resume_action if worse else pass_action
-
-
-__all__ = ["GoRolloutParameters", "GoRollouts"]
 
 
 class GoRollouts:
     """Values states by the mean result of light playouts, counted by area.
 
-    Under territory scoring that is an approximation. A state in which dead stones are being settled
-    is worth what the game's judge of them makes of it.
+    Under territory scoring that is an approximation. While dead stones are being settled, the value
+    is the result that the game's judge gives.
     """
 
     def __init__(self, game: GoGame, parameters: GoRolloutParameters | None = None) -> None:
@@ -110,7 +108,7 @@ class GoRollouts:
         self._playouts = Playouts(game.size, 0)
 
     def seed(self, seed: int) -> None:
-        """Seed the playouts, and compile them where that has not been done."""
+        """Seed the playouts; load or compile their kernels."""
         load_playouts()
         self._playouts = Playouts(self.game.size, seed)
 

@@ -1,12 +1,13 @@
 """The board: stones, chains, captures, ko, hashes and area, on one flat array.
 
 Points are numbered `row * size + column` from the lower left corner: A1 is 0, as in OpenSpiel and
-in sgfmill's (row, column). `size * size` is the pass. Players are `BLACK` and `WHITE`; what lies
-on a point is `EMPTY`, `BLACK_STONE` or `WHITE_STONE`, which is the player plus one.
+in sgfmill's (row, column). `size * size` is the pass. Players are `BLACK` and `WHITE`. A point
+holds `EMPTY`, `BLACK_STONE` or `WHITE_STONE`; a stone is its player plus one.
 
-Whose turn it is, how many passes were made and which positions occurred belong to the state of a
-game, not to its board.
+The player to move, passes and earlier positions belong to `GoState`, not to the board.
 """
+
+from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
@@ -31,9 +32,9 @@ MAX_SIZE: Final = 25
 class KoRule(IntEnum):
     """Which repetitions of a position are forbidden.
 
-    `SIMPLE`: taking back at once a stone that took one stone. `POSITIONAL`: any earlier position
-    of stones. `SITUATIONAL`: any earlier position with the same player to move. A pass is never
-    forbidden.
+    `SIMPLE`: retaking at once a stone that has just captured a single stone. `POSITIONAL`: any
+    earlier position of stones. `SITUATIONAL`: any earlier position with the same player to move.
+    Passes are always legal.
     """
 
     SIMPLE = 0
@@ -42,13 +43,13 @@ class KoRule(IntEnum):
 
 
 class BoardError(ValueError):
-    """A size, point, colour or set-up that no board can have."""
+    """A size, point, colour or set-up that is impossible on a board."""
 
 
 class IllegalPointError(BoardError):
-    """A move that the rules forbid. `board`, `color` and `point` say which, and where."""
+    """A move that the rules forbid: `color` at `point` on `board`."""
 
-    def __init__(self, board: "Board", color: int, point: int, reason: str) -> None:
+    def __init__(self, board: Board, color: int, point: int, reason: str) -> None:
         self.board = board.copy()
         self.color = color
         self.point = point
@@ -64,9 +65,9 @@ def check_size(size: int) -> None:
 
 
 def history_key(key: int, to_move: int, ko_rule: KoRule) -> int:
-    """Return what a history of positions holds for a board hash under a ko rule.
+    """Return the key of a position in a history: its board hash under a ko rule.
 
-    The hash itself, except that situational superko mixes in the player to move.
+    Situational superko mixes in the player to move.
     """
     if ko_rule == KoRule.SITUATIONAL and to_move == WHITE:
         return key ^ int(rules.WHITE_TO_MOVE)
@@ -74,11 +75,12 @@ def history_key(key: int, to_move: int, ko_rule: KoRule) -> int:
 
 
 class Board:
-    """A position of stones, with what the rules remember about it.
+    """Stones, simple ko and prisoners.
 
-    `size`   points on a side, 1 to 25
-    `words`  the position as kernels see it, `uint32`, one-dimensional; layout in
-             `miai_go.kernels.rules`
+    Attributes:
+      size: points on a side, 1 to 25.
+      words: the position for kernels, one-dimensional uint32; `miai_go.kernels.rules` has the
+        layout.
     """
 
     __slots__ = ("size", "words")
@@ -92,18 +94,20 @@ class Board:
     def from_stones(cls, stones: ArrayLike) -> Self:
         """Set up a position from an array (size, size) of `EMPTY`, `BLACK_STONE`, `WHITE_STONE`.
 
-        There is no ko and there are no prisoners. Raises `BoardError` for other shapes and values
-        and for a chain without a liberty.
+        There is no ko, and there are no prisoners.
+
+        Raises:
+          BoardError: the shape or a value is wrong, or a chain has no liberty.
         """
-        given = np.asarray(stones)
-        if given.ndim != 2 or given.shape[0] != given.shape[1]:
-            raise BoardError(f"stones have shape {given.shape}, not (size, size)")
-        if not np.isin(given, (EMPTY, BLACK_STONE, WHITE_STONE)).all():
+        array = np.asarray(stones)
+        if array.ndim != 2 or array.shape[0] != array.shape[1]:
+            raise BoardError(f"stones have shape {array.shape}, not (size, size)")
+        if not np.isin(array, (EMPTY, BLACK_STONE, WHITE_STONE)).all():
             raise BoardError("stones must be 0 (empty), 1 (black) or 2 (white)")
-        board = cls(given.shape[0])
-        refused = rules.set_up(board.words, given.astype(np.int8).ravel())
-        if refused >= 0:
-            name = vertex(refused, board.size)
+        board = cls(array.shape[0])
+        captured = rules.set_up(board.words, array.astype(np.int8).ravel())
+        if captured >= 0:
+            name = vertex(captured, board.size)
             raise BoardError(f"the stone at {name} leaves a chain without a liberty")
         return board
 
@@ -117,16 +121,19 @@ class Board:
     def play(self, color: int, point: int, *, suicide: bool = False) -> int:
         """Play a move under simple ko; return the number of stones removed.
 
-        A pass only lifts the ko. Raises `IllegalPointError`, with the board unchanged.
+        A pass only lifts the ko.
+
+        Raises:
+          IllegalPointError: the move is illegal; the board is unchanged.
         """
         if not self.is_legal(color, point, suicide=suicide):
             raise IllegalPointError(self, color, point, self._why_illegal(color, point))
         return self.play_unchecked(color, point)
 
     def play_unchecked(self, color: int, point: int) -> int:
-        """Play a move known to be legal, suicide included; return the number of stones removed.
+        """Play a legal move, which may be suicide; return the number of stones removed.
 
-        An illegal move leaves the board in no defined state.
+        After an illegal move the board is undefined.
         """
         if point == self.size * self.size:
             self.words[rules.KO] = 0
@@ -134,9 +141,10 @@ class Board:
         return int(rules.play(self.words, point, color + 1))
 
     def is_legal(self, color: int, point: int, *, suicide: bool = False) -> bool:
-        """Say whether a move is legal under simple ko; a pass always is.
+        """Return whether a move is legal under simple ko; a pass always is.
 
-        Raises `BoardError` for a point or colour that does not exist.
+        Raises:
+          BoardError: there is no such point or colour.
         """
         self._check(color, point)
         if point == self.size * self.size:
@@ -148,7 +156,7 @@ class Board:
     ) -> NDArray[np.int16]:
         """Return the points where a player may play, ascending, without the pass.
 
-        With `ko=False` a simple ko does not count.
+        `ko=False` ignores simple ko.
         """
         points = np.empty(self.size * self.size, np.int16)
         return points[: rules.legal_points(self.words, color + 1, suicide, ko, points)]
@@ -156,17 +164,17 @@ class Board:
     def without_repeats(
         self, color: int, points: NDArray[np.int16], history: NDArray[np.uint64], ko_rule: KoRule
     ) -> NDArray[np.int16]:
-        """Return those of the legal `points` that do not repeat a position of `history`.
+        """Return the legal `points` that do not repeat a position of `history`.
 
-        `history` holds the `history_key` of every position to compare with, the present one
-        included (which forbids the suicide of a single stone under positional superko). Under
-        `KoRule.SIMPLE` nothing is dropped.
+        `history` holds the `history_key` of every earlier position and of the present one, which
+        forbids the suicide of a single stone under positional superko. Under `KoRule.SIMPLE` all
+        points are returned.
         """
-        kept = points.copy()
+        out = points.copy()
         if ko_rule == KoRule.SIMPLE:
-            return kept
+            return out
         mark = np.uint64(history_key(0, 1 - color, ko_rule))
-        return kept[: rules.drop_repeats(self.words, color + 1, kept, len(kept), history, mark)]
+        return out[: rules.drop_repeats(self.words, color + 1, out, len(out), history, mark)]
 
     def hash_after(self, color: int, point: int) -> int:
         """Return the hash after a legal move, captures included, without playing it."""
@@ -182,12 +190,12 @@ class Board:
     @property
     def ko_point(self) -> int | None:
         """The point that may not be retaken now, or None."""
-        held = int(self.words[rules.KO])
-        return int(self.words[(held & ~3) + rules.ACTION]) if held else None
+        ko = int(self.words[rules.KO])
+        return int(self.words[(ko & ~3) + rules.ACTION]) if ko else None
 
     @property
     def captures(self) -> tuple[int, int]:
-        """Stones taken so far by Black and by White; a suicide counts for the opponent."""
+        """Prisoners taken by Black and by White; a suicide counts for the opponent."""
         return int(self.words[rules.PRISONERS + 2]), int(self.words[rules.PRISONERS + 1])
 
     def stones(self) -> NDArray[np.int8]:
@@ -197,7 +205,7 @@ class Board:
         return flat.reshape(self.size, self.size)
 
     def color_at(self, point: int) -> int:
-        """Return `EMPTY`, `BLACK_STONE` or `WHITE_STONE`. Raises `BoardError` off the board."""
+        """Return what lies on a point. Raises `BoardError` off the board."""
         return int(self.words[self._index(point)]) & 3
 
     def group_at(self, point: int) -> NDArray[np.int16]:
@@ -209,14 +217,13 @@ class Board:
         return self._chain(point)[1]
 
     def area_score(self) -> int:
-        """Return Black's area minus White's, every stone counting as alive, without komi."""
+        """Return Black's area minus White's, with every stone alive and without komi."""
         return self._area()[1]
 
     def owners(self) -> NDArray[np.int8]:
-        """Return who owns each point as the board stands: 1 Black, -1 White, 0 neither.
+        """Return the owner of each point: 1 Black, -1 White, 0 neither; shape (size, size).
 
-        Shape (size, size). A player owns his stones and the empty regions that touch only them
-        (Tromp-Taylor).
+        A player owns their stones and the empty regions that touch only them (Tromp-Taylor).
         """
         return self._area()[0].reshape(self.size, self.size)
 

@@ -1,8 +1,8 @@
 """Names of points: GTP vertices such as ``D4``.
 
-Columns are the letters A to Z without I, from the left, which is enough for 25; rows are numbers
-from the lowest, 1. The action of a point is `row * size + column`, both from 0, so A1 is 0 as in
-OpenSpiel. The action `size * size` is the pass.
+Columns are the letters A to Z without I, from the left; rows are numbers from 1, the lowest. The
+action of a point is `row * size + column`, both from 0, so A1 is 0 as in OpenSpiel; `size * size`
+is the pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parse_vertex(text: str, size: int) -> int:
     """Return the action of a vertex, case and surrounding white space ignored.
 
     Raises:
-      InvalidActionError: the text is no vertex, or lies off the board.
+      InvalidActionError: the text is not a vertex of the board.
     """
     word = text.strip().upper()
     if word == "PASS":
@@ -38,26 +38,26 @@ def parse_vertex(text: str, size: int) -> int:
     digits = word[1:]
     if column < 0 or not (digits.isascii() and digits.isdigit() and len(digits) <= _ROW_DIGITS):
         raise InvalidActionError(
-            f"go: {text.strip()[:40]!r} is no vertex; write a column letter (A to "
+            f"go: {text.strip()[:40]!r} is not a vertex; write a column letter (A to "
             f"{COLUMNS[size - 1]}, without I) and a row number (1 to {size}), or 'pass'"
         )
     row = int(digits) - 1
     if column >= size or not 0 <= row < size:
-        raise InvalidActionError(f"go: {word} lies off the {size}x{size} board")
+        raise InvalidActionError(f"go: {word} is off the {size}x{size} board")
     return row * size + column
 
 
 def parse_points(vertices: Iterable[str], size: int) -> tuple[int, ...]:
-    """Return the actions of vertices that must be points, in their order.
+    """Return the actions of vertices that must be distinct points, in their order.
 
     Raises:
-      InvalidActionError: one is no vertex, off the board, the pass or named twice.
+      InvalidActionError: a text is not a vertex of the board, is the pass, or is repeated.
     """
     points: list[int] = []
     for text in vertices:
         action = parse_vertex(text, size)
         if action == size * size:
-            raise InvalidActionError("go: 'pass' is no point where a stone can lie")
+            raise InvalidActionError("go: 'pass' is not a point")
         if action in points:
             raise InvalidActionError(f"go: {vertex(action, size)} is named twice")
         points.append(action)
@@ -65,10 +65,10 @@ def parse_points(vertices: Iterable[str], size: int) -> tuple[int, ...]:
 
 
 def star_points(size: int) -> tuple[int, ...]:
-    """Return the points that boards mark, ascending; none on boards smaller than 7.
+    """Return the star points, ascending; none on boards smaller than 7.
 
-    The corner points lie on the third line, from 13 on on the fourth; odd sizes have the centre
-    too, and from 15 on the middles of the sides.
+    Corner points lie on the third line, from size 13 on the fourth. Odd sizes also mark the centre,
+    and from size 15 the middles of the sides.
     """
     if size < 7:
         return ()
@@ -84,5 +84,5 @@ def star_points(size: int) -> tuple[int, ...]:
 
 
 def edge_line(size: int) -> int:
-    """Return the line of handicap and star points, from 0: the third below 13, else the fourth."""
+    """Return the line of corner star points, counted from 0."""
     return 3 if size >= 13 else 2

@@ -1,7 +1,7 @@
-"""Which stones are dead at the end of play: the component kind ``go.dead-stones``.
+"""Finding dead stones at the end of play: the component kind ``go.dead-stones``.
 
 A component of this kind is built with ``factory(game, parameters)`` and is a `DeadStoneJudge`.
-Any plugin may add one; ``load_game("go", dead_stones="referee", referee=NAME)`` asks it.
+Any plugin may add one; ``load_game("go", dead_stones="referee", referee=NAME)`` uses it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,8 @@ if TYPE_CHECKING:
     from miai_go.rules.state import GoState
 
 
-__all__ = [
-    "DeadStoneJudge",
-    "NoDeadStones",
-    "PlayoutJudge",
-    "PlayoutJudgeParameters",
-    "RefereeError",
-    "settled_margin",
-]
-
-
 class RefereeError(MiaiError):
-    """A referee gave no answer: no player's fault, so the game has no result."""
+    """A referee gave no answer. It is not a player's fault, so the game is void."""
 
 
 class DeadStoneJudge(Protocol):
@@ -42,7 +32,7 @@ class DeadStoneJudge(Protocol):
     def dead_points(self, state: GoState) -> tuple[int, ...]:
         """Return the points of all dead stones, whole chains, ascending.
 
-        A function of the position: asked twice, it says the same.
+        The answer is a function of the position.
 
         Raises:
           RefereeError: it cannot tell.
@@ -64,8 +54,8 @@ class PlayoutJudge:
     """The judge ``playouts``: a chain is dead when most random games lose its points.
 
     The playouts are seeded by the position, so the answer is a function of it. They know no
-    tactics: on settled positions they are right, in unsettled ones they are a guess, and a seki in
-    which neither side may move first is often broken by them.
+    tactics: they are right on settled positions, a guess on others, and often break a seki in
+    which neither side may move first.
     """
 
     def __init__(self, game: GoGame, parameters: PlayoutJudgeParameters) -> None:
@@ -78,14 +68,14 @@ class PlayoutJudge:
             return ()
         black = self.ownership(state.board)
         dead: list[int] = []
-        left = set(np.flatnonzero(flat != EMPTY).tolist())
-        while left:
-            chain = state.board.group_at(min(left))
-            left -= set(chain.tolist())
-            kept = float(black[chain].mean())
+        remaining = set(np.flatnonzero(flat != EMPTY).tolist())
+        while remaining:
+            chain = state.board.group_at(min(remaining))
+            remaining -= set(chain.tolist())
+            ownership = float(black[chain].mean())
             if flat[chain[0]] == WHITE_STONE:
-                kept = -kept
-            if (1 - kept) / 2 > self.parameters.threshold:
+                ownership = -ownership
+            if (1 - ownership) / 2 > self.parameters.threshold:
                 dead += chain.tolist()
         return tuple(sorted(dead))
 
@@ -99,9 +89,9 @@ class PlayoutJudge:
 
 
 def settled_margin(state: GoState) -> float:
-    """Return Black's margin if play ended here, points: by the judge where dead stones are settled.
+    """Return Black's margin in points if play ended here.
 
-    Where the game counts the board as it stands, that is what counts.
+    The game's judge finds the dead stones, unless the game counts every stone as alive.
 
     Raises:
       RefereeError: the judge failed.

@@ -1,4 +1,4 @@
-"""The game ``go``: parameters settled, states made."""
+"""The game ``go``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from miai.game import Game, GameInfo
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError, KoRule
 from miai_go.rules.coordinates import star_points, vertex
 from miai_go.rules.parameters import GoParameters, default_max_moves
-from miai_go.rules.phases import Phase, Start
+from miai_go.rules.phases import Start
 from miai_go.rules.playouts import load_playouts, load_rules
 from miai_go.rules.rule_sets import compensation_points
 from miai_go.rules.state import PLANES, GoState
@@ -21,8 +21,6 @@ from miai_go.rules.state import PLANES, GoState
 if TYPE_CHECKING:
     from miai_go.rules.dead_stones import DeadStoneJudge
 
-
-__all__ = ["VERSION", "GoGame", "GoParameters", "GoState", "Phase", "Start"]
 
 VERSION: Final = 1
 
@@ -36,23 +34,22 @@ _KO_RULES: Final = {
 class GoGame(Game):
     """Go on one board size under one rule set, from one starting position.
 
-    Actions: `row * size + column` from A1, then the pass; under `dead_stones = "agreement"` one
-    more, `resume`, which refuses a proposal of dead stones. Player 0 is Black. Utilities are 1, 0
-    and -1.
+    Actions are `row * size + column` from A1, then the pass; `dead_stones = "agreement"` adds
+    `resume`, which refuses a proposal of dead stones. Player 0 is Black. Utilities are 1, 0 and -1.
 
     Attributes:
-      parameters: with every default of the preset written out.
+      parameters: the parameters, with the preset's defaults written out.
       rules: the rule set.
       size: points on a side.
-      ko_rule: the ko rule as the board knows it.
+      ko_rule: the ko rule, as a constant of the board.
       start: the starting position, handicap included.
       white_bonus: komi and compensation, points.
-      max_moves: actions after which the game ends, counted by area as it stands.
-      pass_action, resume_action: those actions; -1 where there is no `resume`.
+      max_moves: actions after which the game ends, counted by area with every stone alive.
+      pass_action, resume_action: those actions; `resume_action` is -1 without an agreement phase.
 
     Raises:
       ParameterError: the starting position has a chain without a liberty.
-      AgentUnavailableError: the referee for dead stones is an engine that is missing.
+      AgentUnavailableError: the referee for dead stones is an engine that is not installed.
     """
 
     parameters: GoParameters
@@ -84,20 +81,20 @@ class GoGame(Game):
         )
         self._start_board = self._set_up(self.start)
         if self.rules.dead_stones in ("referee", "playouts"):
-            _ = self.judge  # a missing referee is told now, not at the end of a game
+            _ = self.judge  # a missing referee is an error now, not at the end of a game
 
     def new_initial_state(self) -> GoState:
         """Return the starting position, handicap stones and set-up included."""
         load_rules()
         if self.rules.dead_stones in ("playouts", "agreement"):
-            load_playouts()  # the judge's
+            load_playouts()  # for the judge
         return GoState(self, self.start, self._start_board.copy())
 
     def new_state(self, start: Start) -> GoState:
         """Return a state that starts from another position, for analysis.
 
         Raises:
-          InvalidStateError: a stone lies off the board, on another, or in a chain without liberty.
+          InvalidStateError: a stone is off the board, on another, or in a chain without a liberty.
         """
         try:
             return GoState(self, start, self._set_up(start))
@@ -108,7 +105,7 @@ class GoGame(Game):
         """Return the state that `GoState.serialize` wrote.
 
         Raises:
-          InvalidStateError: the text describes no state of this game.
+          InvalidStateError: the text does not describe a state of this game.
         """
         values = self._serialised_values(text)
         state = self.new_state(_start_from(values["start"])) if "start" in values else None
@@ -133,7 +130,7 @@ class GoGame(Game):
 
     @cached_property
     def judge(self) -> DeadStoneJudge:
-        """Who finds the dead stones: the referee of the parameters, else playouts."""
+        """The judge of dead stones: the referee of the parameters, or else playouts."""
         from miai.plugins.loader import registry
 
         if self.rules.dead_stones == "referee":
@@ -153,12 +150,11 @@ class GoGame(Game):
             raise InvalidStateError(_not_a_state(text))
         if values.get("size") != self.size:
             raise InvalidStateError(
-                f"go: a serialised state of size {values.get('size')!r} in a game of "
-                f"size {self.size}"
+                f"go: the serialised state has size {values.get('size')!r}, not {self.size}"
             )
         if len(values["actions"]) > self.max_moves:
             raise InvalidStateError(
-                f"go: {len(values['actions'])} actions, but a game here ends after {self.max_moves}"
+                f"go: {len(values['actions'])} actions, but this game ends after {self.max_moves}"
             )
         return values
 
@@ -170,7 +166,7 @@ class GoGame(Game):
         for color, points in ((BLACK, start.black), (WHITE, start.white)):
             for point in points:
                 if not 0 <= point < self.pass_action or flat[point]:
-                    raise ParameterError(f"go: no stone can be set up on point {point}")
+                    raise ParameterError(f"go: point {point} is off the board or occupied")
                 flat[point] = color + 1
         try:
             return Board.from_stones(stones)
@@ -180,7 +176,7 @@ class GoGame(Game):
 
 
 def _start_from(values: object) -> Start:
-    """Return a start from plain data of unknown shape."""
+    """Return the start that unchecked plain data describes."""
     if isinstance(values, list) and len(values) == len(("black", "white", "to_move")):
         black, white, to_move = values
         if (
@@ -191,10 +187,10 @@ def _start_from(values: object) -> Start:
         ):
             return Start(tuple(black), tuple(white), int(to_move))
     raise InvalidStateError(
-        f"go: the start of a serialised state is [black points, white points, player], "
-        f"got {str(values)[:80]}"
+        f"go: the start of a serialised state must be [black points, white points, player], "
+        f"not {str(values)[:80]}"
     )
 
 
 def _not_a_state(text: str) -> str:
-    return f"go: a serialised state is a JSON object with size and actions, got {text[:80]!r}"
+    return f"go: a serialised state must be a JSON object with size and actions, not {text[:80]!r}"

@@ -26,7 +26,7 @@ from miai_go.rules.rule_sets import (
 MAX_SIZE: Final = 25
 MAX_KOMI: Final = float(MAX_SIZE * MAX_SIZE)
 MAX_MOVES: Final = 10_000
-"""Most actions of any game of Go here."""
+"""Maximum number of actions of a game."""
 
 _OVERRIDES: Final = (
     "ko",
@@ -39,14 +39,16 @@ _OVERRIDES: Final = (
     "compensation",
     "komi",
 )
-_PRESET = "default: the preset's"
+_PRESET = "default: that of the preset"
 
 
 class GoParameters(Parameters):
     """Size, rules, komi, handicap and starting position of a game of Go."""
 
     board_size: int = parameter(9, ge=1, le=MAX_SIZE, help="Points on a side", unit="points")
-    rules: Preset = parameter("tromp-taylor", help="Preset that settles the rules")
+    rules: Preset = parameter(
+        "tromp-taylor", help="Preset rule set, which other parameters override"
+    )
     komi: float | None = parameter(
         None,
         ge=-MAX_KOMI,
@@ -55,44 +57,49 @@ class GoParameters(Parameters):
         unit="points",
         help=f"Points that White receives; {_PRESET}, {HANDICAP_KOMI} with handicap",
     )
-    ko: Ko | None = parameter(None, help=f"Forbidden repetitions; {_PRESET}")
+    ko: Ko | None = parameter(None, help=f"Which repetitions are forbidden; {_PRESET}")
     suicide: bool | None = parameter(None, help=f"Whether suicide is legal; {_PRESET}")
-    scoring: Scoring | None = parameter(None, help=f"How the board is counted; {_PRESET}")
-    dead_stones: DeadStones | None = parameter(None, help=f"Who finds dead stones; {_PRESET}")
+    scoring: Scoring | None = parameter(None, help=f"Area or territory scoring; {_PRESET}")
+    dead_stones: DeadStones | None = parameter(None, help=f"How dead stones are found; {_PRESET}")
     referee: str = parameter(
-        "playouts", help="Component of kind go.dead-stones asked where dead_stones is 'referee'"
+        "playouts",
+        help="Component of kind go.dead-stones that finds dead stones (dead_stones = 'referee')",
     )
     referee_settings: dict[str, bool | int | float | str | list[str]] = parameter(
         {}, help="Parameters of the referee"
     )
     repetition: Repetition | None = parameter(
-        None, help=f"What a repeated position does under simple ko; {_PRESET}"
+        None, help=f"Effect of a repeated position under simple ko; {_PRESET}"
     )
     seki_territory: bool | None = parameter(
         None, help=f"Whether territory in seki counts; {_PRESET}"
     )
     pass_stones: bool | None = parameter(None, help=f"Whether a pass costs a stone; {_PRESET}")
     handicap: int = parameter(
-        0, ge=0, le=MAX_SIZE * MAX_SIZE - 1, unit="stones", help="Black stones, in fixed places"
+        0, ge=0, le=MAX_SIZE * MAX_SIZE - 1, unit="stones", help="Handicap stones in fixed places"
     )
     handicap_points: tuple[str, ...] = parameter(
-        (), help="Vertices of a freely placed handicap: [D4, Q16]"
+        (), help="Points of a freely placed handicap, such as [D4, Q16]"
     )
     compensation: Compensation | None = parameter(
-        None, help=f"What White receives for n handicap stones; {_PRESET}"
+        None, help=f"Points that White receives for n handicap stones; {_PRESET}"
     )
-    black_stones: tuple[str, ...] = parameter((), help="Vertices of a starting position")
-    white_stones: tuple[str, ...] = parameter((), help="Vertices of a starting position")
+    black_stones: tuple[str, ...] = parameter(
+        (), help="Points of Black's stones in the starting position"
+    )
+    white_stones: tuple[str, ...] = parameter(
+        (), help="Points of White's stones in the starting position"
+    )
     first_player: Literal["black", "white"] | None = parameter(
-        None, help="Who moves first; default: Black, with handicap White"
+        None, help="Player who moves first; default: Black, or White in a handicap game"
     )
     max_moves: int | None = parameter(
         None,
         ge=1,
         le=MAX_MOVES,
         unit="plies",
-        help="Actions after which the game ends, counted by area as it stands; "
-        "default: 4 for each point and 100 more",
+        help="Actions after which the game ends and is counted by area; "
+        "default: 4 * board_size ** 2 + 100",
     )
 
     @field_validator("handicap_points", "black_stones", "white_stones")
@@ -107,14 +114,14 @@ class GoParameters(Parameters):
     def _consistent(self) -> Self:
         placed = len(self.handicap_points)
         if placed and self.handicap not in (0, placed):
-            raise ValueError(f"handicap is {self.handicap}, but handicap_points are {placed}")
+            raise ValueError(f"handicap is {self.handicap}, but handicap_points has {placed}")
         if self.handicap and not placed:
             if self.handicap < MIN_HANDICAP:
                 raise ValueError("a handicap of 1 is a game with komi = 0.5; set that instead")
             fixed_handicap(self.handicap, self.board_size)
         names = [*self.handicap_points, *self.black_stones, *self.white_stones]
         if (self.black_stones or self.white_stones) and self.handicap and not placed:
-            raise ValueError("a starting position needs handicap_points beside a handicap")
+            raise ValueError("a handicap in a game with a starting position needs handicap_points")
         parse_points(names, self.board_size)
         return self
 
@@ -136,9 +143,9 @@ class GoParameters(Parameters):
         return tuple(sorted(parse_points(self.white_stones, self.board_size)))
 
     def resolved_rules(self) -> Rules:
-        """Return the preset with what the other parameters override."""
-        given = {name: getattr(self, name) for name in _OVERRIDES}
-        chosen = {name: value for name, value in given.items() if value is not None}
+        """Return the preset's rules, overridden by the other parameters."""
+        values = {name: getattr(self, name) for name in _OVERRIDES}
+        chosen = {name: value for name, value in values.items() if value is not None}
         if self.handicap_stones:
             chosen.setdefault("komi", HANDICAP_KOMI)
         preset = PRESETS[self.rules]
@@ -148,7 +155,7 @@ class GoParameters(Parameters):
         return replace(preset, **chosen)
 
     def resolved(self) -> Self:
-        """Return these parameters with every default of the preset written out."""
+        """Return these parameters with the preset's defaults written out."""
         rules = self.resolved_rules()
         values: dict[str, Any] = {name: getattr(rules, name) for name in _OVERRIDES}
         values["handicap"] = self.handicap_stones
@@ -158,41 +165,38 @@ class GoParameters(Parameters):
 
 
 def default_max_moves(size: int) -> int:
-    """Return how many actions a game may last where nothing is said.
-
-    Uniformly random players, the slowest to finish, stay below it in all but a few games.
-    """
+    """Return the default of `max_moves`, which random players, the slowest, rarely reach."""
     return 4 * size * size + 100
 
 
 class GoRolloutParameters(Parameters):
-    """How many playouts one evaluation takes."""
+    """Parameters of the evaluator ``random-rollout``."""
 
-    rollouts: int = parameter(1, ge=1, le=1_000_000, help="Playouts for each state")
+    rollouts: int = parameter(1, ge=1, le=1_000_000, help="Playouts per state")
 
 
 class PlayoutJudgeParameters(Parameters):
-    """How many playouts are asked, and how sure they must be."""
+    """Parameters of the judge ``playouts`` of dead stones."""
 
     playouts: int = parameter(
-        1000, ge=2, le=100_000, help="Random games from the position, half with each to move"
+        1000, ge=2, le=100_000, help="Playouts from the position, half with each player to move"
     )
     threshold: float = parameter(
         0.55,
         ge=0.5,
         lt=1.0,
-        help="A chain is dead when the opponent owns its points in more than this share of them",
+        help="Share of playouts above which a chain is dead, when the opponent owns its points",
     )
 
 
 class SgfOpeningParameters(Parameters):
-    """Which lines of an SGF file are openings, and how long they are."""
+    """Parameters of the opening reader ``sgf``."""
 
     variations: bool = parameter(
-        False, help="Whether every variation is an opening, or the main line of each game only"
+        False, help="Read every variation, instead of the main line of each game only"
     )
     plies: int | None = parameter(
-        None, ge=1, unit="plies", help="Most moves taken of each; default: all"
+        None, ge=1, unit="plies", help="Maximum length of an opening; default: the whole line"
     )
 
 
@@ -200,12 +204,16 @@ class ScoreLeadParameters(Parameters):
     """Parameters of the adjudicator ``score-lead``."""
 
     points: float = parameter(
-        20.0, ge=0.5, le=1000, unit="points", help="Mean lead in the playouts, komi included"
+        20.0,
+        ge=0.5,
+        le=1000,
+        unit="points",
+        help="Minimum mean lead in playouts, komi included",
     )
     plies: int = parameter(
-        6, ge=1, le=1000, unit="plies", help="Plies in a row in which the same player leads so"
+        6, ge=1, le=1000, unit="plies", help="Plies in a row for which one player must lead"
     )
-    playouts: int = parameter(200, ge=2, le=1_000_000, help="Light playouts from each position")
+    playouts: int = parameter(200, ge=2, le=1_000_000, help="Playouts per position")
     certainty: float = parameter(
-        0.99, ge=0.5, le=1, help="Least share of the playouts that the leader wins"
+        0.99, ge=0.5, le=1, help="Minimum share of playouts that the leader wins"
     )

@@ -1,4 +1,4 @@
-"""Where a game of Go starts, what is being done in it, and why it ends."""
+"""Start, phases and endings of a game of Go."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from miai_go.rules.board import BLACK
 
 
 class Phase(IntEnum):
-    """What is being done.
+    """Phase of a game.
 
-    `PLAY`: stones are placed. `PROPOSE`: under `dead_stones = "agreement"`, the player to move
-    marks dead chains, one an action, and passes when the list is complete. `REPLY`: the other
-    accepts by a pass, or resumes play. `OVER`.
+    `PLAY`: players place stones. `PROPOSE`: under `dead_stones = "agreement"`, the player to move
+    marks one dead chain per action, and passes to complete the list. `REPLY`: the opponent passes
+    to accept, or resumes play. `OVER`.
     """
 
     PLAY = 0
@@ -23,7 +23,7 @@ class Phase(IntEnum):
 
 
 class Ending(IntEnum):
-    """Why a game is over: both passed, a position recurred (no result), or too many moves."""
+    """Reason why a game is over: two passes, a repeated position (no result), or `max_moves`."""
 
     PASSES = 0
     REPETITION = 1
@@ -32,11 +32,11 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a game starts.
+    """Starting position.
 
     Attributes:
       black, white: points of the stones, ascending.
-      to_move: who moves first.
+      to_move: the player who moves first.
     """
 
     black: tuple[int, ...] = ()

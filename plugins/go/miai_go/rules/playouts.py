@@ -1,7 +1,10 @@
 """Playouts from a position: results, scores and ownership."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +17,16 @@ from miai_go.rules.board import BLACK, Board, KoRule, check_size
 
 @dataclass(frozen=True, slots=True)
 class PlayoutResult:
-    """What a batch of playouts came to.
+    """Result of a batch of playouts.
 
-    `count`       playouts played
-    `black_wins`  how many of them Black won, komi counted
-    `draws`       how many were even, komi counted
-    `mean_score`  Black's area minus White's minus komi, in points
-    `mean_moves`  moves per playout, passes included
-    `ownership`   (size, size) `float64`: how often Black minus how often White owned the point,
-                  from -1 to 1
+    Attributes:
+      count: playouts played.
+      black_wins: playouts that Black won, komi included.
+      draws: playouts that were even, komi included.
+      mean_score: Black's area minus White's minus komi, points.
+      mean_moves: moves per playout, passes included.
+      ownership: float64 of shape (size, size): the share of playouts in which Black owned the
+        point minus that of White, from -1 to 1.
     """
 
     count: int
@@ -39,16 +43,15 @@ class PlayoutResult:
 
 
 class Playouts:
-    """A seeded player of playouts on boards of one size.
+    """Plays seeded playouts on boards of one size.
 
     A light playout draws uniformly among the legal moves (simple ko, no suicide) that do not fill
-    an own eye, and passes only if there is none; it ends after two passes, or is broken off after
-    `limit` moves (default: three for every point). An eye is a point whose neighbours are all own
-    stones, with at most one hostile diagonal, none at the edge. Scoring is by area.
+    an own eye, and passes only if there is none. It ends after two passes or `limit` moves
+    (default: three per point). An eye is a point whose neighbours are all own stones, with at most
+    one diagonal point the opponent's; at the edge, none. Scoring is by area. A tactical playout
+    answers atari first; see `miai_go.kernels.tactical`.
 
-    A tactical one answers atari first, see `miai_go.kernels.tactical`.
-
-    The same seed and calls give the same results. Not safe for use by two threads at once.
+    The same seed and calls give the same results. Not thread-safe.
     """
 
     def __init__(
@@ -72,12 +75,13 @@ class Playouts:
     def run(
         self, board: Board, color: int, count: int, *, komi: float, passes: int = 0
     ) -> PlayoutResult:
-        """Play `count` playouts from `board` with `color` to move, `passes` passes made before.
+        """Play `count` playouts from `board`, `color` to move after `passes` passes.
 
-        Raises `ValueError` for a board of another size or a count below one.
+        Raises:
+          ValueError: the board has another size, or `count` is below 1.
         """
         if board.size != self.size:
-            raise ValueError(f"made for boards of size {self.size}, not {board.size}")
+            raise ValueError(f"these playouts are for boards of size {self.size}, not {board.size}")
         if count < 1:
             raise ValueError(f"the number of playouts must be at least 1, not {count}")
         owned = np.zeros(self.size * self.size, np.int64)
@@ -110,15 +114,14 @@ class Playouts:
         return int(board.words[index + rules.ACTION])
 
 
-WARM_UP_SIZE = 3
-
-
-_CENTRE = 4
+WARM_UP_SIZE: Final = 3
+"""Board size of the calls that load or compile kernels."""
+_CENTRE: Final = 4
 
 
 @cache
 def load_rules() -> None:
-    """Load what the moves of a game call."""
+    """Load the kernels that a game's moves call."""
     with FAMILY.compiling("rules"):
         board = Board(WARM_UP_SIZE)
         points = board.legal_points(BLACK)
@@ -132,11 +135,11 @@ def load_rules() -> None:
 
 @cache
 def load_playouts() -> None:
-    """Load playouts, and what else judging dead stones by them calls."""
+    """Load the kernels of playouts, and of judging dead stones by them."""
     load_rules()
     with FAMILY.compiling("playouts"):
         board = Board(WARM_UP_SIZE)
         board.play(BLACK, _CENTRE)
         board.group_at(_CENTRE)
-        Board.from_stones(board.stones())  # as counting without the dead stones does
+        Board.from_stones(board.stones())  # counting without the dead stones calls it
         Playouts(WARM_UP_SIZE, 0).run(board, BLACK, 1, komi=0.0)

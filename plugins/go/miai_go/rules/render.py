@@ -1,9 +1,7 @@
-"""Boards as text for a terminal, and the renderer of Go.
+"""The renderer of Go: boards as text for a terminal, and as SVG for pages.
 
-Boards as SVG inside a page: an empty board that is defined once, and stones that refer to it.
-
-Stones of one colour are one path of dots, each a line of no length with round ends: a board full of
-stones takes some hundred characters, so that a page can hold a whole game.
+A page defines the empty SVG board once, and its pictures refer to it. The stones of one colour are
+one path of dots, lines of length zero with round ends, so that a page can hold a whole game.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ _BLACK, _WHITE, _MARK, _CROSS = "#111111", "#fbfbfb", "#d5312b", "#d5312b"
 
 
 def board_definitions(size: int) -> str:
-    """Return the empty board of that size, with coordinates and star points, as a definition."""
+    """Return the definition of an empty board with coordinates and star points."""
     low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
     side = _side(size)
     lines = "".join(f"M{low} {at}H{high}M{at} {low}V{high}" for at in range(low, high + 1, _CELL))
@@ -59,7 +57,7 @@ def board_picture(
 
     Args:
       stones: int8 of shape (size, size), row 0 lowest; 1 Black, 2 White.
-      last: the action to mark; none is marked for a pass.
+      last: the action to mark; a pass is not marked.
       dead: points of stones to cross out.
     """
     size = len(stones)
@@ -86,7 +84,7 @@ def _side(size: int) -> int:
 
 
 def _at(size: int, point: int) -> tuple[int, int]:
-    """Return where a point lies, in cells from the upper left corner."""
+    """Return a point's x and y, in cells from the upper left corner."""
     row, column = divmod(point, size)
     return column, size - 1 - row
 
@@ -101,7 +99,7 @@ def _stones(size: int, points: Sequence[int], colour: str, diameter: float) -> l
 
 
 def _dots(size: int, points: Iterable[int]) -> str:
-    """Return a path of lines of no length, which round ends make dots."""
+    """Return a path of lines of length zero, which round ends turn into dots."""
     return "".join("M{} {}h0".format(*_at(size, point)) for point in points)
 
 
@@ -120,7 +118,7 @@ def _coordinates(size: int) -> list[str]:
 
 
 STONES: Final = ".XO"
-"""Empty, Black, White; dead stones are lower case."""
+"""Characters for empty, Black and White; dead stones are lower case."""
 
 _TASKS: Final = {
     Phase.PLAY: "to play",
@@ -142,9 +140,9 @@ def draw(
     Args:
       stones: int8 of shape (size, size); row 0 is drawn lowest.
       last: the action to put in parentheses; a pass is not shown.
-      dead: points of stones that are drawn in lower case.
-      stars: points to mark where they are empty.
-      marks: a character for each of these points instead of what lies there.
+      dead: points of stones to draw in lower case.
+      stars: points to mark if they are empty.
+      marks: characters to draw at points instead of their stones.
     """
     size = len(stones)
     header = "   " + " ".join(COLUMNS[:size])
@@ -172,12 +170,12 @@ def _cell(stone: int, dead: bool, star: bool) -> str:
 
 
 def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
-    """Return a state as text: the board, and who is to do what, or the result.
+    """Return a state as text: the board, and the player to move or the result.
 
     Args:
-      marks: a character for each of these points instead of what lies there.
+      marks: characters to draw at points instead of their stones.
     """
-    result = state.result_to_string()  # settles which stones are dead
+    result = state.result_to_string()  # asks the judge for dead stones
     last = state.last_action
     picture = draw(
         state.board.stones(), last=last, dead=state.dead, stars=state.game.star_points, marks=marks
@@ -198,15 +196,15 @@ class GoRenderer:
         self.game = game
 
     def render(self, view: PlayerView) -> str:
-        """Return the position of a view, with who is to move and the prisoners."""
+        """Return the position of a view, with the player to move and the prisoners."""
         return str(view.state)
 
     def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
-        """Return the position with a character at the place of each action, the pass left out."""
+        """Return the position with a character drawn at the point of each action."""
         return describe(cast("GoState", view.state), marks=marks)
 
     def svg_definitions(self) -> str:
-        """Return the empty board as a definition."""
+        """Return the definition of the empty board."""
         return board_definitions(cast("GoGame", self.game).size)
 
     def svg(self, view: PlayerView) -> str:
@@ -216,23 +214,23 @@ class GoRenderer:
     def svg_state(self, state: State) -> str:
         """Return a position as a picture: the last move marked, dead stones crossed out."""
         position = cast("GoState", state)
-        position.result_to_string()  # settles which stones are dead
+        position.result_to_string()  # asks the judge for dead stones
         return board_picture(position.board.stones(), last=position.last_action, dead=position.dead)
 
     def hint(self, view: PlayerView) -> str:
-        """Return what to do while dead stones are settled; empty while stones are placed."""
+        """Return a hint while dead stones are being agreed on, otherwise an empty text."""
         state = cast("GoState", view.state)
         if state.phase == Phase.PROPOSE:
             return _proposal_hint(state)
         if state.phase == Phase.REPLY:
             proposed = "The stones in lower case" if state.dead else "No stones"
-            return f"{proposed} would be dead: pass accepts that, resume plays on."
+            return f"{proposed} would be dead: pass to accept, or resume play."
         return ""
 
 
 def _proposal_hint(state: GoState) -> str:
     stones = [action for action in state.legal_actions() if action != state.game.pass_action]
     if not stones:
-        return "No stone is left to name; pass ends the list."
+        return "Every chain is marked; pass to end the list."
     example = state.action_to_string(stones[0])
-    return f"Name a dead stone, such as {example}, to mark its chain; pass ends the list."
+    return f"Name a dead stone, such as {example}, to mark its chain; pass to end the list."

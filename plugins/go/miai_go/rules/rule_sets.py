@@ -1,6 +1,6 @@
-"""Rule sets: what a game of Go is played and counted by.
+"""Rule sets and fixed handicaps.
 
-A preset settles everything; single parameters override it.
+A preset settles every rule; single parameters override it.
 
 =============  ===========  ========  =========  ===========  ==========  =======
 preset         ko           suicide   scoring    dead stones  handicap    komi
@@ -11,10 +11,9 @@ japanese       simple       no        territory  playouts     none        6.5
 aga            situational  no        area       playouts     n-1         7.5
 =============  ===========  ========  =========  ===========  ==========  =======
 
-The column handicap is the compensation that White receives. AGA rules count alike by area and by
-territory, because passes cost a stone and White passes last: compensation is due by area only.
-
-Fixed handicap: where the stones of a given number lie (GTP version 2 draft 2, section 4.1.1).
+The column handicap is the compensation that White receives. Under AGA rules area and territory
+give the same result, because passes cost a stone and White passes last: compensation is due by
+area only.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ Compensation: TypeAlias = Literal["none", "n-1", "n"]
 Repetition: TypeAlias = Literal["draw", "allowed"]
 
 HANDICAP_KOMI: Final = 0.5
-"""Komi of handicap games where none is given: it only breaks ties."""
+"""Default komi of handicap games, which only breaks ties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """One rule set, everything settled.
+    """One complete rule set.
 
     Attributes:
       ko: which repetitions are forbidden; see `miai_go.rules.board.KoRule`.
-      suicide: whether a move may take the mover's own last liberty, and those stones off.
+      suicide: whether a move may remove the mover's own stones by taking their last liberty.
       scoring: area counts living stones and surrounded points (Chinese); territory counts
         surrounded points and prisoners (Japanese).
-      dead_stones: who finds the dead stones once both players passed. `none`: the board is
-        counted as it stands; `playouts`: random playouts from the final position; `agreement`:
-        the players, in turn; `referee`: a component of kind ``go.dead-stones``.
-      repetition: under simple ko, whether a play that recreates a position of stones with the same
-        player to move ends the game without result (a draw: triple ko), or is allowed.
+      dead_stones: how dead stones are found after two passes. `none`: every stone counts as
+        alive; `playouts`: random playouts from the final position; `agreement`: the players
+        propose and accept; `referee`: a component of kind ``go.dead-stones``.
+      repetition: under simple ko, whether a move that repeats stones and player to move ends the
+        game without result (a draw: triple ko), or is allowed.
       seki_territory: whether points surrounded by a group that lives in seki count as territory.
       pass_stones: whether a pass costs a prisoner and White owes one when Black passed last (AGA).
       compensation: points that White receives in a handicap game of n stones.
@@ -126,25 +125,22 @@ def compensation_points(compensation: Compensation, stones: int) -> int:
     return stones if compensation == "n" else stones - 1
 
 
-MIN_HANDICAP = 2
-"""A handicap of one stone is a game without komi, Black first: there is nothing to place."""
+MIN_HANDICAP: Final = 2
+"""A handicap of one stone places none: it is a game without komi, Black first."""
 
 
 def max_fixed_handicap(size: int) -> int:
-    """Return the most stones that fixed placement knows; 0 on boards smaller than 7.
-
-    Nine on odd sizes from 9 on, four on even sizes and on 7x7.
-    """
+    """Return the maximum fixed handicap: 9 on odd sizes from 9, otherwise 4; 0 below size 7."""
     if size < 7:
         return 0
     return 9 if size % 2 and size >= 9 else 4
 
 
 def fixed_handicap(stones: int, size: int) -> tuple[int, ...]:
-    """Return the points of a fixed handicap, ascending.
+    """Return the points of a fixed handicap, ascending (GTP version 2 draft 2, section 4.1.1).
 
     Raises:
-      ValueError: that many stones have no fixed places on this board.
+      ValueError: fixed handicap does not define this number of stones on this board.
     """
     if not MIN_HANDICAP <= stones <= max_fixed_handicap(size):
         raise ValueError(

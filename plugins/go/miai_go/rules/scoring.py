@@ -1,11 +1,10 @@
-"""Counting a board: area and territory, dead stones taken off first.
+"""Counting a board by area or territory, after dead stones are removed.
 
 Margins are Black's points minus White's, komi and compensation included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE, Board
+from miai_go.rules.chains import connected_parts, neighbours
 from miai_go.rules.rule_sets import Rules
 
 Stones = NDArray[np.int8]
 """What lies on each point, int8 of shape (size, size): 0 empty, 1 black, 2 white."""
 
 SEKI_EYE: Final = 2
-"""A single region of at most so many points never holds two eyes."""
+"""A single region of at most this many points never holds two eyes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Score:
     Attributes:
       black, white: the players' points; White's include komi and compensation.
       owners: who owns each point, int8 of shape (size, size): 1 Black, -1 White, 0 neither.
-      dead: the points of the stones that were taken off as dead, ascending.
+      dead: the points of the stones that were removed as dead, ascending.
     """
 
     black: float
@@ -44,17 +44,17 @@ class Score:
 
 
 def result_text(margin: float) -> str:
-    """Return a result as SGF writes it: ``B+3.5``, ``W+2``, ``0`` for a draw."""
+    """Return a result in SGF notation: ``B+3.5``, ``W+2``, ``0`` for a draw."""
     if margin == 0:
         return "0"
     return f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
 
 
 def area_score(board: Board, *, white_bonus: float, dead: tuple[int, ...] = ()) -> Score:
-    """Count by area: stones on the board and points that touch stones of one player only.
+    """Count by area: stones on the board, and empty points that touch stones of one player only.
 
     Args:
-      white_bonus: komi and compensation.
+      white_bonus: komi and compensation, points.
       dead: points of dead stones.
     """
     cleared = without_dead(board, dead)
@@ -71,12 +71,12 @@ def territory_score(
     pass_stones: tuple[int, int] = (0, 0),
     dead: tuple[int, ...] = (),
 ) -> Score:
-    """Count by territory: empty points that touch one player only, and prisoners, the dead too.
+    """Count by territory: empty points that touch one player only, and prisoners with the dead.
 
     Where `rules.seki_territory` is false, the points of groups in seki do not count; see `in_seki`.
 
     Args:
-      white_bonus: komi and compensation.
+      white_bonus: komi and compensation, points.
       pass_stones: stones that Black and White gave up by passing.
       dead: points of dead stones.
     """
@@ -94,7 +94,7 @@ def territory_score(
 
 
 def without_dead(board: Board, dead: tuple[int, ...]) -> Board:
-    """Return the board with the stones on `dead` taken off."""
+    """Return the board without the stones on `dead`."""
     if not dead:
         return board
     stones = board.stones()
@@ -105,17 +105,18 @@ def without_dead(board: Board, dead: tuple[int, ...]) -> Board:
 def in_seki(stones: Stones, owners: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Return the territory of groups that live in seki, bool of shape (size, size).
 
-    A group is here all chains of one colour that share regions of their own territory. It lives
-    in seki, as far as this tells, when it touches a neutral point and its territory is a single
-    region of at most two points: that holds no two eyes, so it lives by the neutral points alone
-    (Nihon Kiin, 1989, article 8). Seki with larger eyes is not recognised. A false eye on a
-    neutral point that nobody filled counts as seki too, as the rule's text has it.
+    A group here is all chains of one colour that share regions of their own territory. It counts
+    as seki when it touches a neutral point and its territory is a single region of at most two
+    points: such a region does not hold two eyes, so the group lives by the neutral points alone
+    (Nihon Kiin, 1989, article 8). Seki with larger eyes is not recognised. As the rule's text has
+    it, a group with a false eye beside an unfilled neutral point counts as seki too.
     """
     seki = np.zeros_like(stones, dtype=np.bool_)
     size = len(stones)
     flat, owned = stones.reshape(-1), owners.reshape(-1)
     links = _Links(size * size)
-    regions = list(_regions(flat, owned, size))
+    territory = np.flatnonzero((flat == EMPTY) & (owned != 0)).tolist()
+    regions = [sorted(part) for part in connected_parts(territory, lambda p: neighbours(p, size))]
     for points in regions:
         for point in points:
             for other in neighbours(point, size):
@@ -138,37 +139,6 @@ def in_seki(stones: Stones, owners: NDArray[np.int8]) -> NDArray[np.bool_]:
         if group in neutral and len(parts) == 1 and len(parts[0]) <= SEKI_EYE:
             seki.reshape(-1)[parts[0]] = True
     return seki
-
-
-def neighbours(point: int, size: int) -> list[int]:
-    """Return the two to four points beside a point (none on a board of one point)."""
-    row, column = divmod(point, size)
-    found = []
-    if row > 0:
-        found.append(point - size)
-    if column > 0:
-        found.append(point - 1)
-    if column < size - 1:
-        found.append(point + 1)
-    if row < size - 1:
-        found.append(point + size)
-    return found
-
-
-def _regions(flat: NDArray[np.int8], owned: NDArray[np.int8], size: int) -> Iterator[list[int]]:
-    """Yield the connected regions of territory, each as its points."""
-    seen: set[int] = set()
-    for start in range(size * size):
-        if start in seen or flat[start] != EMPTY or owned[start] == 0:
-            continue
-        region = [start]
-        seen.add(start)
-        for point in region:
-            for other in neighbours(point, size):
-                if other not in seen and flat[other] == EMPTY:
-                    seen.add(other)
-                    region.append(other)
-        yield region
 
 
 class _Links:

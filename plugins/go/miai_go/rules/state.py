@@ -1,11 +1,4 @@
-"""One position of a game of Go, with all that the rules remember of it.
-
-The positions that a game has been through, for superko and the rule of repetition.
-
-Actions of Go as text, and why an action is refused.
-
-A position as planes for a network.
-"""
+"""The state of a game of Go: board, earlier positions, passes, and the agreement on dead stones."""
 
 from __future__ import annotations
 
@@ -32,7 +25,7 @@ _ROOM: Final = 64
 
 
 class PositionHistory:
-    """Keys of positions (`history_key`), in the order in which they occurred."""
+    """Keys of positions (`history_key`) in the order in which they occurred, for superko."""
 
     __slots__ = ("_count", "_keys")
 
@@ -42,11 +35,11 @@ class PositionHistory:
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """The keys, uint64 of shape (positions,); a view, not to be changed."""
+        """The keys, a uint64 view of shape (positions,); do not change it."""
         return self._keys[: self._count]
 
     def add(self, key: int) -> None:
-        """Add the key of the position that has just arisen."""
+        """Append the key of a new position."""
         if self._count == len(self._keys):
             grown = np.empty(2 * self._count, np.uint64)
             grown[: self._count] = self._keys
@@ -68,32 +61,13 @@ class PositionHistory:
 RESUME: Final = "resume"
 
 
-def read_action(state: GoState, text: str) -> int:
-    """Return the legal action that is written so: ``D4``, ``pass``, ``resume``; case ignored.
-
-    Where dead chains are marked, any stone of a chain names it.
-
-    Raises:
-      InvalidActionError: no vertex, or no legal action; the message says why.
-    """
-    if text.strip().lower() == RESUME and state.game.resume_action >= 0:
-        action = state.game.resume_action
-    else:
-        action = parse_vertex(text, state.game.size)
-    if state.phase == Phase.PROPOSE and action < state.game.pass_action:
-        action = next(iter(state.board.group_at(action).tolist()), action)
-    if not state.is_legal(action):
-        raise InvalidActionError(f"go: {state.action_to_string(action)} {why_not(state, action)}")
-    return action
-
-
 def why_not(state: GoState, action: int) -> str:
-    """Return why an action that exists is not legal: ``is occupied``."""
+    """Return why an existing action is illegal, as a predicate such as ``is occupied``."""
     if state.phase == Phase.OVER:
         return "is not legal: the game is over"
     if state.phase != Phase.PLAY or action >= state.game.pass_action:
         legal = ", ".join(state.action_to_string(a) for a in state.legal_actions())
-        return f"is not legal here; legal are {legal}"
+        return f"is not legal here; legal actions: {legal}"
     if state.board.color_at(action) != EMPTY:
         return "is occupied"
     if state.board.ko_point == action:
@@ -110,8 +84,8 @@ PLANES: Final = 7
 def planes_of(state: GoState, player: int) -> NDArray[np.float32]:
     """Return the board as `player` sees it, float32 of shape (7, size, size), row 0 the lowest.
 
-    Planes: 0 own stones, 1 the opponent's, 2 empty points, 3 points where the player to move may
-    play, 4 the last stone played, 5 ones when it is `player`'s turn, 6 ones when `player` is Black.
+    Planes: 0 own stones, 1 the opponent's stones, 2 empty points, 3 points where the player to move
+    may play, 4 the last stone played, 5 ones on `player`'s turn, 6 ones if `player` is Black.
     """
     size = state.game.size
     planes = np.zeros((PLANES, size, size), np.float32)
@@ -129,21 +103,19 @@ def planes_of(state: GoState, player: int) -> NDArray[np.float32]:
     return planes
 
 
-__all__ = ["Ending", "GoState", "Phase", "Start"]
-
 REFUSALS: Final = 2
-"""After so many refused proposals of dead stones the board is counted as it stands."""
+"""Refused proposals of dead stones after which every stone counts as alive."""
 
 
 class GoState(State):
     """A position of Go; see `GoGame` for the actions.
 
     Attributes:
-      board: the stones, prisoners and simple ko; not to be changed from outside.
-      start: where this game started.
-      phase: what is being done; see `Phase`.
+      board: the stones, prisoners and simple ko; do not change it.
+      start: the starting position.
+      phase: the phase of the game; see `Phase`.
       dead: points of the stones proposed or agreed to be dead, ascending.
-      ending: why the game is over; None before.
+      ending: why the game is over; None while it is not.
     """
 
     game: GoGame
@@ -165,7 +137,7 @@ class GoState(State):
         self._score: Score | None = None
         self._remember()
 
-    # -- the framework's view -----------------------------------------------------------------
+    # -- the framework's protocol -------------------------------------------------------------
 
     def current_player(self) -> int:
         """Return 0 for Black, 1 for White, or `Player.TERMINAL`."""
@@ -178,7 +150,7 @@ class GoState(State):
         return self._legal.copy()
 
     def opening_actions(self) -> list[int]:
-        """Return the legal points; where there is none, every legal action."""
+        """Return the legal points, or every legal action if there is no legal point."""
         legal = self.legal_actions()
         return [action for action in legal if action < self.game.pass_action] or legal
 
@@ -203,7 +175,7 @@ class GoState(State):
         return _utilities(self.score().margin)
 
     def truncated_returns(self) -> tuple[float, ...]:
-        """Return the utilities by area, the board counted as it stands."""
+        """Return the utilities by area, with every stone alive."""
         return _utilities(self.score_by_area().margin)
 
     def result_to_string(self) -> str:
@@ -217,11 +189,10 @@ class GoState(State):
     def key(self) -> bytes:
         """Return 16 bytes; equal keys mean equal futures.
 
-        They identify the stones, the player to move, passes, phase and marks, the simple ko, the
-        number of actions (a game ends at `GoGame.max_moves`), prisoners where they count, and the
-        set of earlier positions where the ko rule or the rule of repetition looks at them. So two
-        orders of the same moves are as a rule *different* states: their superko histories differ.
-        `position_key` leaves the history out.
+        They cover the stones, the player to move, passes, phase, marks, simple ko, the number of
+        actions (a game ends at `GoGame.max_moves`), prisoners if they count, and the set of earlier
+        positions if the ko rule or the rule of repetition needs it. Two orders of the same moves
+        are therefore usually *different* states. `position_key` ignores the history.
         """
         digest = hashlib.blake2b(self.board.stones().tobytes(), digest_size=16)
         digest.update(repr(self._memory()).encode())
@@ -231,7 +202,7 @@ class GoState(State):
     def position_key(self) -> int:
         """Return the 64-bit Zobrist hash of the stones with the player to move.
 
-        States that differ in history, ko, prisoners and number of moves share it.
+        It ignores history, ko, prisoners and the number of moves.
         """
         return history_key(self.board.hash, self._player, KoRule.SITUATIONAL)
 
@@ -244,24 +215,32 @@ class GoState(State):
         return RESUME if action == self.game.resume_action else vertex(action, self.game.size)
 
     def string_to_action(self, text: str) -> int:
-        """Return the legal action that is written so: ``D4``, ``pass``, ``resume``; case ignored.
+        """Return the legal action written as ``D4``, ``pass`` or ``resume``, in any case.
 
-        Where dead chains are marked, any stone of a chain names it.
+        While dead chains are marked, any stone of a chain names it.
 
         Raises:
-          InvalidActionError: no vertex, or no legal action; the message says why.
+          InvalidActionError: the text is not a vertex, or the action is illegal.
         """
-        return read_action(self, text)
+        if text.strip().lower() == RESUME and self.game.resume_action >= 0:
+            action = self.game.resume_action
+        else:
+            action = parse_vertex(text, self.game.size)
+        if self.phase == Phase.PROPOSE and action < self.game.pass_action:
+            action = next(iter(self.board.group_at(action).tolist()), action)
+        if not self.is_legal(action):
+            raise InvalidActionError(f"go: {self.action_to_string(action)} {why_not(self, action)}")
+        return action
 
     def serialize(self) -> str:
-        """Return text from which `GoGame.deserialize` rebuilds the state."""
+        """Return text for `GoGame.deserialize`."""
         values: dict[str, object] = {"size": self.game.size, "actions": self._history}
         if self.start != self.game.start:
             values["start"] = [self.start.black, self.start.white, self.start.to_move]
         return json.dumps(values, separators=(",", ":"))
 
     def __str__(self) -> str:
-        """Return the board with coordinates, the last move in brackets, and who is to move."""
+        """Return the board with coordinates and the last move marked, and the player to move."""
         return describe(self)
 
     # -- of Go --------------------------------------------------------------------------------
@@ -273,20 +252,20 @@ class GoState(State):
 
     @property
     def to_move(self) -> int:
-        """Who moves, 0 for Black; also when the game is over: who would move."""
+        """The player whose turn it is, 0 for Black, even when the game is over."""
         return self._player
 
     @property
     def passes(self) -> int:
-        """Passes in a row just now."""
+        """Number of passes in a row up to now."""
         return self._passes
 
     @property
     def pass_stones(self) -> tuple[int, int]:
-        """Stones that Black and White gave up by passing, where passes cost one."""
+        """Stones that Black and White gave up by passing, if passes cost stones."""
         black, white = self._pass_stones
         if self.game.rules.pass_stones and self._passes >= 2:
-            # White passes last: where Black made the second pass, one stone is still owed.
+            # White passes last: if Black made the second pass, White still owes a stone.
             whites_turn = (self._player == WHITE) != (self.phase == Phase.REPLY)
             white += whites_turn
         return black, white
@@ -294,15 +273,15 @@ class GoState(State):
     def positions(self) -> NDArray[np.uint64]:
         """Return the `history_key` of every position that may not recur, the present included.
 
-        A uint64 view of shape (positions,), not to be changed; empty where no rule looks back.
+        A uint64 view of shape (positions,); do not change it. Empty if no rule needs it.
         """
         return self._seen.keys
 
     def score(self) -> Score:
-        """Return the position as counted by the rules; before the end, by area as it stands.
+        """Return the score by the rules, or before the end of the game `score_by_area`.
 
-        A game that ended by `GoGame.max_moves` is counted by area as it stands, whatever the rules:
-        neither prisoners nor passes have evened out.
+        A game that ended by `GoGame.max_moves` is also scored by area under all rules, because
+        prisoners and passes have not evened out.
 
         Raises:
           MiaiError: the referee for dead stones failed.
@@ -312,16 +291,16 @@ class GoState(State):
         return self._score
 
     def score_by_area(self) -> Score:
-        """Return the position counted by area, every stone alive."""
+        """Return the score by area, with every stone alive."""
         return area_score(self.board, white_bonus=self.game.white_bonus)
 
     def score_with_dead(self, dead: tuple[int, ...]) -> Score:
-        """Return the position as the rules count it if the stones on `dead` are dead."""
+        """Return the score by the rules if the stones on `dead` are dead."""
         rules, bonus = self.game.rules, self.game.white_bonus
         if rules.scoring == "area":
             return area_score(self.board, white_bonus=bonus, dead=dead)
-        given = self.pass_stones if rules.pass_stones else (0, 0)
-        return territory_score(self.board, rules, white_bonus=bonus, pass_stones=given, dead=dead)
+        paid = self.pass_stones if rules.pass_stones else (0, 0)
+        return territory_score(self.board, rules, white_bonus=bonus, pass_stones=paid, dead=dead)
 
     # -- moves --------------------------------------------------------------------------------
 
@@ -361,7 +340,7 @@ class GoState(State):
             self._end(Ending.PASSES)
 
     def _settle(self, action: int) -> None:
-        """Take an action of the agreement on dead stones."""
+        """Apply an action of the agreement on dead stones."""
         if action < self.game.pass_action:
             self.dead = tuple(sorted((*self.dead, *self.board.group_at(action).tolist())))
         elif self.phase == Phase.PROPOSE:
@@ -410,16 +389,16 @@ class GoState(State):
 
     def _unmarked_chains(self) -> list[int]:
         """Return the lowest point of every chain that is not marked dead."""
-        left = set(np.flatnonzero(self.board.stones()).tolist()) - set(self.dead)
+        remaining = set(np.flatnonzero(self.board.stones()).tolist()) - set(self.dead)
         lowest = []
-        while left:
-            point = min(left)
+        while remaining:
+            point = min(remaining)
             lowest.append(point)
-            left -= set(self.board.group_at(point).tolist())
+            remaining -= set(self.board.group_at(point).tolist())
         return lowest
 
     def _may_repeat(self) -> bool:
-        # Until stones are taken off, every move makes a position with a stone more than any before.
+        # Until stones are captured, every move makes a position with more stones than any before.
         rules = self.game.rules
         return rules.ko != "simple" and (self._captured or rules.suicide)
 
@@ -431,7 +410,7 @@ class GoState(State):
         return history_key(after, 1 - self._player, self.game.ko_rule) in self._seen
 
     def _remember(self) -> bool:
-        """Add the position to those that may not recur; return whether it is there already."""
+        """Record the position; return whether it repeats an earlier one under simple ko."""
         rules = self.game.rules
         rule = self.game.ko_rule
         if rule == KoRule.SIMPLE:
@@ -444,7 +423,7 @@ class GoState(State):
         self._seen.add(key)
         return False
 
-    # -- the rest -----------------------------------------------------------------------------
+    # -- scores, keys and copies --------------------------------------------------------------
 
     def _count_points(self) -> Score:
         rules = self.game.rules
@@ -455,7 +434,7 @@ class GoState(State):
         return self.score_with_dead(self.dead)
 
     def _memory(self) -> list[int]:
-        """Return what decides the future beside stones and history."""
+        """Return what else, besides stones and history, decides the future."""
         rules = self.game.rules
         ko_point = self.board.ko_point
         memory = [

@@ -1,7 +1,7 @@
-"""The eight symmetries of a square board, by number, as tables of where each action goes.
+"""The eight symmetries of a square board.
 
 Symmetry `s` mirrors the rows if bit 0 of `s` is set, then the columns if bit 1 is, then exchanges
-rows and columns if bit 2 is. 0 leaves everything where it is. The pass stays the pass.
+rows and columns if bit 2 is. 0 is the identity. The pass stays the pass.
 
 >>> [int(point_tables(9)[s, 1]) for s in range(8)]
 [1, 73, 7, 79, 9, 17, 63, 71]
@@ -9,6 +9,7 @@ rows and columns if bit 2 is. 0 leaves everything where it is. The pass stays th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -19,14 +20,14 @@ from miai_go.kernels import symmetry as kernels
 
 SYMMETRIES: Final = 8
 INVERSES: Final[tuple[int, ...]] = (0, 1, 2, 3, 4, 6, 5, 7)
-"""The symmetry that undoes each one."""
+"""The inverse of each symmetry."""
 
 
 @cache
 def point_tables(size: int) -> NDArray[np.int16]:
     """Return int16 of shape (8, size * size + 1): [s, a] is the action that `a` becomes under `s`.
 
-    It is shared: it cannot be written to.
+    The table is shared and read-only.
     """
     tables = np.empty((SYMMETRIES, size * size + 1), np.int16)
     row, column = np.divmod(np.arange(size * size), size)
@@ -39,8 +40,17 @@ def point_tables(size: int) -> NDArray[np.int16]:
     return tables
 
 
+def turned_cells(cells: Iterable[tuple[int, int]], symmetry: int) -> list[tuple[int, int]]:
+    """Return cells (row, column) under a symmetry, shifted to the lowest rows and columns."""
+    turned = [(-r if symmetry & 1 else r, -c if symmetry & 2 else c) for r, c in cells]
+    if symmetry & 4:
+        turned = [(c, r) for r, c in turned]
+    low, left = min(r for r, _ in turned), min(c for _, c in turned)
+    return [(r - low, c - left) for r, c in turned]
+
+
 def inverse(symmetries: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the symmetries that undo these."""
+    """Return the inverse of each symmetry."""
     return np.array(INVERSES, np.uint8)[symmetries]
 
 
