@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import MiaiError
+from miai.progress import Progress
 
 if TYPE_CHECKING:
     from miai_tournaments.compare.summary import Row
@@ -51,11 +52,7 @@ def run_tournament(
     from miai_tournaments.running import run
     from miai_tournaments.store.store import Store
 
-    class Progress(Reporter):
-        def note(self, text: str) -> None:
-            say(text)
-
-    say = show or _say_nothing
+    say = show or _show_nothing
     if isinstance(config, Mapping):
         raw = copy.deepcopy(dict(config))
         settings = apply_overrides(raw, overrides)
@@ -66,7 +63,7 @@ def run_tournament(
     else:
         tournament = load_tournament(Path(config), overrides)
     options = run.Options(
-        make_reporter=lambda _: Progress(), say=say, executor=executor, workers=workers
+        make_reporter=lambda _: Reporter(_Lines(say)), say=say, executor=executor, workers=workers
     )
     ending = run.run(tournament, Path(folder), options)
     if ending.kind != "complete":
@@ -101,13 +98,8 @@ def run_comparison(
     from miai_tournaments.compare.summary import summarize
     from miai_tournaments.store.database import READ
 
-    class Progress(run.ComparisonReporter):
-        def note(self, text: str) -> None:
-            say(text)
-
-    say = show or _say_nothing
     comparison = load_comparison(Path(config))
-    stopped = run.run(comparison, Path(folder), lambda _: Progress())
+    stopped = run.run(comparison, Path(folder), lambda _: _Lines(show or _show_nothing))
     if stopped is not None:
         raise TournamentStoppedError(f"{folder}: {stopped}; call run_comparison again to continue")
     with ComparisonStore.open(Path(folder), mode=READ) as store:
@@ -115,5 +107,17 @@ def run_comparison(
     return summarize(comparison.blocks, comparison.arms, measured, baseline=comparison.baseline)
 
 
-def _say_nothing(_: str) -> None:
-    """Show no progress."""
+class _Lines(Progress):
+    """Progress whose lines go to a function."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def note(self, line: str) -> None:
+        """Hand on a line."""
+        self._show(line)
+
+
+def _show_nothing(line: str) -> None:
+    """Drop a line of progress."""
