@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.files import write_bytes
 from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
 
@@ -95,31 +95,11 @@ def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str]) -> 
     text = dumps(layout).encode("ascii")
     text += b" " * (-len(text) % _ALIGNMENT)
     pieces = [_LENGTH.pack(len(text)), text, *(array.tobytes() for array in tensors.values())]
-    write_atomically(path, pieces)
-
-
-def write_atomically(path: Path, pieces: list[bytes]) -> None:
-    """Write a file so that `path` is the old one or the whole new one, whatever happens.
-
-    Raises:
-      WeightsError: it cannot be written; what was at `path` is as it was.
-    """
-    draft = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-        draft = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(0o644)
-        draft.replace(path)
+        write_bytes(path, *pieces)
     except OSError as error:
         raise WeightsError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
 
 
 Place = tuple[str, "np.dtype[Any]", tuple[int, ...], int, int]

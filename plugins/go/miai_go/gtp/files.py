@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,24 +71,3 @@ def table_as_sgf(table: EngineTable, *, result: str = "") -> str:
         file.extend_main_sequence().set_move(_COLORS[player], move)
     text: str = file.serialise().decode("utf-8")
     return text
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises `GtpError`."""
-    try:
-        folder = path.parent
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise GtpError(f"cannot write {path}: {reason}") from error

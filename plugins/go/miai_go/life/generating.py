@@ -5,14 +5,12 @@ decide alone. A stream is drawn until its share of the problems is found, so tha
 not depend on the number of workers, nor on how often the run was stopped.
 
 No two problems are the same under translation, the symmetries and the exchange of colours, and at
-most `MAX_PER_SHAPE` have the same outline: so diverse they are at least.
-
-What a run has found so far, so that the same command goes on where it was stopped.
+most `MAX_PER_SHAPE` have the same outline.
+A journal beside the result keeps what is finished, so that the same command continues a run.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -26,11 +24,11 @@ from functools import cache
 from itertools import count
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
+from miai.files import Journal
 from miai.parameters import StrictModel, parameter
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
@@ -42,12 +40,12 @@ _VERSION: Final = 1
 
 
 class GeneratingJournal:
-    """A file beside the result: one line of JSON for the settings, one for each chunk of draws.
+    """The chunks of draws that a run has finished, in a file beside the result.
 
-    Used in a ``with`` statement. A last line that is torn is dropped.
+    The first entry holds the settings, each other one a chunk.
 
     Attributes:
-      chunks: what was found, by empty points and the number of the chunk.
+      chunks: the problems, by empty points and the number of the chunk.
 
     Args:
       out: the result.
@@ -60,73 +58,44 @@ class GeneratingJournal:
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.path = out.with_name(f"{out.name}{SUFFIX}")
         self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
-        self._head = json.dumps({"version": _VERSION, "settings": dict(settings)}, sort_keys=True)
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
+        self._journal = Journal(self.path)
+        head = {"version": _VERSION, "settings": dict(settings)}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._read()
-            self._file = self.path.open("r+b" if kept else "wb")
-            self._file.truncate(kept)
-            self._file.seek(kept)
+            entries = self._journal.read()
         except OSError as error:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
-        if not kept:
-            self._append(self._head)
-        return self
+        if not entries:
+            self._append(head)
+        elif entries[0] != head:
+            raise ProblemError(
+                f"{self.path}: is of a run with other settings: give these, another --out, or "
+                "remove it"
+            )
+        for number, entry in enumerate(entries[1:], 2):
+            self._restore(entry, number)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, empty: int, chunk: int, found: list[WalledProblem]) -> None:
-        """Keep what a chunk gave. Raises `ProblemError` where it cannot be written."""
-        self.chunks[empty, chunk] = found
-        self._append(json.dumps([empty, chunk, [_row(each) for each in found]]))
+    def add(self, empty: int, chunk: int, problems: list[WalledProblem]) -> None:
+        """Record the problems of a chunk. Raises `ProblemError` where it cannot be written."""
+        self.chunks[empty, chunk] = problems
+        self._append([empty, chunk, [_row(each) for each in problems]])
 
     def remove(self) -> None:
         """Remove the file, once the result is there."""
         self.path.unlink(missing_ok=True)
 
-    def _read(self) -> int:
-        """Take in what is there; return how many bytes of it are whole."""
-        if not self.path.exists():
-            return 0
-        whole = 0
-        for number, line in enumerate(self.path.read_bytes().splitlines(keepends=True)):
-            if not line.endswith(b"\n"):
-                break
-            if number == 0 and line.strip() != self._head.encode():
-                raise ProblemError(
-                    f"{self.path}: is of a run with other settings: give these, another --out, or "
-                    "remove it"
-                )
-            if number > 0:
-                self._take(line, number + 1)
-            whole += len(line)
-        return whole
-
-    def _take(self, line: bytes, number: int) -> None:
+    def _restore(self, entry: Any, number: int) -> None:
         try:
-            empty, chunk, rows = json.loads(line)
+            empty, chunk, rows = entry
             self.chunks[int(empty), int(chunk)] = [_found(row) for row in rows]
         except (ValueError, TypeError, KeyError) as error:
             raise ProblemError(
-                f"{self.path}: line {number} is damaged: {error}; remove the file to begin anew"
+                f"{self.path}: line {number} is damaged: {error}; remove the file to start again"
             ) from error
 
-    def _append(self, line: str) -> None:
-        assert self._file is not None
+    def _append(self, entry: Any) -> None:
         try:
-            self._file.write(f"{line}\n".encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._journal.append([entry])
         except OSError as error:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
 
