@@ -46,7 +46,6 @@ from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit
 from miai_tournaments.ratings.spread import team_rating
 from miai_tournaments.ratings.transitivity import Transitivity, measure_transitivity, payoff_table
 from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
-from miai_tournaments.report.terminal import TextColumn, TextTable, printable
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -522,9 +521,6 @@ def _team(team: Team) -> dict[str, Any]:
     }
 
 
-_NAME_WIDTH = 40
-
-
 @dataclass(slots=True)
 class RuleCount:
     """What became of the games that one rule has spoken on.
@@ -559,19 +555,6 @@ class Adjudications:
         keys = RuleCount.__slots__
         rules = [{key: getattr(rule, key) for key in keys} for rule in self.rules]
         return {"hold_out": self.hold_out, "rules": rules}
-
-    def table(self) -> TextTable:
-        """Return it for the text of a report."""
-        title = "Adjudication: games that rules ended, that were held out, and wrong verdicts"
-        columns = [
-            TextColumn("rule", align="left"),
-            *map(TextColumn, ("ended", "held out", "wrong")),
-        ]
-        rows = [
-            (printable(r.rule, _NAME_WIDTH), str(r.ended), str(r.held_out), str(r.wrong))
-            for r in self.rules
-        ]
-        return TextTable(title, tuple(columns), tuple(rows))
 
 
 def count_adjudications(store: Store, info: RunInfo) -> Adjudications | None:

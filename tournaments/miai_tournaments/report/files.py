@@ -47,9 +47,7 @@ def _html(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> N
 
 
 def _markdown(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    from miai_tournaments.report.markdown import to_markdown
-
-    write_whole(path, to_markdown(report))
+    write_whole(path, report.to_markdown())
 
 
 def _csv(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:

@@ -96,17 +96,24 @@ class TournamentReport:
 
     def to_text(self, width: int = 80) -> str:
         """Return the report as plain text in lines of at most `width` cells."""
-        from miai_tournaments.report.tables import file_blocks
-        from miai_tournaments.report.terminal import to_text
+        from miai_tournaments.report.printing import blocks_of, to_text
+        from miai_tournaments.report.sections import report_document
 
-        return to_text(file_blocks(self, width), width)
+        return to_text(blocks_of(report_document(self), "text"), width)
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown with tables (GitHub's)."""
+        from miai_tournaments.report.printing import to_markdown
+        from miai_tournaments.report.sections import report_document
+
+        return to_markdown(report_document(self))
 
     def render(self, width: int = 80) -> RenderableType:
         """Return the report for rich to print on a console of `width` cells, the ratings last."""
-        from miai_tournaments.report.tables import screen_blocks
-        from miai_tournaments.report.terminal import to_rich
+        from miai_tournaments.report.printing import blocks_of, renderable
+        from miai_tournaments.report.sections import report_document
 
-        return to_rich(screen_blocks(self, width), width)
+        return renderable(blocks_of(report_document(self), "terminal"), width)
 
     def _player(self, rank: int, name: str) -> dict[str, Any]:
         standing = self.standings.players[name]

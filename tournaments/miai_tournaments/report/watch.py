@@ -18,11 +18,11 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from miai_tournaments.report.html import block
-from miai_tournaments.report.live import clock_text
+from miai.progress import clock_text
+from miai_tournaments.report.document import Block, cut, printable, printable_block
+from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import TournamentReport, build_report
-from miai_tournaments.report.tables import crosstable, ratings_table, verdict
-from miai_tournaments.report.terminal import cut, printable, to_rich
+from miai_tournaments.report.sections import crosstable, ratings_table, verdict
 from miai_tournaments.store.folder import runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
@@ -85,10 +85,9 @@ class RunView:
     def _tables(self) -> RenderableType:
         if self._report is None or not self._rows:
             return Text("No games yet.")
-        width = self._console.width
-        said = verdict(self._report)
-        blocks = [ratings_table(self._report), *said, *crosstable(self._report, width)]
-        return to_rich(blocks, width)
+        report = self._report
+        blocks: list[Block] = [ratings_table(report), *verdict(report), crosstable(report)]
+        return renderable(blocks, self._console.width)
 
     def _state(self, runner: str | None, done: int, total: int) -> str:
         if runner is None and done == total and not self._growing():
@@ -180,5 +179,5 @@ def _progress(done: int, total: int, rows: Sequence[GameRow], *, growing: bool) 
 def _board(board: LiveSnapshot) -> RenderableType:
     players = " - ".join(printable(player, 20) for player in board.players)
     lines = [Text(f"{players}, ply {board.ply}", style="bold")]
-    lines += [Text(cut(block(line), _BOARD_WIDTH)) for line in board.lines]
+    lines += [Text(cut(printable_block(line), _BOARD_WIDTH)) for line in board.lines]
     return Group(*lines)
