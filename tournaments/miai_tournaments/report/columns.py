@@ -6,13 +6,13 @@ import csv
 import importlib
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import ConfigError, StoreError
+from miai.files import atomic_file
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
@@ -64,14 +64,10 @@ def write_parquet(rows: Sequence[GameRow], path: Path) -> None:
         {name: [_parquet_cell(name, getattr(row, name)) for row in rows] for name in _COLUMNS},
         schema=_schema(pyarrow),
     )
-    draft = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
+        with atomic_file(path) as file:
             parquet.write_table(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)  # noqa: PTH105 - as short
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from miai.errors import RecordError, StoreError
+from miai.files import write_text
 from miai.game import GameInfo
 from miai.plugins.loader import registry
 from miai.record import GameRecord, RecordFormat
@@ -63,17 +63,15 @@ class RecordFiles:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that it is there wholly or not at all.
+    """Write a text file atomically, and the folders above it.
 
     Raises:
       StoreError: it cannot be written.
     """
     if not path.name or path.is_dir():
         raise StoreError(f"{path}: is a folder; name a file")
-    draft = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)  # noqa: PTH105 - as short
+        write_text(path, text)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from error

@@ -129,17 +129,17 @@ def _make(
     from miai_go.life.generating import GeneratingJournal, draws_of, make_walled
 
     line = _Progress()
-    with GeneratingJournal(out, draws_of(plan)) as journal:
-        try:
-            begin = [problem for _, problem in family_problems()] if families else []
-            known = family_keys() if families else frozenset()
-            walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
-            ) from None
-        finally:
-            line.end()
+    journal = GeneratingJournal(out, draws_of(plan))
+    try:
+        begin = [problem for _, problem in family_problems()] if families else []
+        known = family_keys() if families else frozenset()
+        walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
+        ) from None
+    finally:
+        line.end()
     return begin + walled, journal
 
 
