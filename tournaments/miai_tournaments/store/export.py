@@ -62,8 +62,8 @@ class RecordFiles:
         return self.folder / f"{game_id}{format_.suffix}"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that it is there wholly or not at all.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file so that it is there wholly or not at all; a text as UTF-8.
 
     Raises:
       StoreError: it cannot be written.
@@ -73,7 +73,7 @@ def write_whole(path: Path, text: str) -> None:
     draft = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
         os.replace(draft, path)  # noqa: PTH105 - as short
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
