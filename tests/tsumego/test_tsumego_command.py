@@ -120,7 +120,7 @@ def test_limits_leave_it_unsolved_and_there_is_no_proof_then(
     assert "not everything is solved: 5,000 positions were searched" in told
     tree = tmp_path / "proof.sgf"
     path.write_bytes(write_problems([CORNER_FIVE]))
-    with pytest.raises(ProblemError, match="there is no proof to show of what is unsolved"):
+    with pytest.raises(ProblemError, match="there is no proof to show for an unsolved problem"):
         solving.solve([path], nodes=20, tree=tree)
     with pytest.raises(ProblemError, match="there is no proof to show"):
         solving.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
@@ -133,7 +133,7 @@ def test_unreadable_problems_are_reported_with_status_2(tmp_path: Path) -> None:
     done = solve(path)
     assert done.returncode == 2
     assert "has no target; mark one of its stones with MA" in done.stdout
-    assert done.stderr == "miai: no problem could be read, for the reasons above\n"
+    assert done.stderr == "miai: no problem could be read; see the errors above\n"
 
 
 def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: 
     with pytest.raises(ProblemError, match="of one problem, not of 6"):
         solving.solve([folder], tree=tmp_path / "proof.sgf")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ProblemError, match="there is no SGF in it"):
+    with pytest.raises(ProblemError, match="contains no SGF"):
         solving.solve([tmp_path / "empty"])
     assert not (tmp_path / "proof.sgf").exists()
 
@@ -173,5 +173,5 @@ def test_durations(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ProblemError, match="is no time"):
+    with pytest.raises(ProblemError, match="is not a time"):
         seconds_of(text)

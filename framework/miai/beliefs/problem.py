@@ -3,7 +3,7 @@
 A state has a *public* part, which the player knows, and a *hidden* part. A belief is a set of
 hidden parts that share one public part. The player's actions depend on the public part alone; the
 opponent is taken to be omniscient, so that all its replies count. What a strategy guarantees
-against it is
+against it is::
 
     V_0(X) = min over x in X of evaluate(x)
     V_d(X) = max over actions a of the least of the terminal values that a can lead to and, for

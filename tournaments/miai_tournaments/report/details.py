@@ -19,7 +19,8 @@ from miai.errors import MiaiError, RecordError
 from miai.game import Game
 from miai.playing.adjudication import held_out
 from miai.playing.openings import Opening
-from miai.record import Termination, read_verdicts
+from miai.record import Termination
+from miai.record_reader import read_verdicts
 from miai.render import action_text
 from miai_tournaments.config.openings import game_with_settings, told_lines
 from miai_tournaments.ratings.alpharank import alpha_rank

@@ -99,7 +99,7 @@ class SgfRecords:
         if record.termination != Termination.TERMINAL and record.detail:
             end = clean_text(f"{record.termination}: {record.detail}")
             file.get_last_node().add_comment_text(end)
-        return _text_of(file)
+        return sgf_text(file)
 
 
 def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
@@ -113,7 +113,7 @@ def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
     for action in state.history():
         move = MoveRecord(ply=0, actor=start.current_player(), action=action, text="")
         _write_action(file, start, move)
-    return _text_of(file)
+    return sgf_text(file)
 
 
 def _game(parameters: GoParameters) -> GoGame:
@@ -233,6 +233,7 @@ def _result(record: GameRecord) -> str:
     return f"{_PLACES[max(range(2), key=record.returns.__getitem__)]}+"
 
 
-def _text_of(file: Any) -> str:
+def sgf_text(file: Any) -> str:
+    """Return the text of an sgfmill `Sgf_game`."""
     text: str = file.serialise().decode("utf-8")
     return text

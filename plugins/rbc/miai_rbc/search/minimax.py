@@ -53,7 +53,7 @@ class RbcMinimaxSearch:
     not below that of the root, and statistics say how many boards there were.
 
     Args:
-      make_bounds: see `miai.beliefs.named_bounds`; they get `HashedSet`s.
+      make_bounds: see `miai.beliefs.named_bounds`; they are given `HashedSet` objects.
       window, blind_first, singles: see `MinimaxSearchParameters`.
 
     Attributes:
