@@ -289,7 +289,7 @@ class CompiledSearch(Generic[Public]):
         if counts[STOPPED] not in (0, BUDGET_SPENT):
             raise UnsuitableGameError(
                 f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
-                "than the compiled search has room for; search it with 'recursive'"
+                "than the compiled search has room for; use the search 'recursive'"
             )
         line = () if action < 0 else ((self.tables.action(action), None),)
         return BeliefResult(

@@ -196,7 +196,7 @@ class Tables:
         if every is None:
             raise UnsuitableGameError(
                 "the compiled search needs a problem that says which states there are "
-                "(`universe`); search it with 'recursive'"
+                "(`universe`); use the search 'recursive'"
             )
         parts = sorted(set(every))
         if len(self._leaves) + len(parts) > self._limit:
@@ -314,7 +314,9 @@ def tables_of(problem: BeliefProblem[Any]) -> Tables:
       UnsuitableGameError: nothing can refer to the problem weakly; or it averages.
     """
     if averages(problem):
-        raise UnsuitableGameError("the compiled search takes worst cases; search with 'recursive'")
+        raise UnsuitableGameError(
+            "the compiled search knows worst cases only, not means; use the search 'recursive'"
+        )
     try:
         found = _TABLES.get(problem)
         if found is None:

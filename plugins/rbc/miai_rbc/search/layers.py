@@ -9,6 +9,7 @@ Which senses and moves are tried: chosen by what is public and by boards drawn a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -222,7 +223,7 @@ class LayerStep:
         found = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
         return np.sort(out[:found])
 
-    def solved(self, closures: dict[int, Numbers], beta: float) -> Numbers:
+    def solved(self, closures: Mapping[int, Numbers], beta: float) -> Numbers:
         """Return all boards of the layer that lead to solved ones alone, and to no end below beta.
 
         Args:
