@@ -137,11 +137,11 @@ def measure_probes(rng: np.random.Generator, count: int, k: int, repeats: int) -
     for words in (1, 2, 4):
         maps = draw(rng, count * words).reshape(count, words)
         asked_maps = [draw(rng, words) & draw(rng, words) & draw(rng, words) for _ in range(99)]
-        for way, find, inner in (
+        for way, find_bitmaps, inner in (
             ("supersets", sets.find_bitmap_supersets, asked_maps),
             ("subsets", sets.find_bitmap_subsets, [~query for query in asked_maps]),
         ):
-            calls = [partial(find, query, maps, found) for query in inner]
+            calls = [partial(find_bitmaps, query, maps, found) for query in inner]
             row = {"of": f"bitmaps of {64 * words}", "find": way, "count": count}
             rows.append(row | {"microseconds": round(seconds(calls, repeats) * 1e6, 1)})
     return rows
