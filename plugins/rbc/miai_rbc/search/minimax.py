@@ -133,14 +133,14 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         return self.value_at(self.layer(root, depth), SENSE if root.senses else MOVE, part, depth)
 
     def value_at(self, layer: Layer, phase: int, part: Numbers, depth: int) -> float:
-        """As `value_of_part`, of boards of any layer of the tree, with what comes next there."""
+        """As `value_of_part`, for boards of any layer and phase of the tree."""
         recursion = self._recursion
         recursion.budget.begin()
         result = recursion.value(Place(layer, phase), part, depth, _below(_LOW), _above(_HIGH))
         return min(result.value, _HIGH)
 
     def candidates(self, root: RbcRoot) -> list[int]:
-        """Return the senses or moves that are tried at a root, as actions, the best first."""
+        """Return the senses or moves tried at a root, as actions, best first."""
         layer = self.layer(root, 1)
         return layer.senses() if root.senses else [action_of(move) for move in layer.requests()]
 
@@ -192,7 +192,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         return NodeResult(least, line=line)
 
     def layer(self, root: RbcRoot, depth: int) -> Layer:
-        """Return the layer of a root: its boards, or a sample of them, sorted by their hashes."""
+        """Return the layer of a root: its boards, or a sample of them."""
         rules = self.problem.rules
         limit = rules.boards if depth == 1 else rules.deep_boards
         room = min(limit, root.size)
@@ -221,7 +221,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
 
 
 def _sample(rng: np.random.Generator, size: int, count: int) -> Numbers:
-    """Return increasing numbers below a size: all, or some drawn without repetition."""
+    """Return increasing numbers below a size: all, or a sample without repetition."""
     if count >= size:
         return np.arange(size)
     return np.sort(rng.choice(size, count, replace=False))
@@ -229,7 +229,7 @@ def _sample(rng: np.random.Generator, size: int, count: int) -> Numbers:
 
 def _check_depth(depth: int) -> None:
     if not 1 <= depth <= DEEPEST_SEARCH:
-        raise ValueError(f"rbc-minimax goes 1 or {DEEPEST_SEARCH} own moves deep, not {depth}")
+        raise ValueError(f"rbc-minimax searches 1 to {DEEPEST_SEARCH} own moves deep, not {depth}")
 
 
 def _below(value: float) -> float:
@@ -243,7 +243,7 @@ def _above(value: float) -> float:
 
 @cache
 def load_minimax(bounds: str) -> None:
-    """Load what the search over beliefs calls, two moves deep, with bounds of a name."""
+    """Load the compiled functions of a search two moves deep with some bounds."""
     from miai_rbc.kernels.belief_leaves import FAMILY as MINIMAX
     from miai_rbc.parameters import MinimaxProblemParameters
 
