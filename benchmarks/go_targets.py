@@ -55,8 +55,8 @@ class Positions:
         for ply in range(given.most_moves):
             forest.value_roots(self.all, self.valuer)
             for game in np.flatnonzero(lengths > ply).tolist():
-                if forest.passes(game) < 2:
-                    priors = forest.priors(game)
+                if forest.tree(game).passes < 2:
+                    priors = forest.tree(game).priors()
                     action = int(rng.choice(len(priors), p=priors / priors.sum()))
                     if action < self.size**2:
                         forest.play(game, action, keep=False)
@@ -82,7 +82,7 @@ class Positions:
         """Return what the network says by itself."""
         forest = self.forest(TreeSettings(), 1)
         forest.value_roots(self.all, self.valuer)
-        return np.array([forest.priors(game) for game in self.all])
+        return np.array([forest.tree(game).priors() for game in self.all])
 
     def taught(self, simulations: int, c_scale: float, seed: int) -> Policies:
         """Return the improved policies of Gumbel searches."""
@@ -91,7 +91,7 @@ class Positions:
         for game in self.all:
             forest.add_gumbel(game, rng.gumbel(size=self.size**2 + 1))
         forest.search(self.all, np.full(self.count, simulations), self.valuer)
-        return np.array([forest.improved_policy(game) for game in self.all])
+        return np.array([forest.tree(game).improved_policy() for game in self.all])
 
 
 def measure(given: argparse.Namespace) -> dict[str, Any]:
@@ -99,8 +99,8 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
     positions = Positions(given)
     forest = positions.forest(TreeSettings(), given.reference)
     forest.search(positions.all, np.full(given.positions, given.reference), positions.valuer)
-    visits = np.array([forest.visits(game) for game in positions.all])
-    values = np.array([forest.values(game) for game in positions.all])
+    visits = np.array([forest.tree(game).visits() for game in positions.all])
+    values = np.array([forest.tree(game).values() for game in positions.all])
     rows = [{"policy": "priors"} | _worth(positions.priors(), visits, values)]
     for simulations in given.simulations:
         for c_scale in given.c_scales:

@@ -32,7 +32,7 @@ from miai_rbc.belief.belief import make_belief
 from miai_rbc.parameters import BeliefParameters, RbcParameters
 from miai_rbc.rules.game import RbcGame
 from miai_tournaments.config.load import check_tournament
-from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, run
 from miai_tournaments.store.store import Store
 
@@ -60,7 +60,7 @@ def play(folder: Path, given: argparse.Namespace, opponent: str) -> None:
     text = json.dumps(raw)
     tournament = check_tournament(raw, source="rbc_matches.py", folder=Path(), text=text)
     with contextlib.redirect_stdout(sys.stderr):
-        ending = run(tournament, folder, Options(make_reporter=lambda _: PlainReporter()))
+        ending = run(tournament, folder, Options(make_reporter=lambda _: Reporter()))
     if ending.kind != "complete":
         sys.exit(f"{folder}: {ending.kind}; the same command goes on")
 

@@ -27,14 +27,14 @@ from typing import Any
 import miai
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.counting import Standings
-from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, run
 
 OVERHEAD_TARGET = 0.005
 SPEEDUP_TARGET = 1.8
 
 
-class Stopwatch(PlainReporter):
+class Stopwatch(Reporter):
     """Shows nothing; notes when the games begin.
 
     Attributes:

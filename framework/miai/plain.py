@@ -81,7 +81,7 @@ def dumps(value: object) -> str:
 
 
 def one_line(text: str, *, limit: int = 1000) -> str:
-    """Return text of foreign origin as one line that is safe to print, lines joined by `` / ``."""
+    """Return text of foreign origin as one line that is safe to print, lines joined by slashes."""
     shown = "\n".join(text[: 2 * limit].splitlines())
     safe = "".join(c if c.isprintable() or c == "\n" else " " for c in shown)
     line = " / ".join(part.strip() for part in safe.split("\n") if part.strip())

@@ -153,7 +153,7 @@ def test_an_unknown_move_starts_a_new_tree() -> None:
     untried = int(np.flatnonzero(tree.visits() == 0)[0])
     assert not tree.advance(untried)
     assert tree.simulations == 0
-    assert tree.color == WHITE
+    assert tree.to_move == WHITE
     assert tree.run(50) == 50
     with pytest.raises(IllegalPointError):
         tree.advance(untried)
@@ -173,7 +173,7 @@ def test_a_reused_tree_knows_the_game_it_is_in() -> None:
         color, passes = 1 - color, passes + 1 if action == 16 else 0
         if passes == 2:
             break
-        assert tree.color == color
+        assert tree.to_move == color
         assert (tree.board.stones() == board.stones()).all()
         assert tree.board.ko_point == board.ko_point
         fresh = Tree(4, seed=1)
@@ -207,8 +207,8 @@ def walk(tree: Tree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[tup
     """Yield the moves to every visited node."""
     if tree._nodes[fields.VISITS, node]:
         yield moves
-        block = tree._children(node)
-        actions = tree._actions(block)
+        block = tree.children(node)
+        actions = tree.actions(node)
         for child, action in zip(range(block.start, block.stop), actions, strict=True):
             yield from walk(tree, child, (*moves, int(action)))
 

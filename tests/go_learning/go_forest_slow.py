@@ -411,8 +411,8 @@ def nodes_of(forest: Forest, game: int = 0) -> dict[tuple[int, ...], Seen]:
                 float(floats[fields.PRIOR, node]),
             ),
         )
-        block = forest._block(game, node)
-        actions = forest._actions(game, block).tolist()
+        block = forest.tree(game).children(node)
+        actions = forest.tree(game).actions(node).tolist()
         for child, action in zip(range(block.start, block.stop), actions, strict=True):
             yield from walk(child, (*way, action))
 

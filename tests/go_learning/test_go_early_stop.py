@@ -7,8 +7,9 @@ import pytest
 
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
-from miai_go.search.mcts import GoMcts, SearchClock
+from miai_go.search.mcts import GoMcts
 from miai_go.search.parameters import GoMctsParameters
+from miai_go.search.tree_search import SearchClock
 
 
 def test_a_lead_that_nothing_can_make_up_ends_the_search() -> None:

@@ -114,7 +114,9 @@ def test_the_tree_is_that_of_the_definitions(name: str) -> None:
             found = nodes_of(forest)
             differences = same_nodes(found, slow_nodes(slow))
             assert not differences, (name, parameters, seed, differences)
-            assert forest.improved_policy(0) == pytest.approx(slow.improved_policy(), abs=1e-6)
+            assert forest.tree(0).improved_policy() == pytest.approx(
+                slow.improved_policy(), abs=1e-6
+            )
             statuses |= {seen.status for seen in found.values()}
             deepest = max(deepest, max(len(way) for way, seen in found.items() if seen.visits))
     assert {"open", "won", "lost", "forbidden"} <= statuses
@@ -154,8 +156,8 @@ def test_the_budget_is_halved_among_the_best(moves: int, budget: int, visits: li
     forest.search(ONE, budget, Judged(judge))
     order = np.argsort(-(logits + noise), kind="stable")
     wanted = visits + [0] * (26 - len(visits))
-    assert forest.visits(0)[order].tolist() == wanted
-    assert forest.best(0) == order[0]
+    assert forest.tree(0).visits()[order].tolist() == wanted
+    assert forest.tree(0).best() == order[0]
 
 
 # -- values and signs, by hand --------------------------------------------------------------------
@@ -181,11 +183,11 @@ def test_a_value_counts_for_the_player_who_moved_and_against_the_other() -> None
         for way, (visits, total) in known.items():
             assert found[way].visits == visits
             assert found[way].total == pytest.approx(total)
-    assert forest.value(0) == pytest.approx(0.1 / 4)  # for Black, who is to move
-    assert forest.values(0)[0] == pytest.approx(0.1 / 3)
+    assert forest.tree(0).value == pytest.approx(0.1 / 4)  # for Black, who is to move
+    assert forest.tree(0).values()[0] == pytest.approx(0.1 / 3)
     forest.play(0, 0)
-    assert forest.value(0) == pytest.approx(-0.1 / 3)  # for White
-    assert forest.values(0)[1] == pytest.approx(0.5 / 2)
+    assert forest.tree(0).value == pytest.approx(-0.1 / 3)  # for White
+    assert forest.tree(0).values()[1] == pytest.approx(0.5 / 2)
 
 
 @pytest.mark.parametrize("to_move", [0, 1])
@@ -215,7 +217,7 @@ def test_means_are_means_with_flipped_signs(to_move: int) -> None:
             checked += 1
         assert sum(c.prior for c in children) == pytest.approx(1)
     assert checked > 20
-    values = forest.values(0)
+    values = forest.tree(0).values()
     for action in range(17):
         if (action,) in nodes and nodes[action,].visits:
             assert values[action] == pytest.approx(nodes[action,].total / nodes[action,].visits)
@@ -235,15 +237,15 @@ def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
         forest.set_root(0, drawn(board, to_move=to_move, komi=komi, passes=1))
         done = int(forest.search(ONE, 2000, nothing)[0])
         assert done < 2000, (to_move, komi)
-        assert forest.proven(0) == proven, (to_move, komi)
+        assert forest.tree(0).proven == proven, (to_move, komi)
         if proven == 1:
-            assert forest.best(0) == 9
-            assert forest.values(0)[9] == 1
+            assert forest.tree(0).best() == 9
+            assert forest.tree(0).values()[9] == 1
         assert forest.search(ONE, 10, nothing).tolist() == [0]
     forest.set_root(0, drawn(board, to_move=0, komi=9.0, passes=1))
     forest.search(ONE, 50, nothing)
-    assert forest.proven(0) == 0  # a draw proves nothing
-    assert forest.values(0)[9] == 0
+    assert forest.tree(0).proven == 0  # a draw proves nothing
+    assert forest.tree(0).values()[9] == 0
 
 
 def test_a_win_that_is_proven_is_played_though_all_values_speak_against_it() -> None:
@@ -260,9 +262,9 @@ def test_a_win_that_is_proven_is_played_though_all_values_speak_against_it() -> 
     forest = Forest(4, 1, max_nodes=20_000)
     forest.set_root(0, drawn(board, komi=-1.5, passes=1))
     forest.search(ONE, 400, Judged(judge))
-    assert forest.proven(0) == 1
-    assert forest.best(0) == 16
-    assert forest.principal_variation(0)[0] == 16
+    assert forest.tree(0).proven == 1
+    assert forest.tree(0).best() == 16
+    assert forest.tree(0).principal_variation()[0] == 16
 
 
 def test_values_outside_the_range_are_cut() -> None:
@@ -273,7 +275,7 @@ def test_values_outside_the_range_are_cut() -> None:
         return np.zeros(26, np.float32), 7.0 if color == 0 else -7.0
 
     forest.search(ONE, 20, Judged(judge))
-    assert forest.value(0) == 1.0
+    assert forest.tree(0).value == 1.0
 
 
 # -- rollouts -------------------------------------------------------------------------------------
@@ -300,7 +302,7 @@ def test_a_leaf_is_worth_its_value_and_its_rollouts_mixed(mix: float, to_move: i
     forest.configure(0, TreeSettings(rollouts=3, mix=mix))
     forest.set_root(0, drawn(SETTLED, to_move=to_move, komi=0.5))
     forest.value_roots(ONE, Judged(judge))
-    assert forest.value(0) == pytest.approx((1 - mix) * value + mix * result)
+    assert forest.tree(0).value == pytest.approx((1 - mix) * value + mix * result)
 
 
 def test_rollouts_are_seeded_and_measure_the_position() -> None:
@@ -311,7 +313,7 @@ def test_rollouts_are_seeded_and_measure_the_position() -> None:
         forest.configure(0, TreeSettings(rollouts=2, mix=1.0))
         forest.set_root(0, drawn(empty, to_move=to_move, komi=komi))
         forest.search(ONE, 60, Judged(told(5, {})))
-        return forest.value(0)
+        return forest.tree(0).value
 
     assert mean(1, 0, 0.5) == mean(1, 0, 0.5) != mean(2, 0, 0.5)
     assert mean(1, 0, 25.5) == -1  # no result is enough for Black
@@ -320,7 +322,7 @@ def test_rollouts_are_seeded_and_measure_the_position() -> None:
     forest.configure(0, TreeSettings(rollouts=1, mix=1.0, rollout_limit=0))
     forest.set_root(0, drawn("XXXX. XX.XX XXXXX ..... .....", to_move=1, komi=25.5))
     forest.value_roots(ONE, Judged(told(5, {})))
-    assert forest.value(0) == 1.0  # broken off at once and counted: 25 points are not enough
+    assert forest.tree(0).value == 1.0  # broken off at once and counted: 25 points are not enough
 
 
 # -- many games -----------------------------------------------------------------------------------
@@ -351,10 +353,12 @@ def test_many_games_at_once_are_the_same_games_one_by_one(name: str) -> None:
     for number in (3, 0, 4, 1, 2):
         found = alone.search(np.array([number], np.int32), budgets[number], Judged(judge))
         assert found.tolist() == [done[number]]
-    assert done.tolist() == [b if alone.proven(g) == 0 else done[g] for g, b in enumerate(budgets)]
+    assert done.tolist() == [
+        b if alone.tree(g).proven == 0 else done[g] for g, b in enumerate(budgets)
+    ]
     for number in range(5):
         assert nodes_of(together, number) == nodes_of(alone, number)
-        assert together.best(number) == alone.best(number)
+        assert together.tree(number).best() == alone.tree(number).best()
 
 
 def test_leaves_in_one_batch_are_different_and_all_are_counted() -> None:
@@ -366,8 +370,8 @@ def test_leaves_in_one_batch_are_different_and_all_are_counted() -> None:
     assert max(valuer.batches) == 16
     assert sum(valuer.batches) <= 201
     assert nodes[()].visits == 201
-    assert forest.simulations(0) == 201
-    assert forest.visits(0).sum() == 200
+    assert forest.tree(0).simulations == 201
+    assert forest.tree(0).visits().sum() == 200
     assert all(seen.pending == 0 for seen in nodes.values())
 
 
@@ -385,8 +389,8 @@ def test_what_is_kept_is_the_branch_and_nothing_else(rules: str) -> None:
     while moves < 25 and not state.passes:
         forest.search(ONE, 60, Judged(judge))
         before = nodes_of(forest)
-        assert forest.nodes(0) == len(before)
-        visits = forest.visits(0)
+        assert forest.tree(0).nodes == len(before)
+        visits = forest.tree(0).visits()
         action = int(visits.argmax() if moves % 3 else rng.choice(np.flatnonzero(visits)))
         forest.play(0, action)
         state.apply_action(action)
@@ -395,13 +399,13 @@ def test_what_is_kept_is_the_branch_and_nothing_else(rules: str) -> None:
         if len(branch) > 1:
             kept += 1
             assert nodes_of(forest) == branch
-            assert forest.nodes(0) == len(branch)
+            assert forest.tree(0).nodes == len(branch)
         else:
-            assert forest.simulations(0) == 0
-        assert forest.to_move(0) == state.to_move
-        assert forest.passes(0) == state.passes
-        assert (forest.board(0).stones() == state.board.stones()).all()
-        assert forest.board(0).hash == state.board.hash
+            assert forest.tree(0).simulations == 0
+        assert forest.tree(0).to_move == state.to_move
+        assert forest.tree(0).passes == state.passes
+        assert (forest.tree(0).board.stones() == state.board.stones()).all()
+        assert forest.tree(0).board.hash == state.board.hash
         root = root_of(state)
         assert (forest._roots.trails[0] == root.trail).all()
     assert kept > 5
@@ -414,11 +418,11 @@ def test_a_tree_that_could_not_grow_deeper_does_after_a_move(depth: int) -> None
     valuer = Judged(random_judge(5, seed=3))
     for _ in range(8):
         forest.search(ONE, 40, valuer)
-        assert forest.visits(0).sum() >= 40
+        assert forest.tree(0).visits().sum() >= 40
         nodes = nodes_of(forest)
         assert max(len(way) for way, seen in nodes.items() if seen.visits) == depth
         assert sum(s.visits for w, s in nodes.items() if len(w) == 1) < nodes[()].visits
-        forest.play(0, forest.best(0))
+        forest.play(0, forest.tree(0).best())
 
 
 @pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(rollouts=1, mix=0.5)])
@@ -430,23 +434,23 @@ def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSet
     for moves in range(8):
         done = int(forest.search(ONE, 400, valuer)[0])
         assert 1 <= done < 400
-        assert forest.nodes(0) <= 120
+        assert forest.tree(0).nodes <= 120
         nodes = nodes_of(forest)
         inner = {way[:-1] for way in nodes}
         finished = (25, 25)  # two passes end a game, which is counted each time
         leaves = [way for way in nodes if way not in inner and way[-2:] != finished]
         assert 1 <= max(nodes[way].visits for way in leaves) <= 1 + moves
         assert forest.search(ONE, 400, valuer)[0] < 40
-        forest.play(0, forest.best(0))
+        forest.play(0, forest.tree(0).best())
 
 
 def test_rollouts_from_the_deepest_leaves_are_played_anew() -> None:
     state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
     forest = planted(state, TreeSettings(depth=1, rollouts=1, mix=1.0))
     forest.search(ONE, 300, Judged(random_judge(5, seed=3)))
-    often = forest.visits(0) >= 8
+    often = forest.tree(0).visits() >= 8
     assert often.any()
-    assert (np.abs(forest.values(0)[often]) < 1).any()  # one rollout alone is won or lost
+    assert (np.abs(forest.tree(0).values()[often]) < 1).any()  # one rollout alone is won or lost
 
 
 def test_dropping_the_tree_keeps_the_game() -> None:
@@ -456,8 +460,8 @@ def test_dropping_the_tree_keeps_the_game() -> None:
     forest.search(ONE, 30, Judged(random_judge(5, seed=1)))
     forest.play(0, 12, keep=False)
     state.apply_action(12)
-    assert forest.simulations(0) == 0
-    assert forest.nodes(0) == 1
+    assert forest.tree(0).simulations == 0
+    assert forest.tree(0).nodes == 1
     again = planted(state, TreeSettings())
     for tree in (forest, again):
         tree.search(ONE, 50, Judged(random_judge(5, seed=1)))
@@ -475,15 +479,15 @@ def test_moves_outside_the_mask_are_not_searched() -> None:
         forest.value_roots(ONE, valuer)
         mask = np.zeros(26, np.bool_)
         mask[[3, 7, 25]] = True
-        forest.restrict(0, mask)
+        forest.tree(0).restrict(mask)
         assert forest.search(ONE, 90, valuer).tolist() == [90]
-        assert set(np.flatnonzero(forest.visits(0))) == {3, 7, 25}
-        assert (forest.allowed(0) == mask).all()
-        assert forest.best(0) in (3, 7, 25)
-        assert forest.improved_policy(0)[~mask].max() == 0
-        assert forest.improved_policy(0).sum() == pytest.approx(1)
+        assert set(np.flatnonzero(forest.tree(0).visits())) == {3, 7, 25}
+        assert (forest.tree(0).allowed() == mask).all()
+        assert forest.tree(0).best() in (3, 7, 25)
+        assert forest.tree(0).improved_policy()[~mask].max() == 0
+        assert forest.tree(0).improved_policy().sum() == pytest.approx(1)
         with pytest.raises(BoardError, match="mask"):
-            forest.restrict(0, np.ones(25, np.bool_))
+            forest.tree(0).restrict(np.ones(25, np.bool_))
 
 
 def test_a_root_with_no_move_left_is_not_searched_for_ever() -> None:
@@ -492,7 +496,7 @@ def test_a_root_with_no_move_left_is_not_searched_for_ever() -> None:
         forest = planted(state, settings)
         valuer = Judged(random_judge(3, seed=1))
         forest.value_roots(ONE, valuer)
-        forest.restrict(0, np.zeros(10, np.bool_))
+        forest.tree(0).restrict(np.zeros(10, np.bool_))
         assert forest.search(ONE, 50, valuer).tolist() == [0]
 
 
@@ -501,21 +505,21 @@ def test_noise_is_mixed_into_the_priors_of_the_moves_allowed() -> None:
     forest = planted(state, TreeSettings())
     valuer = Judged(random_judge(3, seed=1))
     forest.value_roots(ONE, valuer)
-    before = forest.priors(0)
+    before = forest.tree(0).priors()
     noise = np.random.default_rng(1).dirichlet(np.full(10, 0.5))
     forest.blur(0, noise, share=0.25)
-    assert forest.priors(0) == pytest.approx(0.75 * before + 0.25 * noise)
-    assert forest.priors(0).sum() == pytest.approx(1)
+    assert forest.tree(0).priors() == pytest.approx(0.75 * before + 0.25 * noise)
+    assert forest.tree(0).priors().sum() == pytest.approx(1)
     mask = np.ones(10, np.bool_)
     mask[[0, 4]] = False
-    forest.restrict(0, mask)
-    before = forest.priors(0)
+    forest.tree(0).restrict(mask)
+    before = forest.tree(0).priors()
     noise = np.random.default_rng(2).dirichlet(np.full(8, 0.5))
     forest.blur(0, noise, share=0.5)
-    assert forest.priors(0)[mask] == pytest.approx(0.5 * before[mask] + 0.5 * noise)
+    assert forest.tree(0).priors()[mask] == pytest.approx(0.5 * before[mask] + 0.5 * noise)
     forest.blur(0, np.eye(8)[3], share=1.0)
     assert forest.search(ONE, 5, valuer).tolist() == [5]
-    assert forest.visits(0)[np.flatnonzero(mask)[3]] >= 1
+    assert forest.tree(0).visits()[np.flatnonzero(mask)[3]] >= 1
 
 
 # -- budgets --------------------------------------------------------------------------------------
@@ -529,7 +533,7 @@ def test_budgets_are_kept_by_each_tree_and_stop_ends_all_of_them() -> None:
     games = np.array([2, 0], np.int32)
     valuer = Judged(random_judge(5, seed=1))
     assert forest.search(games, [7, 30], valuer).tolist() == [7, 30]
-    assert [forest.simulations(g) for g in range(3)] == [31, 0, 8]
+    assert [forest.tree(g).simulations for g in range(3)] == [31, 0, 8]
     assert forest.search(games, 5, valuer).tolist() == [5, 5]
     asked: list[int] = []
 
@@ -540,14 +544,14 @@ def test_budgets_are_kept_by_each_tree_and_stop_ends_all_of_them() -> None:
     done = forest.search(games, 1000, valuer, stop=stop)
     assert len(asked) == 3
     assert done.tolist() == [12, 12]
-    assert [forest.simulations(g) for g in range(3)] == [48, 0, 25]
+    assert [forest.tree(g).simulations for g in range(3)] == [48, 0, 25]
 
 
 def test_no_simulations_are_no_search() -> None:
     for settings in (TreeSettings(), TreeSettings(gumbel=4)):
         forest = planted(go(board_size=5).new_initial_state(), settings)
         assert forest.search(ONE, 0, Judged(random_judge(5, seed=1))).tolist() == [0]
-        assert forest.best(0) == int(forest.priors(0).argmax())
+        assert forest.tree(0).best() == int(forest.tree(0).priors().argmax())
 
 
 class Failing:
@@ -569,7 +573,7 @@ def test_a_valuer_that_fails_leaves_a_tree_that_can_be_searched(batches: int) ->
     with pytest.raises(ConnectionError):
         forest.search(ONE, 100, Failing(batches))
     assert forest.search(ONE, 40, Judged(random_judge(5, seed=1))).tolist() == [40]
-    assert forest.visits(0).sum() == 40
+    assert forest.tree(0).visits().sum() == 40
 
 
 def test_bad_arguments_are_named() -> None:
@@ -626,7 +630,7 @@ def test_the_moves_of_a_tree_are_those_of_the_game(rules: dict[str, Any], size: 
                 checked += 1
             stones = state.board.stones().ravel().tolist()
             sensible = [a for a in legal[:-1] if not fills_eye(stones, a, state.to_move + 1)]
-            assert np.flatnonzero(forest.allowed(0)).tolist() == [*sensible, size**2]
+            assert np.flatnonzero(forest.tree(0).allowed()).tolist() == [*sensible, size**2]
             on_board = state.board.legal_points(state.to_move, suicide=game.rules.suicide)
             repeated += len(set(on_board.tolist()) - set(legal))
             action = int(rng.choice(legal[:-1]))
@@ -681,9 +685,9 @@ def test_a_turned_position_is_searched_alike(settings: TreeSettings) -> None:
         forest.set_root(0, root)
         forest.search(ONE, 80, Judged(judge))
         back = tables[INVERSES[s]]
-        variation = [int(back[a]) for a in forest.principal_variation(0)]
-        found.append((forest.visits(0)[tables[s]].tolist(), variation, forest.nodes(0)))
-        values.append(forest.values(0)[tables[s]])
+        variation = [int(back[a]) for a in forest.tree(0).principal_variation()]
+        found.append((forest.tree(0).visits()[tables[s]].tolist(), variation, forest.tree(0).nodes))
+        values.append(forest.tree(0).values()[tables[s]])
         assert values[s] == pytest.approx(values[0], nan_ok=True)
     assert sum(v > 0 for v in found[0][0]) > 3
     assert all(other == found[0] for other in found[1:])

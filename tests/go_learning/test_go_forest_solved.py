@@ -203,7 +203,7 @@ def chosen(
     forest.configure(0, settings)
     forest.set_root(0, ForestRoot(board=board, trail=words, komi=oracle.komi, passes=passes))
     forest.search(ONE, budget, Perfect(oracle))
-    return forest.best(0)
+    return forest.tree(0).best()
 
 
 def test_the_solver_knows_what_is_known() -> None:

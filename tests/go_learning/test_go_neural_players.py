@@ -279,13 +279,13 @@ def test_the_leaves_of_alphago_are_mixed(mix: float, folder: Path) -> None:
     forest = search._forest  # type: ignore[attr-defined]  # the tree is not shown otherwise
     forest.set_root(0, root_of(state))
     forest.value_roots(ONE, search._valuer)  # type: ignore[attr-defined]
-    assert forest.value(0) == pytest.approx((1 - mix) * float(own[0]) + mix * 1.0, abs=1e-5)
+    assert forest.tree(0).value == pytest.approx((1 - mix) * float(own[0]) + mix * 1.0, abs=1e-5)
     policy = load_oracle(files["policy"], precision="fp32")
     logits = policy.infer(policy.encoder.encode(positions_of([state]))).policy
     assert logits is not None
-    allowed = forest.allowed(0)
+    allowed = forest.tree(0).allowed()
     powers = np.where(allowed, np.exp(logits[0].astype(float)), 0)
-    assert forest.priors(0) == pytest.approx(powers / powers.sum(), abs=1e-6)
+    assert forest.tree(0).priors() == pytest.approx(powers / powers.sum(), abs=1e-6)
 
 
 def test_resigning(folder: Path) -> None:
@@ -338,7 +338,7 @@ def test_seconds_end_a_search(search: str, folder: Path) -> None:
         took = perf_counter() - began
         assert 0.8 * most < took < most + 0.5
         assert 0 < found.statistics["simulations"] < 20_000  # type: ignore[operator]
-    with pytest.raises(ParameterError, match="give seconds"):
+    with pytest.raises(ParameterError, match="needs a budget in seconds"):
         miai.make_agent("alphazero", game, simulations=0)
 
 
@@ -440,12 +440,12 @@ def test_averaging_over_symmetries_makes_priors_symmetric(folder: Path) -> None:
     game = go(board_size=5)
     search = search_of("alphazero", game, folder, symmetry="average")
     search.search(game.new_initial_state())
-    priors = search._forest.priors(0)[:-1].reshape(5, 5)  # type: ignore[attr-defined]
+    priors = search._forest.tree(0).priors()[:-1].reshape(5, 5)  # type: ignore[attr-defined]
     assert priors == pytest.approx(priors[::-1], rel=1e-4)
     assert priors == pytest.approx(priors.T, rel=1e-4)
     plain = search_of("alphazero", game, folder)
     plain.search(game.new_initial_state())
-    other = plain._forest.priors(0)[:-1].reshape(5, 5)  # type: ignore[attr-defined]
+    other = plain._forest.tree(0).priors()[:-1].reshape(5, 5)  # type: ignore[attr-defined]
     assert other != pytest.approx(other[::-1], rel=1e-4)
 
 

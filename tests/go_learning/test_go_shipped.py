@@ -35,8 +35,10 @@ def test_checksums_are_those_of_the_files() -> None:
 
 
 def test_there_are_weights_for_every_player() -> None:
-    expected = {"policy-9x9", "policy-rl-9x9", "rollout-9x9", "value-9x9", "zero-9x9"}
+    expected = {"policy-9x9", "policy-rl-9x9", "rollout-9x9", "zero-9x9"}
     assert expected <= set(shipped_names())
+    assert find_weights("value-9x9", default="") == find_weights("policy-9x9", default="")
+    assert read_header(find_weights("policy-9x9", default="")).outputs == ("policy", "value")
     assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
 
 

@@ -71,7 +71,7 @@ def test_a_checksum_is_that_of_the_file_and_damage_is_found(path: Path, tmp_path
         with pytest.raises(WeightsError, match="digest"):
             run("weights", command, damaged)
     for name in ("gone", "gone.safetensors"):
-        with pytest.raises(WeightsError, match="it is no file, and shipped are"):
+        with pytest.raises(WeightsError, match="it is not a file, and shipped are"):
             run("weights", "checksum", name)
 
 

@@ -25,7 +25,6 @@ from miai.record import GameRecord, Termination
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.joint_ratings import read_run
-from miai_tournaments.report.markdown import to_markdown
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.replay_page import replay_of
 from miai_tournaments.report.report import build_report
@@ -112,7 +111,7 @@ def test_pages_and_tables_tell_of_verdicts(folder: Path) -> None:
     page = report_page(found)
     assert 'id="adjudication"' in page
     assert "resign-agreement" in page
-    assert "## Adjudication" in to_markdown(found)
+    assert "## Adjudication" in found.to_markdown()
     assert "The game ends: adjudication" in replayed
 
 

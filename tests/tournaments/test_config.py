@@ -209,7 +209,7 @@ MISTAKES = {
     ),
     "openings without moves": (
         config_text(*RANDOMS, game=GO, openings={"file": "empty.sgf"}),
-        "openings.file: {folder}/empty.sgf: node 1: holds no moves",
+        "openings.file: {folder}/empty.sgf: node 1: contains no moves",
     ),
     "a misspelt file of openings": (
         config_text(*RANDOMS, game=GO, openings={"file": "emty.sgf"}),

@@ -15,7 +15,7 @@ import pytest
 from tests.tournaments.support import command, environment, games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
@@ -65,7 +65,7 @@ def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1)
     """Run a tournament to its end in this process; return the lines it would show."""
     said: list[str] = []
 
-    class Lines(PlainReporter):
+    class Lines(Reporter):
         def note(self, text: str) -> None:
             said.append(text)
 

@@ -23,7 +23,7 @@ from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.report.details import build_details, game_of
-from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
 from miai_tournaments.running.check import check_players
@@ -212,7 +212,7 @@ def never() -> None:
 
 def play(t: Tournament, folder: Path, *, executor: str = "serial", workers: int = 1) -> None:
     options = sitting.Options(
-        make_reporter=lambda _: PlainReporter(), executor=executor, workers=workers
+        make_reporter=lambda _: Reporter(), executor=executor, workers=workers
     )
     assert sitting.run(t, folder, options) == RunEnding("complete")
 
@@ -243,7 +243,7 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     longer.openings.balance.watch = never
     with pytest.raises(AssertionError, match="was valued"):
         longer.openings.judged(3)
-    options = sitting.Options(make_reporter=lambda _: PlainReporter(), executor="serial")
+    options = sitting.Options(make_reporter=lambda _: Reporter(), executor="serial")
     # The watch is the sitting's own from here on; were a line valued, this component would break.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Balance, "value", lambda *_, **__: never())

@@ -26,7 +26,7 @@ from tests.tournaments.support import (
 
 from miai.errors import ConfigError, StoreError
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, RunEnding, run
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, Address
 from miai_tournaments.store.postgres import PostgresConnection
@@ -163,7 +163,7 @@ def test_a_driver_that_dies_while_it_begins_leaves_no_run_unknown(
 
 
 def play(config: Path, folder: Path, url: str | None) -> None:
-    options = Options(make_reporter=lambda _: PlainReporter(), executor="serial", store=url)
+    options = Options(make_reporter=lambda _: Reporter(), executor="serial", store=url)
     assert run(load_tournament(config), folder, options) == RunEnding("complete")
 
 

@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 from tests.tournaments.support import config_text, environment, player
 
+from miai.progress import clock_text
 from miai_tournaments.report.counting import count_games
-from miai_tournaments.report.live import LiveReporter, PlainReporter, clock_text, describe, one_line
+from miai_tournaments.report.live import LiveReporter, Reporter, describe, one_line
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 GAME = ScheduledGame(
@@ -63,7 +64,7 @@ def test_lines_of_any_origin_are_bounded_and_printable() -> None:
 
 
 def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None:
-    reporter = PlainReporter()
+    reporter = Reporter()
     reporter.begin(done=0, standings=lambda: count_games(()), total=120)
     reporter.finished(GAME, result(1.0))
     reporter.voided(GAME, "the worker\ndied")
@@ -80,7 +81,7 @@ def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None
 def test_the_reason_of_void_games_and_of_the_halt_is_told_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reporter = PlainReporter()
+    reporter = Reporter()
     reporter.voided(GAME, "the worker died.")
     reporter.voided(GAME, "the worker died.")
     reporter.ending("game ann~bob~0001a was void twice in a row: the worker died.", 1)
@@ -102,7 +103,7 @@ def test_the_reason_of_void_games_and_of_the_halt_is_told_once(
 def test_punctuation_is_not_doubled(
     capsys: pytest.CaptureFixture[str], reason: str, line: str
 ) -> None:
-    PlainReporter().ending(reason, 0)
+    Reporter().ending(reason, 0)
     assert capsys.readouterr().out == f"{line}\n"
 
 

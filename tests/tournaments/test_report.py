@@ -19,8 +19,8 @@ from rich.console import Console
 from miai.errors import ConfigError, StoreError
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.document import printable
 from miai_tournaments.report.report import TournamentReport, build_report
-from miai_tournaments.report.terminal import printable
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 

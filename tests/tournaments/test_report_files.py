@@ -15,8 +15,7 @@ from tests.tournaments.pages import read_page
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_report import INFO, game, small_tournament
 
-from miai_tournaments.report.columns import csv_files, write_parquet
-from miai_tournaments.report.markdown import to_markdown
+from miai_tournaments.report.files import csv_files, write_parquet
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.store.store import Store
@@ -77,28 +76,28 @@ def test_parquet_has_every_column_of_every_game(tmp_path: Path) -> None:
 
 def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
     report = build_report(small_tournament(), info=INFO, details=True)
-    text = to_markdown(report)
+    text = report.to_markdown()
     assert "| 1 | mcts-400 | +302 | 356 | 91.7% | 5 | 1 | 0 | 6 | 0.150 | 0.135 |" in text
     rows = [game(0, "a|b`*_<i>[x](y)", "b", 1, termination="crash", detail="<script>|")]
-    hostile = to_markdown(build_report(rows, details=True))
+    hostile = build_report(rows, details=True).to_markdown()
     assert r"a\|b\`\*\_\<i\>\[x\](y)" in hostile
     for table in hostile.split("\n\n"):
         lines = [line.replace(r"\|", "") for line in table.splitlines() if line.startswith("|")]
         assert len({line.count("|") for line in lines}) <= 1, table
 
 
-def test_what_alpha_rank_does_not_know_is_told() -> None:
+def test_alpha_rank_names_what_it_takes_from_ratings() -> None:
     star = [game(n, *pair, 1) for n, pair in enumerate([("a", "hub"), ("hub", "b"), ("hub", "c")])]
     report = build_report(star, details=True)
-    told = "For 3 pairs of players that never met, alpha-rank takes what ratings foretell."
-    assert f"did not share their points exactly. {told}" in to_markdown(report)
-    assert "0 of 0" not in to_markdown(report)
+    told = "For 3 pairs of players that never met, alpha-rank uses the scores that ratings predict."
+    assert f"did not share their points exactly. {told}" in report.to_markdown()
+    assert "0 of 0" not in report.to_markdown()
     assert told in report_page(report)
     everybody = [game(n, *pair, 1) for n, pair in enumerate(combinations("abc", 2))]
-    assert "never met" not in to_markdown(build_report(everybody, details=True))
+    assert "never met" not in build_report(everybody, details=True).to_markdown()
 
 
-def test_what_plays_under_each_name_is_told_in_every_format(run: Path) -> None:
+def test_every_format_names_agents_and_parameters(run: Path) -> None:
     with Store.read(run) as store:
         report = build_report(store, details=True)
     document: Any = report.to_json()
@@ -108,7 +107,7 @@ def test_what_plays_under_each_name_is_told_in_every_format(run: Path) -> None:
     lines = csv.DictReader(io.StringIO(csv_files(report)["players.csv"]))
     told = {line["name"]: (line["agent"], json.loads(line["parameters"])) for line in lines}
     assert told["ann"] == ("mcts", {"simulations": 20})
-    for text in (report.to_text(), to_markdown(report)):
+    for text in (report.to_text(), report.to_markdown()):
         assert "ann is mcts: simulations 20" in text
         assert "bob is random" in text
     rows = [

@@ -22,8 +22,9 @@ from tests.tournaments.test_report import (
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.charts import Scale, ticks
 from miai_tournaments.report.counting import outcome
-from miai_tournaments.report.page import report_page, shade
+from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import TournamentReport, build_report
+from miai_tournaments.report.sections import shade
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 

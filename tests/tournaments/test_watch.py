@@ -31,7 +31,7 @@ from miai import load_game, make_agent
 from miai.playing.match import InProcessSeat, play_game
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report import watch as watch_module
-from miai_tournaments.report.live import PlainReporter
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.watch import rate, watch
 from miai_tournaments.running.run import Options, run
 from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
@@ -102,7 +102,7 @@ def test_a_swiss_stopped_between_rounds_is_not_complete(
     config.write_text(
         config_text(*map(player, "abcd"), format=swiss).replace("rounds = 2\n", "", 1)
     )
-    options = Options(make_reporter=lambda _: PlainReporter(), executor="serial")
+    options = Options(make_reporter=lambda _: Reporter(), executor="serial")
     with monkeypatch.context() as patched:
         # Where a runner stands that is killed when a round's last game has been committed.
         patched.setattr(Store, "schedule", Mock(side_effect=KeyboardInterrupt))

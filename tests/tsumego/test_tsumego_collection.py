@@ -139,7 +139,7 @@ def test_generated_problems_are_read_and_solved(tmp_path: Path, name: str) -> No
     ("arguments", "why"),
     [
         (("--out", "x.txt"), "name a file that ends in .sgf"),
-        (("--out", "x.sgf", "--empty", "a-b"), "give two numbers"),
+        (("--out", "x.sgf", "--empty", "a-b"), "write a range"),
         (("--out", "x.sgf", "--empty", "9-4"), "no zone has 9 to 4"),
         (("--out", "x.sgf", "--empty", "1-4"), "least_empty"),
     ],

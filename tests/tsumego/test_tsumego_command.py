@@ -58,10 +58,10 @@ def test_one_problem_is_drawn_with_its_answer_and_its_proof(one: Path, tmp_path:
     done = solve(one, "--tree", tree, "--limit", "20s")
     assert (done.returncode, done.stderr) == (0, "")
     assert "White's block at A2 (lower case): critical" in done.stdout
-    assert "Black first: unsafe; B1, E1 take it" in done.stdout
+    assert "Black first: unsafe; B1, E1 capture it" in done.stdout
     assert "White first: safe; B1, E1 save it" in done.stdout
     assert " 1 . * . . * X" in done.stdout
-    assert "told: B1, E1; these are all that solve it" in done.stdout
+    assert "answer key: B1, E1; these are all solving moves" in done.stdout
     attack, defence = read_file(tree)
     assert "proved unsafe" in attack.root.get("C")
     assert "proved safe" in defence.root.get("C")
@@ -78,9 +78,9 @@ def test_a_collection_has_a_line_each_and_a_summary(folder: Path) -> None:
     assert lines[5].startswith("5 problems, 5 solved; ")
     assert lines[5].endswith("3 unreadable")
     assert "alive 1, critical 2, dead 1, ko-dependent 1" in done.stdout
-    assert "who should succeed does: 2 of 3" in done.stdout
-    assert "of those that solve: all 1, some 1" in done.stdout
-    assert "game 1: no target" in done.stdout
+    assert "the side that should succeed does: 2 of 3" in done.stdout
+    assert "solving moves in the answer key: all 1, some 1" in done.stdout
+    assert "game 1: has no target" in done.stdout
     assert "game 2: SZ[30]" in done.stdout
     assert "game 3: no block of the attacker" in done.stdout
 
@@ -117,23 +117,23 @@ def test_limits_leave_it_unsolved_and_there_is_no_proof_then(
     solving.solve([path], nodes=5_000)
     told = capsys.readouterr().out
     assert "unsolved" in told
-    assert "not all is solved: 5,000 positions were made" in told
+    assert "not everything is solved: 5,000 positions were searched" in told
     tree = tmp_path / "proof.sgf"
     path.write_bytes(write_problems([CORNER_FIVE]))
-    with pytest.raises(ProblemError, match="there is no proof to show of what is unsolved"):
+    with pytest.raises(ProblemError, match="there is no proof to show for an unsolved problem"):
         solving.solve([path], nodes=20, tree=tree)
     with pytest.raises(ProblemError, match="there is no proof to show"):
         solving.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
     assert not tree.exists()
 
 
-def test_what_cannot_be_read_is_told_with_status_2(tmp_path: Path) -> None:
+def test_unreadable_problems_are_reported_with_status_2(tmp_path: Path) -> None:
     path = tmp_path / "bad.sgf"
     path.write_text("(;SZ[9]AB[aa])")
     done = solve(path)
     assert done.returncode == 2
-    assert "no target; mark one stone of it with MA" in done.stdout
-    assert done.stderr == "miai: no problem could be read, for the reasons above\n"
+    assert "has no target; mark one of its stones with MA" in done.stdout
+    assert done.stderr == "miai: no problem could be read; see the errors above\n"
 
 
 def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: 
     with pytest.raises(ProblemError, match="of one problem, not of 6"):
         solving.solve([folder], tree=tmp_path / "proof.sgf")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ProblemError, match="there is no SGF in it"):
+    with pytest.raises(ProblemError, match="contains no SGF"):
         solving.solve([tmp_path / "empty"])
     assert not (tmp_path / "proof.sgf").exists()
 
@@ -173,5 +173,5 @@ def test_durations(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ProblemError, match="is no time"):
+    with pytest.raises(ProblemError, match="is not a time"):
         seconds_of(text)

@@ -78,9 +78,9 @@ def test_a_move_more_in_the_row_is_another_problem() -> None:
 
 
 def test_a_drawing_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(ProblemError, match="take a larger one"):
+    with pytest.raises(ProblemError, match="use a larger one"):
         row(9, Placement.SIDE).diagram.place(9)
-    with pytest.raises(ProblemError, match="no eye space is called 'flower seven'"):
+    with pytest.raises(ProblemError, match="there is no eye space 'flower seven'"):
         eye_space("flower seven", Placement.CENTRE)
 
 

@@ -135,7 +135,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     good = {"linear": linear, "inner": linear[:, :, :0], "outer": linear[:, :0]}
     texts = {"format": "miai-tsumego-ordering-1"}
     write_tensors(path, good, {})
-    with pytest.raises(WeightsError, match="is no network that orders searches"):
+    with pytest.raises(WeightsError, match="is not a search-ordering network"):
         OrderingNet.read(path)
     write_tensors(path, {**good, "linear": linear[:, 1:]}, texts)
     with pytest.raises(WeightsError, match=r"'linear' has the shape .*, not \(2, 26, 3\)"):
@@ -145,7 +145,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         OrderingNet.read(path)
     wide = np.zeros((2, TRAITS, 1025), np.float32)
     write_tensors(path, {**good, "inner": wide, "outer": np.zeros((2, 1025, 3), np.float32)}, texts)
-    with pytest.raises(WeightsError, match="1025 hidden units; more than 1024 are refused"):
+    with pytest.raises(WeightsError, match="has 1025 hidden units, more than 1024"):
         OrderingNet.read(path)
-    with pytest.raises(WeightsError, match="is no file; write shipped, none"):
+    with pytest.raises(WeightsError, match="is not a file; name shipped, none"):
         find_ordering(str(tmp_path / "nowhere"))

@@ -62,7 +62,7 @@ class Replay:
 
     def _check_end(self, node: ProofNode, state: State, before: bool) -> None:
         assert not node.children
-        if node.ending == LineEnd.TAKEN:
+        if node.ending == LineEnd.CAPTURED:
             assert self.fight.target not in state[1]
             assert self.wins
         elif node.ending == LineEnd.ATARI:

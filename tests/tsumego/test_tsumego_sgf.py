@@ -83,30 +83,30 @@ def test_what_is_written_is_read_again() -> None:
 
 
 BAD: dict[str, tuple[str | bytes, str]] = {
-    "no target": (f"(;SZ[9]{WALL}{ROW})", "no target; mark one stone"),
-    "several targets": (f"(;SZ[9]{WALL}{ROW}MA[bh][cg])", "2 targets, at B2, C3"),
-    "an empty point": (f"(;SZ[9]{WALL}{ROW}MA[ai])", "mark at A1 is on no stone"),
-    "off the board": (f"(;SZ[9]{WALL}AW[aj]MA[aj])", r"AW\[aj\] is malformed, or off the 9x9"),
-    "a mark off the board": (f"(;SZ[9]{WALL}{ROW}MA[jj])", r"MA\[jj\] is malformed, or off"),
-    "30x30": ("(;SZ[30]AB[aa]MA[aa])", r"SZ\[30\] is no board size of 1 to 25"),
+    "no target": (f"(;SZ[9]{WALL}{ROW})", "has no target; mark one of its stones"),
+    "several targets": (f"(;SZ[9]{WALL}{ROW}MA[bh][cg])", "has 2 targets, at B2, C3"),
+    "an empty point": (f"(;SZ[9]{WALL}{ROW}MA[ai])", "mark at A1 is on an empty point"),
+    "off the board": (f"(;SZ[9]{WALL}AW[aj]MA[aj])", r"AW\[aj\] is malformed or off the 9x9"),
+    "a mark off the board": (f"(;SZ[9]{WALL}{ROW}MA[jj])", r"MA\[jj\] is malformed or off"),
+    "30x30": ("(;SZ[30]AB[aa]MA[aa])", r"SZ\[30\] is not a board size from 1 to 25"),
     "taken already": (
         "(;SZ[9]AW[ai]AB[ah][bi]MA[ai])",
-        "target at A1 has no liberty: it is taken already",
+        "target at A1 has no liberty",
     ),
     "another is taken": (
         f"(;SZ[9]{WALL}{ROW}AW[aa]AB[ab][ba]MA[bh])",
         "stone at A9 has no liberty",
     ),
-    "both colours": (f"(;SZ[9]{WALL}AW[ag]MA[ag])", "AB and AW both name A3"),
+    "both colours": (f"(;SZ[9]{WALL}AW[ag]MA[ag])", "AB and AW both contain A3"),
     "no stones": ("(;SZ[9]MA[aa];B[aa])", "no stones"),
     "another game": ("(;GM[2]SZ[8]MA[aa])", r"GM\[2\] is not Go"),
     "no colour": (f"(;SZ[9]{WALL}{ROW}MA[bh]PL[x])", r"PL\[x\] is malformed$"),
     "safe is 2": (f"(;SZ[9]{WALL}{ROW}MA[bh]TS[2])", r"TS\[2\] is neither 0 nor 1"),
-    "many moves": (f"(;SZ[9]{WALL}{ROW}MA[bh]AS[1e9])", r"AS\[1e9\] is no number"),
+    "many moves": (f"(;SZ[9]{WALL}{ROW}MA[bh]AS[1e9])", r"AS\[1e9\] is not a number"),
     "a move on a stone": (f"(;SZ[9]{WALL}{ROW}MA[bh];W[ah])", "begins at A2, on a stone"),
     "a move off the board": (f"(;SZ[9]{WALL}{ROW}MA[bh];W[jj])", "variation is off the board"),
-    "no SGF": ("1. d4 d5", "is no SGF"),
-    "nothing": ("", "is no SGF"),
+    "no SGF": ("1. d4 d5", "is not SGF"),
+    "nothing": ("", "is not SGF"),
     "cut short": (f"(;SZ[9]{WALL}{ROW}MA[b", "is not closed"),
     "binary": (b"(;SZ[9]\0)", "null byte"),
     "huge": (b"(;C[" + b"x" * MAX_FILE_BYTES + b"])", "larger than 4194304 bytes"),
@@ -149,14 +149,14 @@ def test_a_wall_that_does_not_hold_is_refused_for_its_reason(name: str) -> None:
         zone_of(read_one(text))
 
 
-def test_a_collection_goes_on_after_what_is_bad() -> None:
+def test_a_collection_goes_on_after_bad_problems() -> None:
     good = f"(;SZ[9]{WALL}{ROW}MA[bh])"
     bad = "(;SZ[30]MA[aa])(;CA[klingon]SZ[9]AB[aa]MA[aa])(;SZ[9]AB[aa])"
     found = list(read_problems((good + bad + good).encode(), source="all.sgf"))
     assert [isinstance(each, Problem) for each in found] == [True, False, False, False, True]
     assert "all.sgf: game 2: SZ[30]" in str(found[1])
     assert "klingon" in str(found[2])
-    assert "all.sgf: game 4: no target" in str(found[3])
+    assert "all.sgf: game 4: has no target" in str(found[3])
 
 
 def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.describing import Moves, told
+from miai_go.life.describing import Moves, compare_key
 from miai_go.life.prover import Master
 from miai_go.life.solver import Solver, solve
 from miai_go.life.status import Status
@@ -54,7 +54,7 @@ def test_rows_on_the_second_line(length: int, corner: bool, status: Status) -> N
         assert report.answers[1 - winner].succeeds is False
 
 
-def test_all_moves_that_solve_a_row_are_told() -> None:
+def test_all_moves_that_solve_a_row_are_listed() -> None:
     corner = second_line(5, corner=True)
     report = solve(corner)
     for answer in report.answers.values():
@@ -68,7 +68,7 @@ def test_all_moves_that_solve_a_row_are_told() -> None:
 
 
 @pytest.mark.parametrize("name", SEKI)
-def test_seki_is_told(name: str) -> None:
+def test_seki_is_reported(name: str) -> None:
     report = solve(drawn(SEKI[name]))
     assert report.status == Status.ALIVE
     assert [answer.seki for answer in report.answers.values()] == [True, True]
@@ -201,7 +201,7 @@ def test_a_report_is_what_exhaustion_says(seed: int) -> None:
 def test_a_limit_of_nodes_leaves_it_unsolved_and_is_the_same_each_time() -> None:
     first, second = (solve(empty_corner(), nodes=3_000, seconds=None) for _ in range(2))
     assert first.status == Status.UNSOLVED
-    assert first.why == "3,000 positions were made"
+    assert first.why == "3,000 positions were searched"
     assert 3_000 <= first.nodes < 4_000
     assert all(answer.is_safe is None and not answer.moves for answer in first.answers.values())
     assert first.nodes == second.nodes
@@ -210,7 +210,7 @@ def test_a_limit_of_nodes_leaves_it_unsolved_and_is_the_same_each_time() -> None
 def test_a_limit_of_time_leaves_it_unsolved() -> None:
     report = solve(empty_corner(), seconds=0.2)
     assert report.status == Status.UNSOLVED
-    assert report.why == "0.2 s were over"
+    assert report.why == "0.2 s have passed"
     assert report.seconds < 2.0
 
 
@@ -255,14 +255,14 @@ def test_moves_and_seki_are_looked_for_with_one_side_first() -> None:
     assert not report.answers[ATTACKER].moves
 
 
-def test_moves_that_were_not_looked_for_are_not_compared_with_those_told() -> None:
+def test_moves_that_were_not_searched_for_are_not_compared_with_the_key() -> None:
     row = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
-    assert told(row, solve(row, first=DEFENDER)).moves == Moves.ALL
+    assert compare_key(row, solve(row, first=DEFENDER)).moves == Moves.ALL
     others_first = solve(row, first=ATTACKER)
-    assert told(row, others_first).to_play is True
-    assert told(row, others_first).moves is None
+    assert compare_key(row, others_first).to_play is True
+    assert compare_key(row, others_first).moves is None
     dead = dataclasses.replace(second_line(6, corner=False), to_play=2, solutions=(1,))
-    assert told(dead, solve(dead, first=ATTACKER)).moves == Moves.WRONG
+    assert compare_key(dead, solve(dead, first=ATTACKER)).moves == Moves.WRONG
 
 
 def test_a_board_without_a_zone_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 A state has a *public* part, which the player knows, and a *hidden* part. A belief is a set of
 hidden parts that share one public part. The player's actions depend on the public part alone; the
-opponent is assumed omniscient, so all its replies count. A strategy then guarantees
+opponent is assumed omniscient, so all its replies count. A strategy then guarantees::
 
     V_0(X) = min over x in X of evaluate(x)
     V_d(X) = max over actions a of the minimum of the terminal values that a can lead to and, for

@@ -7,9 +7,7 @@ Writing games of `miai play` to files, the suffix naming the format.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -344,6 +342,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
       ConfigError: the suffix names no format, or the file could not be written.
     """
     from miai.errors import ConfigError, UnknownComponentError
+    from miai.files import write_text
     from miai.plugins.loader import registry
 
     path = Path(file)
@@ -359,7 +358,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
     def write(record: GameRecord) -> None:
         text = format_.write(record)
         try:
-            _write_whole(path, text)
+            write_text(path, text)
         except OSError as error:
             raise ConfigError(
                 f"{option} {file}: cannot be written: {error.strerror}; the same command with "
@@ -380,23 +379,3 @@ def _refuse_unwritable(path: Path, option: str) -> None:
         raise ConfigError(f"{option} {path}: is a folder; name a file in it")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ConfigError(f"{option} {path}: may not be written; name a file where you may")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises `OSError`."""
-    if path.exists() and not path.is_file():  # a device or a pipe
-        path.write_text(text, encoding="utf-8")
-        return
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(draft).chmod(mode)
-        Path(draft).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(draft).unlink()
-        raise

@@ -46,7 +46,7 @@ from miai.record import (
     PlayerRecord,
     Termination,
     VerdictRecord,
-    told_as_json,
+    observations_as_json,
 )
 from miai.seeds import derive_seed
 
@@ -349,7 +349,7 @@ class Match:
         return [self.state.observation(player) for player in range(len(self.seats))]
 
     def _for_record(self, observations: Sequence[Observation | None]) -> Mapping[str, Json]:
-        return told_as_json(observations) if self._hides else {}
+        return observations_as_json(observations) if self._hides else {}
 
     def _tell(self, observations: Sequence[Observation | None]) -> None:
         for player, observation in enumerate(observations):

@@ -1,7 +1,4 @@
-"""What can go wrong with networks and their data, beside what the framework knows.
-
-What can be wrong with a problem of life and death.
-"""
+"""Errors of Go: problems of life and death, networks and their data."""
 
 from __future__ import annotations
 
@@ -9,15 +6,15 @@ from miai.errors import MiaiError
 
 
 class MissingExtraError(MiaiError):
-    """A library is not installed; the message names the extra that brings it."""
+    """A library is not installed; the message names the extra that provides it."""
 
 
 class WeightsError(MiaiError):
-    """A weights file that cannot be read, is not what it says, or does not fit."""
+    """A weights file that cannot be read, is inconsistent, or does not fit."""
 
 
 class InferenceError(MiaiError):
-    """A network, or the server that holds it, that cannot answer."""
+    """A network, or the server that runs it, cannot answer."""
 
 
 class DataError(MiaiError):
@@ -25,15 +22,15 @@ class DataError(MiaiError):
 
 
 class TrainingError(MiaiError):
-    """Training that cannot begin, go on or be resumed."""
+    """Training that cannot start, continue or be resumed."""
 
 
 class DivergedError(TrainingError):
-    """A loss that is no finite number."""
+    """A loss that is not finite."""
 
 
 def require_torch(what: str) -> None:
-    """Raise `MissingExtraError` where torch is not installed. `what` needs it."""
+    """Raise `MissingExtraError` if torch, which `what` needs, is not installed."""
     from importlib.util import find_spec
 
     for module in ("torch", "safetensors"):
@@ -44,4 +41,4 @@ def require_torch(what: str) -> None:
 
 
 class ProblemError(MiaiError):
-    """A problem that cannot be read or asked; the message says why."""
+    """A problem that cannot be read or solved; the message says why."""

@@ -1,4 +1,4 @@
-"""The plugin's entry point: names its components by import path and imports nothing heavy."""
+"""The plugin's entry point. It names components by import path, so it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the game of Go and what belongs to it."""
+    """Register the game of Go and its components."""
     registry.add(
         "game",
         "go",
         "miai_go.rules.game:GoGame",
         parameters="miai_go.rules.parameters:GoParameters",
-        summary="Go on boards of 1 to 25, under Tromp-Taylor, Chinese, Japanese or AGA rules",
+        summary="Go on boards of size 1 to 25, by Tromp-Taylor, Chinese, Japanese or AGA rules",
     )
     _add_players(registry)
     _add_network_players(registry)
@@ -43,7 +43,7 @@ def _add_players(registry: Registry) -> None:
         "agent",
         "fast-random",
         "miai_go.rules.agents:FastRandomAgent",
-        summary="Plays at random, but fills no eye of its own",
+        summary="Random moves that do not fill own eyes",
         game="go",
     )
     registry.add(
@@ -51,7 +51,7 @@ def _add_players(registry: Registry) -> None:
         "gtp",
         "miai_go.gtp.agent:GtpAgent",
         parameters="miai_go.gtp.parameters:GtpParameters",
-        summary="Any external engine that speaks the Go Text Protocol",
+        summary="External engine that speaks the Go Text Protocol (GTP)",
         game="go",
     )
     registry.add(
@@ -59,7 +59,7 @@ def _add_players(registry: Registry) -> None:
         "mcts",
         "miai_go.search.mcts:GoMcts",
         parameters="miai_go.search.parameters:GoMctsParameters",
-        summary="Compiled Monte Carlo tree search: UCT with optional RAVE, light playouts",
+        summary="Compiled Monte Carlo tree search: UCT with RAVE and playouts",
         game="go",
     )
     registry.add(
@@ -79,7 +79,7 @@ def _add_network_players(registry: Registry) -> None:
         "policy",
         "miai_go.search.policy:PolicyPlayer",
         parameters=f"{parameters}:PolicyParameters",
-        summary="What a policy network plays without a search",
+        summary="Policy network without a search",
         game="go",
     )
     registry.add(
@@ -95,7 +95,7 @@ def _add_network_players(registry: Registry) -> None:
         "alphazero",
         "miai_go.search.neural:AlphaZero",
         parameters=f"{parameters}:AlphaZeroParameters",
-        summary="Tree search with one network for moves and values: PUCT or Gumbel",
+        summary="Tree search with one network for policy and value: PUCT or Gumbel",
         game="go",
     )
 
@@ -117,14 +117,14 @@ def _add_judges(registry: Registry) -> None:
         "playouts",
         "miai_go.rules.dead_stones:PlayoutJudge",
         parameters="miai_go.rules.parameters:PlayoutJudgeParameters",
-        summary="A chain is dead when most random games lose it",
+        summary="A chain is dead if it is lost in most playouts",
     )
     registry.add(
         "go.dead-stones",
         "gtp",
         "miai_go.gtp.agent:GtpJudge",
         parameters="miai_go.gtp.parameters:GtpEngineParameters",
-        summary="What an engine lists as dead (final_status_list), such as GNU Go",
+        summary="An engine such as GNU Go lists the dead stones (final_status_list)",
     )
 
 
@@ -134,14 +134,14 @@ def _add_adjudicators(registry: Registry) -> None:
         "score-lead",
         "miai_go.rules.adjudicators:ScoreLead",
         parameters="miai_go.rules.parameters:ScoreLeadParameters",
-        summary="Won is who leads in light playouts by points, for some plies; an estimate",
+        summary="Win for a player who leads in playouts for several plies (an estimate)",
         game="go",
     )
     registry.add(
         "adjudicator",
         "unconditional-life",
         "miai_go.rules.adjudicators:UnconditionalLife",
-        summary="Won is who wins even by passing, by Benson's unconditional life; a proof",
+        summary="Win for a player who wins even by passing: unconditional life (a proof)",
         game="go",
     )
     registry.add(
@@ -149,7 +149,7 @@ def _add_adjudicators(registry: Registry) -> None:
         "draw-agreement",
         "miai_go.rules.adjudicators:draw_agreement",
         parameters="miai.playing.agreement:DrawAgreementParameters",
-        summary="Drawn is what both players hold for even, for some moves; with a whole komi",
+        summary="Draw when both players consider the game even for several moves (whole komi)",
         game="go",
     )
 
@@ -180,10 +180,10 @@ def _add_files(registry: Registry) -> None:
 
 
 def _add_learning(registry: Registry) -> None:
-    from miai_go.learning import collections as data
+    from miai_go.learning import collections
     from miai_go.nets import registration
 
-    data.register(registry)
+    collections.register(registry)
     registration.register_encoders(registry)
     registration.register(registry)
     registration.register_life_networks(registry)

@@ -35,16 +35,18 @@ def compare(
     plots: Annotated[bool, typer.Option(help="Draw plots at the end, PNG and SVG.")] = True,
 ) -> None:
     """Compare searches over beliefs; where DIR exists, extend and resume it."""
+    from miai.progress import make_progress
     from miai_tournaments.compare import run as sitting
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import FILE_NAME, ComparisonStore
-    from miai_tournaments.compare.run import make_reporter
     from miai_tournaments.compare.summary import summarize
     from miai_tournaments.store.database import READ
 
     comparison = load_comparison(config)
     folder = out or Path("runs") / comparison.name
-    stopped = sitting.run(comparison, folder, partial(make_reporter, aside=as_json))
+    hint = "Ctrl-C stops after this search; the comparison can be resumed"
+    progress = partial(make_progress, unit="searches", hint=hint, aside=as_json)
+    stopped = sitting.run(comparison, folder, progress)
     if not (folder / FILE_NAME).exists():
         print(f"{stopped} before the first search; nothing was written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
@@ -78,14 +80,14 @@ def _show(
     from rich.console import Console
 
     from miai_tournaments.compare import tables as files
-    from miai_tournaments.report.terminal import to_rich
+    from miai_tournaments.report.printing import renderable
 
     files.write_files(folder, comparison, info, rows, found)
     if as_json:
         print(json.dumps(files.to_json(comparison, info, rows)))
         return
     console = Console(highlight=False)
-    console.print(to_rich(files.blocks(comparison, rows), console.width))
+    console.print(renderable(files.blocks(comparison, rows), console.width))
     names = "comparison.txt, comparison.json, rows.csv, searches.csv"
     print(f"Written to {folder}: {names}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +11,8 @@ import typer
 
 if TYPE_CHECKING:
     from miai_tournaments.ratings.ratings import Ratings
+    from miai_tournaments.report.document import Table
     from miai_tournaments.report.joint_ratings import Joined, RunResults
-    from miai_tournaments.report.terminal import TextTable
 
 
 Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="The runs' folders.")]
@@ -55,10 +55,10 @@ def rate(
         return
     from rich.console import Console
 
-    from miai_tournaments.report.terminal import to_rich
+    from miai_tournaments.report.printing import renderable
 
     console = Console(highlight=False)
-    console.print(to_rich([made.to_table()], console.width))
+    console.print(renderable([made.to_table()], console.width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,51 +126,44 @@ class RateList:
 
     def to_csv(self) -> str:
         """Return a line an agent, with a heading; parameters as JSON, runs separated by blanks."""
-        import csv
-        import io
-        import json
+        from miai_tournaments.report.files import csv_text
 
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        for entry in self.entries():
-            cells = {**entry, "parameters": json.dumps(entry["parameters"], sort_keys=True)}
-            cells["runs"] = " ".join(entry["runs"])
-            writer.writerow([cells[column] for column in _COLUMNS])
-        return text.getvalue()
+        rows = [{**entry, "runs": " ".join(entry["runs"])} for entry in self.entries()]
+        return csv_text(rows, _COLUMNS)
 
-    def to_table(self) -> TextTable:
+    def to_table(self) -> Table:
         """Return the list as a table for a terminal."""
-        from miai_tournaments.report import tables as cells
-        from miai_tournaments.report.terminal import TextColumn, TextTable, printable
+        from miai_tournaments.report.document import NONE, Column, Table, counted, printable
+        from miai_tournaments.report.sections import PLAYER, RANK, percent, signed
 
         columns = (
-            *cells.PLAYER,
-            TextColumn("Elo", style="bold"),
-            TextColumn("\N{PLUS-MINUS SIGN}"),
-            TextColumn("score"),
-            TextColumn("games", drop=2),
-            TextColumn("runs", drop=3),
-            TextColumn("agent", align="left", drop=1),
-            TextColumn("version", align="left", drop=4),
+            RANK,
+            replace(PLAYER, most=None),
+            Column("Elo", style="bold"),
+            Column("\N{PLUS-MINUS SIGN}"),
+            Column("score"),
+            Column("games", drop=2),
+            Column("runs", drop=3),
+            Column("agent", align="left", drop=1),
+            Column("version", align="left", drop=4),
         )
         rows = tuple(
             (
                 str(entry["rank"]),
                 printable(entry["player"], 60),
-                cells.signed(entry["elo"]),
+                signed(entry["elo"]),
                 f"{entry['high'] - entry['elo']:.0f}",
-                cells.percent(entry["score"]),
+                percent(entry["score"]),
                 str(entry["games"]),
                 str(len(entry["runs"])),
                 printable(entry["agent"], 24),
-                printable(entry["version"] or cells.NONE, 24),
+                printable(entry["version"] or NONE, 24),
             )
             for entry in self.entries()
         )
         total = round(float(self.joined.results.games.sum()))
-        told = f"{_line(self.runs[0].game)}: {cells.counted(total, 'game')} of "
-        return TextTable(told + cells.counted(len(self.runs), "run"), columns, rows)
+        told = f"{_line(self.runs[0].game)}: {counted(total, 'game')} of "
+        return Table(told + counted(len(self.runs), "run"), columns, rows)
 
 
 def rate_runs(
@@ -209,6 +202,6 @@ def rate_runs(
 
 
 def _line(text: str) -> str:
-    from miai_tournaments.report.terminal import printable
+    from miai_tournaments.report.document import printable
 
     return printable(text, 1000)

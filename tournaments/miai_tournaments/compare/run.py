@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,17 +16,12 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol, TextIO
-
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from typing import Any
 
 import miai
 from miai.errors import ConfigError, StoreError
 from miai.plugins.loader import registry
+from miai.progress import Progress
 from miai_tournaments.compare.blocks import Block
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.measuring import Arena, ArmMeasurement, Judge
@@ -37,17 +29,13 @@ from miai_tournaments.compare.results import (
     FILE_NAME,
     ComparisonInfo,
     ComparisonStore,
-    Measured,
     SearchKey,
 )
-from miai_tournaments.report.live import REFRESH_SECONDS, capable, clock_text
-from miai_tournaments.report.tables import counted
+from miai_tournaments.config.extension import ABSENT, change_text, differences
+from miai_tournaments.report.document import counted
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.address import COMPARISON
 from miai_tournaments.store.folder import locked, refuse_foreign
-
-_ABSENT = "(absent)"
-_LONGEST = 60
 
 
 def resolve(comparison: Comparison) -> dict[str, Any]:
@@ -108,8 +96,8 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
         )
     old, new = info.resolved, resolve(comparison)
     lines = [
-        f"  {'.'.join(path)}: {_change(before, after)}"
-        for path, before, after in _differences(old, new)
+        f"  {'.'.join(path)}: {change_text(before, after)}"
+        for path, before, after in differences(old, new)
         if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
     ]
     if lines:
@@ -121,23 +109,9 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
         )
 
 
-ConfigPath = tuple[str, ...]
-
-
-def _differences(
-    old: Any, new: Any, path: ConfigPath = ()
-) -> Iterator[tuple[ConfigPath, Any, Any]]:
-    """Yield (path, old value, new value) of everything that differs between two plain values."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), (*path, key))
-    elif (list(old) if isinstance(old, tuple) else old) != new:
-        yield path, old, new
-
-
-def _allowed(path: ConfigPath, before: Any, after: Any) -> bool:
+def _allowed(path: tuple[str, ...], before: Any, after: Any) -> bool:
     if len(path) == 2 and path[0] in ("arms", "cells"):
-        return bool(before == _ABSENT)
+        return bool(before == ABSENT)
     if path[0] == "cells" and path[2] == "roots":
         return isinstance(before, int) and isinstance(after, int) and after > before
     if path[0] == "cells" and path[2] in ("seeds", "arms"):
@@ -146,9 +120,9 @@ def _allowed(path: ConfigPath, before: Any, after: Any) -> bool:
     return False
 
 
-def _is_new_default(path: ConfigPath, before: Any, after: Any, new: Mapping[str, Any]) -> bool:
+def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
     """Return whether a parameter is one that a newer plugin has added, at its default."""
-    if before != _ABSENT or len(path) != 4 or path[2] != "parameters":
+    if before != ABSENT or len(path) != 4 or path[2] != "parameters":
         return False
     entry = new[path[0]][path[1]]
     kind, name = ("belief-search", "search") if path[0] == "arms" else ("belief-problem", "problem")
@@ -156,174 +130,8 @@ def _is_new_default(path: ConfigPath, before: Any, after: Any, new: Mapping[str,
     return path[3] in fields and bool(fields[path[3]].get_default() == after)
 
 
-def _change(before: Any, after: Any) -> str:
-    """Return what became of a value."""
-    if after == _ABSENT:
-        return "was removed"
-    if before == _ABSENT:
-        return f"was added: {_show(after)}"
-    return f"{_show(before)} -> {_show(after)}"
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
 LINE_SECONDS = 5.0
-"""Plain lines: one at the end of every cell, and otherwise no more often than this."""
-
-_RATE_WINDOW = 60.0
-
-
-class ComparisonReporter(Protocol):
-    """Is told of a comparison's progress."""
-
-    def begin(self, *, done: int, total: int) -> None:
-        """Be told how many searches are done before the first one, and how many there are."""
-
-    def searching(self, block: Block, key: SearchKey) -> None:
-        """Be told which search is next."""
-
-    def finished(self, block: Block, key: SearchKey, measured: Measured) -> None:
-        """Be told of a search that was committed."""
-
-    def block_done(self, block: Block) -> None:
-        """Be told that all searches of a block are done."""
-
-    def note(self, text: str) -> None:
-        """Be given a line to show."""
-
-    def close(self) -> None:
-        """Show nothing more."""
-
-
-class PlainComparisonReporter:
-    """A line now and then: for files, pipes and terminals that cannot do more."""
-
-    def __init__(self, file: TextIO | None = None) -> None:
-        self._file = file
-        self._done = self._total = 0
-        self._shown = time.monotonic()
-
-    def begin(self, *, done: int, total: int) -> None:
-        """Note where the count begins."""
-        self._done, self._total = done, total
-
-    def searching(self, block: Block, key: SearchKey) -> None:
-        """Show nothing."""
-
-    def finished(self, block: Block, key: SearchKey, measured: Measured) -> None:
-        """Count a search; print where it is, when it is time to."""
-        self._done += 1
-        if time.monotonic() - self._shown >= LINE_SECONDS:
-            self._line(f"{block.title}: root {key.root + 1} of {block.roots}, seed {key.seed}")
-
-    def block_done(self, block: Block) -> None:
-        """Print that it is done."""
-        self._line(f"{block.title}: done")
-
-    def note(self, text: str) -> None:
-        """Print a line."""
-        print(text, file=self._file or sys.stdout, flush=True)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def _line(self, text: str) -> None:
-        self._shown = time.monotonic()
-        width = len(str(self._total))
-        self.note(f"[{self._done:{width}}/{self._total}] {text}")
-
-
-class LiveComparisonReporter:
-    """Shows the progress in place; cells that are done scroll away above it."""
-
-    def __init__(self, title: str, console: Console | None = None) -> None:
-        self._title = title
-        self._console = console or Console(highlight=False)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
-        self._done = self._total = 0
-        self._now = self._ending = ""
-        self._times: deque[float] = deque()
-        self._began = time.monotonic()
-        self._shown = 0.0
-
-    def begin(self, *, done: int, total: int) -> None:
-        """Note where the count begins, and show the view."""
-        self._done, self._total = done, total
-        self._began = time.monotonic()
-        self._live.start()
-        self._show()
-
-    def searching(self, block: Block, key: SearchKey) -> None:
-        """Show which search it is."""
-        self._now = f"{block.title}: root {key.root + 1} of {block.roots}, {key.arm}"
-        if time.monotonic() - self._shown >= REFRESH_SECONDS:
-            self._show()
-
-    def finished(self, block: Block, key: SearchKey, measured: Measured) -> None:
-        """Count a search."""
-        self._done += 1
-        self._times.append(time.monotonic())
-
-    def block_done(self, block: Block) -> None:
-        """Show that it is done, above the view."""
-        self.note(f"{block.title}: done")
-
-    def note(self, text: str) -> None:
-        """Show a line above the view."""
-        self._console.print(Text(text))
-        self._show()
-
-    def close(self) -> None:
-        """Take the view away."""
-        self._live.stop()
-
-    def _show(self) -> None:
-        self._live.update(self._view(), refresh=True)
-        self._shown = time.monotonic()
-
-    def _view(self) -> RenderableType:
-        return Group(
-            Text(self._title, style="bold"),
-            self._bar(),
-            Text(self._now, style="dim"),
-            Text("Ctrl-C stops after this search; the comparison can be resumed", style="dim"),
-        )
-
-    def _bar(self) -> RenderableType:
-        facts = f"{self._done}/{self._total} searches"
-        rate = self._rate()
-        if rate > 0:
-            facts += f"  {rate:.1f}/s  about {clock_text((self._total - self._done) / rate)} left"
-        grid = Table.grid(padding=(0, 1), expand=True)
-        grid.add_column(ratio=1)
-        grid.add_column(no_wrap=True)
-        grid.add_row(ProgressBar(total=max(1, self._total), completed=self._done), Text(facts))
-        return grid
-
-    def _rate(self) -> float:
-        """Return searches a second over the last minute."""
-        now = time.monotonic()
-        while self._times and now - self._times[0] > _RATE_WINDOW:
-            self._times.popleft()
-        seconds = min(_RATE_WINDOW, now - self._began)
-        return len(self._times) / seconds if seconds > 0 else 0.0
-
-
-def make_reporter(title: str, *, aside: bool = False) -> ComparisonReporter:
-    """Return a live view where standard output is a terminal that can show one, else lines.
-
-    Args:
-      aside: whether standard output is for something else; then the lines go to standard error.
-    """
-    if aside:
-        return PlainComparisonReporter(sys.stderr)
-    if sys.stdout.isatty() and capable():
-        return LiveComparisonReporter(title)
-    return PlainComparisonReporter()
-
+"""Minimum time between two lines of progress within a cell."""
 
 GRACE = 86_400.0
 """Seconds that the search at hand is given after Ctrl-C; a second Ctrl-C abandons it at once."""
@@ -342,7 +150,7 @@ class _Signals(StopSignals):
 
 
 def run(
-    comparison: Comparison, folder: Path, make_reporter: Callable[[str], ComparisonReporter]
+    comparison: Comparison, folder: Path, make_progress: Callable[[str], Progress]
 ) -> str | None:
     """Begin a comparison in a folder, or extend and continue the one that is there.
 
@@ -366,7 +174,7 @@ def run(
     ):
         sitting = _Sitting(comparison, store, signals.asked)
         if sitting.left:
-            sitting.search(make_reporter(_title(comparison)))
+            sitting.search(make_progress(_title(comparison)))
         signals.finish()
     return signals.asked()
 
@@ -387,25 +195,25 @@ class _Sitting:
         keys = (key for block in comparison.blocks for key in block.searches())
         self.left = sum(key not in self._done for key in keys)
 
-    def search(self, reporter: ComparisonReporter) -> None:
+    def search(self, progress: Progress) -> None:
         """Search until all is done, or somebody asks to stop."""
         blocks = self._comparison.blocks
         total = sum(block.count for block in blocks)
-        reporter.note(f"{_title(self._comparison)}; kept in {self._store.folder}")
+        progress.note(f"{_title(self._comparison)}; kept in {self._store.folder}")
         try:
-            reporter.begin(done=total - self.left, total=total)
+            progress.begin(done=total - self.left, total=total)
             for block in blocks:
                 if all(key in self._done for key in block.searches()):
                     continue
                 for seed in block.seeds:
-                    self._search_roots(block, seed, reporter)
+                    self._search_roots(block, seed, progress)
                 if self._asked():
                     return
-                reporter.block_done(block)
+                progress.milestone(f"{block.title}: done")
         finally:
-            reporter.close()
+            progress.close()
 
-    def _search_roots(self, block: Block, seed: int, reporter: ComparisonReporter) -> None:
+    def _search_roots(self, block: Block, seed: int, progress: Progress) -> None:
         """Search the roots that a block draws with one seed, as far as they are not searched."""
         keys = [key for key in block.searches() if key.seed == seed]
         if self._asked() or all(key in self._done for key in keys):
@@ -424,6 +232,7 @@ class _Sitting:
         }
         for number, root in enumerate(roots):
             judge: Judge | None = None
+            place = f"{block.title}: root {number + 1} of {block.roots}"
             for arm in block.arms:  # the judge is the first of them
                 key = SearchKey(*block.cell, seed, number, arm)
                 if self._asked():
@@ -432,13 +241,14 @@ class _Sitting:
                 if measured is not None:
                     series[arm].skip(root)
                 else:
-                    reporter.searching(block, key)
+                    progress.status = f"{place}, {arm}"
+                    progress.refresh()
                     measured = series[arm].measure(root, number)
                 judge = judge or Judge(arena, arm, block, root, measured)
                 if key not in self._done:
                     self._done[key] = judge.judged(measured)
                     self._store.add(key, self._done[key])
-                    reporter.finished(block, key, self._done[key])
+                    progress.advance(f"{place}, seed {seed}", every=LINE_SECONDS)
 
     def _arena(self, block: Block) -> Arena:
         if block.game not in self._arenas:

@@ -5,8 +5,6 @@ What a comparison leaves in its folder beside the store: text, JSON and CSV.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -17,36 +15,38 @@ from typing import Any
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.results import ComparisonInfo, Measured
 from miai_tournaments.compare.summary import Interval, Row, Searches
-from miai_tournaments.report.tables import NONE, counted
-from miai_tournaments.report.terminal import (
+from miai_tournaments.report.document import (
+    NONE,
     Block,
+    Column,
     Paragraph,
-    TextColumn,
-    TextTable,
+    Table,
+    counted,
     printable,
-    to_text,
 )
+from miai_tournaments.report.files import csv_text
+from miai_tournaments.report.printing import to_text
 from miai_tournaments.store.export import write_whole
 
 _NAME_WIDTH = 28
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 _COLUMNS = (
-    TextColumn("arm", align="left"),
-    TextColumn("nodes"),
-    TextColumn("leaves", drop=5),
-    TextColumn("seconds", drop=1),
-    TextColumn("entries", drop=4),
-    TextColumn("bytes", drop=6),
-    TextColumn(f"nodes {_TIMES}"),
-    TextColumn("95 %", drop=2),
-    TextColumn(f"wall {_TIMES}"),
-    TextColumn("95 %", drop=3),
-    TextColumn("wrong values"),
-    TextColumn("95 %", drop=7),
-    TextColumn("+/-", drop=8),
-    TextColumn("wrong moves"),
-    TextColumn("95 %", drop=7),
+    Column("arm", align="left"),
+    Column("nodes"),
+    Column("leaves", drop=5),
+    Column("seconds", drop=1),
+    Column("entries", drop=4),
+    Column("bytes", drop=6),
+    Column(f"nodes {_TIMES}"),
+    Column("95 %", drop=2),
+    Column(f"wall {_TIMES}"),
+    Column("95 %", drop=3),
+    Column("wrong values"),
+    Column("95 %", drop=7),
+    Column("+/-", drop=8),
+    Column("wrong moves"),
+    Column("95 %", drop=7),
 )
 
 _NOTES = (
@@ -87,14 +87,14 @@ def cell_title(row: Row) -> str:
     return f"{row.game}, depth {row.depth}, {row.kind} roots" + ", warm" * row.warm
 
 
-def _table(rows: Sequence[Row], baseline: str) -> TextTable:
+def _table(rows: Sequence[Row], baseline: str) -> Table:
     first = rows[0]
     count = max(row.roots + row.incomplete for row in rows)
     title = f"{cell_title(first)}: {counted(count, 'root')}, against '{baseline}'"
     short = any(row.incomplete for row in rows)
-    columns = (*_COLUMNS, TextColumn("incomplete")) if short else _COLUMNS
+    columns = (*_COLUMNS, Column("incomplete")) if short else _COLUMNS
     cells = [(*_cells(row), *([str(row.incomplete)] if short else [])) for row in rows]
-    return TextTable(title, columns, tuple(cells))
+    return Table(title, columns, tuple(cells))
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -192,8 +192,8 @@ def write_files(
     write_whole(folder / "comparison.txt", to_text(blocks(comparison, rows), WIDTH))
     text = json.dumps(to_json(comparison, info, rows), indent=2)
     write_whole(folder / "comparison.json", text + "\n")
-    write_whole(folder / "rows.csv", _csv(_flat(row.to_json()) for row in rows))
-    write_whole(folder / "searches.csv", _csv(_search_rows(comparison, found)))
+    write_whole(folder / "rows.csv", csv_text(_flat(row.to_json()) for row in rows))
+    write_whole(folder / "searches.csv", csv_text(_search_rows(comparison, found)))
 
 
 def _search_rows(comparison: Comparison, found: Searches) -> Iterable[dict[str, Any]]:
@@ -220,14 +220,3 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
         for end, name in (("value", key), ("low", f"{key}_low"), ("high", f"{key}_high")):
             flat[name] = None if value is None else value[end]
     return flat
-
-
-def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(text, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
-    return text.getvalue()

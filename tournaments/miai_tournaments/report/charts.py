@@ -1,12 +1,15 @@
-"""What charts share: scales with round ticks, colours of series, error bars and boxes in a row."""
+"""Charts as SVG: scales with round ticks, lines with bands, and bars and boxes for table rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from miai_tournaments.report.html import Markup, number, tag
+from markupsafe import Markup
+
+from miai_tournaments.report.markup import number, tag
 
 SERIES = 8
 """Colours that are told apart; further series repeat them in dashes."""
@@ -118,3 +121,184 @@ def _whisker(low: float, high: float, half: float) -> Markup:
 
 def _line(x1: float, x2: float, y1: float, y2: float, style: str) -> Markup:
     return tag("line", class_=style, x1=x1, x2=x2, y1=y1, y2=y2, vector_effect="non-scaling-stroke")
+
+
+# -- lines over a common axis ----------------------------------------------------------------
+
+_WIDTH, _HEIGHT = 480, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 30, 16, 34
+
+
+@dataclass(frozen=True, slots=True)
+class PlotLine:
+    """A line.
+
+    Attributes:
+      label: a name as markup, for the legend.
+      title: the same as text, shown under the pointer.
+      x, y: its points.
+      margins: half the width of the band about each point; empty for none.
+    """
+
+    label: Markup
+    title: str
+    x: Sequence[float]
+    y: Sequence[float]
+    margins: Sequence[float] = ()
+
+
+def line_chart(
+    lines: Sequence[PlotLine],
+    *,
+    x_label: str,
+    y_label: str,
+    label: str,
+    space: float = 80.0,
+    levels: Mapping[str, float] = MappingProxyType({}),
+) -> Markup:
+    """Return a chart of lines with its legend; the band of the first few lines is shown.
+
+    Args:
+      label: what the chart shows, for readers who hear it.
+      space: what is left above and below the lines' ends, in units of y.
+      levels: values of y that are marked across the chart, by what they are called.
+    """
+    xs = [x for line in lines for x in line.x]
+    ends = [y + m for line in lines for y in line.y[-1:] for m in (-space, space)]
+    ys = [y for line in lines for y in line.y] + ends + list(levels.values())
+    across = Scale(0.0, max(xs, default=1.0), _LEFT, _WIDTH - _RIGHT)
+    up = Scale(*widened(ys), _HEIGHT - _BOTTOM, _TOP)
+    banded = len(lines) <= SERIES
+    parts = [
+        *_axes(across, up, x_label, y_label),
+        *(part for name, value in levels.items() for part in _level(name, up(value))),
+        *(_band(i, line, across, up) for i, line in enumerate(lines) if banded and line.margins),
+        *(_series(i, line, across, up) for i, line in enumerate(lines)),
+    ]
+    chart = tag(
+        "svg",
+        *parts,
+        class_="chart",
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        role="img",
+        aria_label=label,
+    )
+    return chart + _legend(lines)
+
+
+def _axes(across: Scale, up: Scale, x_label: str, y_label: str) -> list[Markup]:
+    parts = []
+    for value in ticks(up.low, up.high):
+        y = number(up(value))
+        parts.append(tag("path", class_="axis", d=f"M{_LEFT} {y}H{_WIDTH - _RIGHT}"))
+        parts.append(_text(f"{value:g}", _LEFT - 6, up(value) + 4, "end"))
+    for value in ticks(across.low, across.high):
+        parts.append(_text(f"{value:,.0f}", across(value), _HEIGHT - _BOTTOM + 15, "middle"))
+    parts.append(_text(x_label, _WIDTH - _RIGHT, _HEIGHT - 4, "end"))
+    parts.append(_text(y_label, 2, _TOP - 4, "start"))
+    return parts
+
+
+def _level(name: str, y: float) -> tuple[Markup, Markup]:
+    path = tag("path", class_="zero", d=f"M{_LEFT} {number(y)}H{_WIDTH - _RIGHT}")
+    return path, _text(name, _LEFT + 4, y - 4, "start")
+
+
+def _text(text: str, x: float, y: float, anchor: str) -> Markup:
+    return tag("text", text, class_="dim", x=x, y=y, text_anchor=anchor)
+
+
+def _series(index: int, line: PlotLine, across: Scale, up: Scale) -> Markup:
+    points = " ".join(
+        f"{number(across(x), 1)},{number(up(y), 1)}" for x, y in zip(line.x, line.y, strict=True)
+    )
+    return tag(
+        "g",
+        tag("title", line.title),
+        tag("polyline", class_="line", points=points, stroke_dasharray=series_dash(index)),
+        class_=series_class(index),
+    )
+
+
+def _band(index: int, line: PlotLine, across: Scale, up: Scale) -> Markup:
+    rows = list(zip(line.x, line.y, line.margins, strict=True))
+    upper = [f"{number(across(x), 1)} {number(up(y + m), 1)}" for x, y, m in rows]
+    lower = [f"{number(across(x), 1)} {number(up(y - m), 1)}" for x, y, m in reversed(rows)]
+    path = tag("path", class_="band", d="M" + "L".join([*upper, *lower]) + "z")
+    return tag("g", path, class_=series_class(index))
+
+
+def _legend(lines: Sequence[PlotLine]) -> Markup:
+    items = []
+    for index, line in enumerate(lines):
+        sign = tag(
+            "line",
+            class_="line",
+            x1=0,
+            x2=34,
+            y1=6,
+            y2=6,
+            stroke_dasharray=series_dash(index),
+        )
+        picture = tag(
+            "svg", sign, viewBox="0 0 34 12", class_=series_class(index), aria_hidden="true"
+        )
+        items.append(tag("li", picture, line.label))
+    return tag("ul", *items, class_="legend")
+
+
+# -- single bars ------------------------------------------------------------------------------
+
+
+def stacked_bar(counts: Mapping[str, tuple[int, Markup]], *, label: str) -> Markup:
+    """Return counts as parts of one bar, with a legend.
+
+    Args:
+      counts: a number and what the legend says of it, by name.
+      label: what the chart shows, for screen readers.
+    """
+    total = sum(count for count, _ in counts.values())
+    parts, items, at = [], [], 0.0
+    for i, (name, (count, told)) in enumerate(counts.items()):
+        width = _WIDTH * count / total
+        bar = tag("rect", x=at, y=0, width=width, height=20)
+        parts.append(tag("g", bar, class_=series_class(i)))
+        swatch = tag("rect", class_="fill", width=34, height=12)
+        sign = tag("svg", swatch, viewBox="0 0 34 12", class_=series_class(i), aria_hidden="true")
+        items.append(tag("li", sign, f"{name} ", told))
+        at += width
+    stack = tag(
+        "svg",
+        *parts,
+        class_="stack",
+        viewBox=f"0 0 {_WIDTH} 20",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=label,
+    )
+    return stack + tag("ul", *items, class_="legend")
+
+
+def ratio_bar(llr: float, lower: float, upper: float) -> Markup:
+    """Return a log-likelihood ratio between the bounds of a sequential test."""
+    at = Scale(lower - 0.4, upper + 0.4, 10, _WIDTH - 10)
+    start, end, here = (number(at(value), 1) for value in (lower, upper, llr))
+    parts = [
+        tag("path", class_="axis", d=f"M{start} 30H{end}"),
+        tag("path", class_="zero", d=f"M{number(at(0), 1)} 20V40"),
+        *(tag("path", class_="axis", d=f"M{x} 16V44", stroke_width=2) for x in (start, end)),
+        tag("g", tag("circle", class_="fill", cx=at(llr), cy=30, r=6), class_="s0"),
+        tag("text", f"H0 at {lower:.2f}", x=start, y=60, text_anchor="start", class_="dim"),
+        tag("text", f"H1 at {upper:.2f}", x=end, y=60, text_anchor="end", class_="dim"),
+        tag("text", f"{llr:.2f}", x=here, y=12, text_anchor="middle"),
+    ]
+    return tag(
+        "svg",
+        *parts,
+        class_="chart",
+        viewBox=f"0 0 {_WIDTH} 66",
+        role="img",
+        aria_label=f"log-likelihood ratio {llr:.2f} between {lower:.2f} and {upper:.2f}",
+        data_value=repr(float(llr)),
+        data_key="llr",
+    )

@@ -24,25 +24,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from markupsafe import Markup
+
 from miai.api import load_game
 from miai.errors import ConfigError, MiaiError, RecordError, StoreError, near_matches
 from miai.game import Game, GameInfo
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
 from miai_tournaments.report import charts
-from miai_tournaments.report.html import (
-    Cell,
-    Head,
-    Markup,
-    block,
-    document,
-    join,
-    name,
-    number,
-    table,
-    tag,
-    text,
-)
+from miai_tournaments.report.document import Column, Table, printable_block
+from miai_tournaments.report.markup import name, number, tag, text, whole_page
+from miai_tournaments.report.page import table_markup
 from miai_tournaments.report.replay import (
     TRUTH,
     WORLDS,
@@ -75,13 +67,13 @@ class Album:
         found = _PICTURE.fullmatch(svg)
         box = _BOX.search(found[1]) if found else None
         if found is None or box is None:
-            return Markup(svg)
+            return Markup(svg)  # noqa: S704 - a picture by an installed renderer
         if svg in self._met:
             again = tag("use", href=f"#{self._met[svg]}")
             return tag("svg", again, viewBox=box[1], role="img")
         identity = self._met[svg] = f"v{len(self._met)}"
-        content = tag("g", Markup(found[2]), id=identity)
-        return Markup(f"<svg{found[1]}>{content}</svg>")
+        head, body = map(Markup, found.groups())  # a picture by an installed renderer
+        return Markup("<svg%s>%s</svg>") % (head, tag("g", body, id=identity))
 
 
 def decision(found: Said) -> Markup:
@@ -100,24 +92,16 @@ def decision(found: Said) -> Markup:
 
 
 def _candidates(found: Sequence[Candidate]) -> Markup:
-    columns = [
-        ("visits", "{:g}", [c.visits for c in found]),
-        ("value", "{:+.3f}", [c.value for c in found]),
-        ("prior", "{:.3f}", [c.prior for c in found]),
+    figures = [
+        ("visits", ["" if c.visits is None else f"{c.visits:g}" for c in found]),
+        ("value", ["" if c.value is None else f"{c.value:+.3f}" for c in found]),
+        ("prior", ["" if c.prior is None else f"{c.prior:.3f}" for c in found]),
     ]
-    columns = [column for column in columns if any(v is not None for v in column[2])]
-    rows = [
-        [
-            Cell(text(candidate.text, 40)),
-            *(
-                "" if values[i] is None else Cell(form.format(values[i]))
-                for _, form, values in columns
-            ),
-        ]
-        for i, candidate in enumerate(found)
-    ]
-    heads = [Head("considered", "left"), *(Head(told) for told, _, _ in columns)]
-    return table("Considered", heads, rows, sortable=False)
+    figures = [(header, cells) for header, cells in figures if any(cells)]
+    columns = (Column("considered", align="left"), *(Column(header) for header, _ in figures))
+    texts = [text(candidate.text, 40) for candidate in found]
+    rows = tuple(zip(texts, *(cells for _, cells in figures), strict=True))
+    return table_markup(Table("Considered", columns, rows, sortable=False))
 
 
 LARGEST = 1_000_000
@@ -294,9 +278,10 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
         moves.append(_move_link(ply, frame.move, game))
     graph = value_graph(points, len(frames), game.info)
     title = f"{text(game_id, 80)} \N{EN DASH} replay"
-    return document(
+    shared = Markup(definitions(game))  # noqa: S704 - by an installed renderer
+    return whole_page(
         title,
-        tag("svg", tag("defs", Markup(definitions(game))), class_="defs", aria_hidden="true"),
+        tag("svg", tag("defs", shared), class_="defs", aria_hidden="true"),
         tag("header", *_heading(record, game_id, game, report)),
         tag(
             "main",
@@ -328,7 +313,7 @@ def _game(record: GameRecord) -> Game:
 
 def _heading(record: GameRecord, game_id: str, game: Game, report: str) -> list[Markup]:
     players = [
-        join((name(player.name), " (", _side(game, seat), ")"))
+        Markup("%s (%s)") % (name(player.name), _side(game, seat))
         for seat, player in enumerate(record.players)
     ]
     result = f"{record.termination}"
@@ -336,7 +321,7 @@ def _heading(record: GameRecord, game_id: str, game: Game, report: str) -> list[
         result += f": {record.detail}"
     returns = ", ".join(f"{value:g}" for value in record.returns)
     lines = [
-        tag("h1", join(players, " against ")),
+        tag("h1", Markup(" against ").join(players)),
         tag(
             "p",
             text(f"{record.game}, game {game_id}", 160),
@@ -420,7 +405,7 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
         parts.append(tag("small", f" {move.seconds:.3g} s"))
     heading = tag("h2", *parts)
     if number == len(record.moves):
-        return join((heading, tag("p", text(_ending(record), 300), class_="ending")))
+        return heading + tag("p", text(_ending(record), 300), class_="ending")
     return heading
 
 
@@ -444,7 +429,7 @@ def _view(view: View, game: Game, album: Album) -> Markup:
 
 
 def _position(picture: str, lines: str, album: Album) -> Markup:
-    return album.picture(picture) if picture else tag("pre", block(lines), tabindex="0")
+    return album.picture(picture) if picture else tag("pre", printable_block(lines), tabindex="0")
 
 
 def _worlds(worlds: Worlds, album: Album) -> Markup:
@@ -458,7 +443,7 @@ def _worlds(worlds: Worlds, album: Album) -> Markup:
     if worlds.picture:
         parts.append(album.picture(worlds.picture))
     elif worlds.certain and worlds.count > 1:
-        parts.append(tag("pre", block(worlds.certain), class_="certain", tabindex="0"))
+        parts.append(tag("pre", printable_block(worlds.certain), class_="certain", tabindex="0"))
     return tag("div", *parts, class_="belief")
 
 

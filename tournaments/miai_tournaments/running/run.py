@@ -58,8 +58,8 @@ from miai_tournaments.config.openings import Openings
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig, available_processors
 from miai_tournaments.formats.format import how_many
 from miai_tournaments.report.counting import count_store
+from miai_tournaments.report.document import counted
 from miai_tournaments.report.live import Reporter, one_line
-from miai_tournaments.report.tables import counted
 from miai_tournaments.running.schedule import (
     Director,
     TournamentPlan,

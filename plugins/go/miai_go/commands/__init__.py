@@ -1,6 +1,6 @@
-"""The commands ``miai go ...``, a module for each group of them, and ``miai gtp``.
+"""The commands ``miai go ...`` and ``miai gtp``, in modules with `add_commands(group)`.
 
-A module has `add_commands(group)` and imports what is heavy inside its commands only.
+The modules import heavy libraries inside their commands only.
 """
 
 from __future__ import annotations

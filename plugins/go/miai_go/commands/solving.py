@@ -1,4 +1,4 @@
-"""``miai go solve``: problems of life and death, proved."""
+"""``miai go solve``: solve problems of life and death by proof."""
 
 from __future__ import annotations
 
@@ -17,27 +17,25 @@ import typer
 if TYPE_CHECKING:
     from miai_go.errors import ProblemError
     from miai_go.life.describing import Summary
-    from miai_go.life.guiding import OrderingNet
     from miai_go.life.problems import Problem
-    from miai_go.life.prover import Master
     from miai_go.life.solver import Solver
     from miai_go.life.status import ProblemReport
 
 
-_DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
+_DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
 _UNITS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHOW_SECONDS: Final = 0.2
 
 
 class First(StrEnum):
-    """Who moves first."""
+    """The side that moves first."""
 
     ATTACKER = "attacker"
     DEFENDER = "defender"
 
 
 class Ko(StrEnum):
-    """Who may retake every ko at once."""
+    """The ko master, who may retake every ko at once."""
 
     ATTACKER = "attacker"
     DEFENDER = "defender"
@@ -51,56 +49,65 @@ def add_commands(group: typer.Typer) -> None:
 
 def solve(
     paths: Annotated[
-        list[Path], typer.Argument(help="SGF files of one problem or more, folders, archives.")
+        list[Path], typer.Argument(help="SGF files with problems, folders or archives.")
     ],
     first: Annotated[
         First | None,
-        typer.Option("--first", help="For whom moves are looked for; without it, for both."),
+        typer.Option("--first", help="First mover to find solving moves for (default: both)."),
     ] = None,
-    ko: Annotated[Ko, typer.Option("--ko", help="Who may retake every ko at once.")] = Ko.ATTACKER,
+    ko: Annotated[
+        Ko, typer.Option("--ko", help="Ko master, who may retake every ko at once.")
+    ] = Ko.ATTACKER,
     limit: Annotated[
-        str, typer.Option("--limit", help="Time for a problem: 500ms, 10s, 2m.")
+        str, typer.Option("--limit", help="Time limit per problem, such as 500ms, 10s or 2m.")
     ] = "10s",
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Positions made for a problem at most.")
+        int | None, typer.Option("--nodes", min=1, help="Maximum positions per problem.")
     ] = None,
     memory: Annotated[
-        int, typer.Option("--memory", min=1, max=1 << 16, help="Memory for what is known, MiB.")
+        int, typer.Option("--memory", min=1, max=1 << 16, help="Memory for the search table, MiB.")
     ] = 256,
     tree: Annotated[
-        Path | None, typer.Option("--tree", help="Write the proof of one problem here, as SGF.")
+        Path | None, typer.Option("--tree", help="SGF file for the proof of a single problem.")
     ] = None,
     tree_nodes: Annotated[
-        int, typer.Option("--tree-nodes", min=1, max=100_000, help="Nodes of a proof at most.")
+        int,
+        typer.Option(
+            "--tree-nodes", min=1, max=100_000, help="Maximum nodes in the file of --tree."
+        ),
     ] = 2_000,
     most: Annotated[
-        int | None, typer.Option("--most", min=1, help="Problems at most; the others are left.")
+        int | None, typer.Option("--most", min=1, help="Maximum number of problems to solve.")
     ] = None,
     network: Annotated[
         str,
         typer.Option(
-            "--network", metavar="NAME|FILE", help="What orders the search: shipped, none, a file."
+            "--network",
+            metavar="NAME|FILE",
+            help="Network that orders the search: shipped, none or a file.",
         ),
     ] = "shipped",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Solve problems of life and death: is the marked block safe, and which moves decide it?
 
-    A problem is an SGF position with a mark (MA) on the block that is asked about. Several get a
-    line each and a summary; those that cannot be read are told, and the others go on.
+    A problem is an SGF position with a mark (MA) on the block in question. Several problems get one
+    line each and a summary; those that cannot be read are listed there.
     """
     from miai_go.errors import ProblemError
     from miai_go.life.guiding import find_ordering
+    from miai_go.life.solver import KO_MASTERS, Solver
 
     advice = find_ordering(network)
-    task = _Task(first, ko, seconds_of(limit), nodes, memory << 20, advice)
+    seconds, sides = seconds_of(limit), _sides(first)
+    masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
     problems = list(islice(_read(paths), most))
     readable = sum(not isinstance(problem, ProblemError) for problem in problems)
     if not problems:
-        raise ProblemError(f"{', '.join(map(str, paths))}: there is no SGF in it")
+        raise ProblemError(f"{', '.join(map(str, paths))}: contains no SGF")
     if tree is not None and readable != 1:
         raise ProblemError(
-            f"--tree shows the proof of one problem, not of {readable}; give one file, or --most 1"
+            f"--tree shows the proof of one problem, not of {readable}; set --most 1"
         )
     last: tuple[Problem, Solver, ProblemReport] | None = None
     show = _Screen(alone=len(problems) == 1, as_json=as_json)
@@ -111,10 +118,15 @@ def solve(
                 show.refuse(problem)
                 continue
             try:
-                solver, report = task.solve(problem)
+                solver = Solver(
+                    problem, ko_masters=masters, table_bytes=memory << 20, network=advice
+                )
             except ProblemError as error:
                 show.refuse(ProblemError(f"{problem.name}: {error}"))
                 continue
+            report = solver.solve(
+                first=None if first is None else sides[0], seconds=seconds, nodes=nodes
+            )
             show.take(problem, report)
             last = (problem, solver, report)
     except KeyboardInterrupt:
@@ -123,13 +135,13 @@ def solve(
         raise KeyboardInterrupt(f"interrupted after {done} of {len(problems)} problems") from None
     show.end()
     if not show.summary.count:
-        raise ProblemError("no problem could be read, for the reasons above")
+        raise ProblemError("no problem could be read; see the errors above")
     if tree is not None and last is not None:
         problem, solver, report = last
-        if any(report.answers[side].is_safe is None for side in _sides(first)):
+        if any(report.answers[side].is_safe is None for side in sides):
             raise ProblemError(
-                f"{tree}: not written: there is no proof to show of what is unsolved; give more "
-                "with --limit or --nodes"
+                f"{tree}: not written: there is no proof to show for an unsolved problem; raise "
+                "--limit or --nodes"
             )
         write_tree(tree, problem, solver, first, nodes=tree_nodes)
 
@@ -141,7 +153,7 @@ def seconds_of(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not seconds:
-        raise ProblemError(f"--limit {text[:40]!r} is no time; write 500ms, 10s or 2m")
+        raise ProblemError(f"--limit {text[:40]!r} is not a time; write 500ms, 10s or 2m")
     return seconds
 
 
@@ -149,42 +161,8 @@ def _sides(first: First | None) -> tuple[int, ...]:
     return (0, 1) if first is None else (list(First).index(first),)
 
 
-class _Task:
-    """What is asked of every problem."""
-
-    def __init__(
-        self,
-        first: First | None,
-        ko: Ko,
-        seconds: float,
-        nodes: int | None,
-        table_bytes: int,
-        network: OrderingNet | None,
-    ) -> None:
-        self._first = None if first is None else list(First).index(first)
-        self._ko = ko
-        self._seconds, self._nodes, self._bytes = seconds, nodes, table_bytes
-        self._network = network
-
-    def solve(self, problem: Problem) -> tuple[Solver, ProblemReport]:
-        from miai_go.life.solver import Solver
-
-        solver = Solver(
-            problem,
-            ko_masters=self._masters(),
-            table_bytes=self._bytes,
-            network=self._network,
-        )
-        return solver, solver.solve(first=self._first, seconds=self._seconds, nodes=self._nodes)
-
-    def _masters(self) -> list[Master]:
-        from miai_go.life.solver import KO_MASTERS
-
-        return sorted(KO_MASTERS, key=lambda master: master.name.lower() != self._ko.value)
-
-
 class _Screen:
-    """Prints problems as they are solved, and the summary; with --json all of it at the end."""
+    """Prints each problem when it is solved, and the summary; with --json, all at the end."""
 
     def __init__(self, *, alone: bool, as_json: bool) -> None:
         from miai_go.life.describing import Summary
@@ -197,14 +175,14 @@ class _Screen:
         self._shown = 0.0
 
     def progress(self, number: int, count: int) -> None:
-        """Tell on the terminal which problem it is at."""
+        """Show the number of the current problem on the terminal."""
         now = time.monotonic()
         if self._live and now - self._shown > _SHOW_SECONDS:
             self._shown = now
             print(f"\r{number} of {count} ...\x1b[K", end="", file=sys.stderr, flush=True)
 
     def take(self, problem: Problem, report: ProblemReport) -> None:
-        """Print a problem that was solved, or was not within the limits."""
+        """Print a problem and its report."""
         from miai_go.life import describing
 
         self.summary.add(problem, report)
@@ -216,16 +194,16 @@ class _Screen:
         print(one(problem, report), flush=True)
 
     def refuse(self, error: ProblemError) -> None:
-        """Note a problem that cannot be read."""
+        """Add a problem that cannot be read to the summary."""
         self.summary.unreadable.append(str(error))
 
     def end(self, *, stopped: bool = False) -> None:
         """Print the summary."""
         self._clear()
         if self._json:
-            told = {"summary": self.summary.as_dict(), "interrupted": stopped}
             rows = {"problems": self._rows, "unreadable": self.summary.unreadable}
-            print(json.dumps({**rows, **told}, indent=2))
+            end = {"summary": self.summary.as_dict(), "interrupted": stopped}
+            print(json.dumps({**rows, **end}, indent=2))
         elif not self._alone or self.summary.unreadable:
             print("\n".join(self.summary.lines()))
         sys.stdout.flush()
@@ -252,15 +230,19 @@ def write_tree(
     nodes: int = 2_000,
     seconds: float | None = 30.0,
 ) -> None:
-    """Write the proofs of a problem, for one first mover or for both.
+    """Write the proofs of a problem, for one first mover or both.
 
     Raises:
-      ProblemError: it is not solved within the time.
-      WeightsError: the file cannot be written.
+      ProblemError: the problem is not solved within the time, or the file cannot be written.
     """
+    from miai.files import write_bytes
+    from miai_go.errors import ProblemError
     from miai_go.life.proof_tree import proof_tree, write_proofs
-    from miai_go.tensors import write_atomically
 
     prover = solver.prover()
     proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in _sides(first)]
-    write_atomically(path, [write_proofs(problem, proofs)])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, write_proofs(problem, proofs))
+    except OSError as error:
+        raise ProblemError(f"{path}: cannot be written: {error.strerror}") from error

@@ -1,7 +1,4 @@
-"""``miai go tsumego``: life and death, a module for each part of its commands.
-
-A module has `add_commands(group)` and imports what is heavy inside its commands only.
-"""
+"""The command group ``miai go tsumego``: life and death."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``miai go tsumego generate`` and ``list``: problems made by rule, and those that are shipped."""
+"""``miai go tsumego generate`` and ``list``: generated and shipped problems."""
 
 from __future__ import annotations
 
@@ -28,32 +28,30 @@ def add_commands(group: typer.Typer) -> None:
 
 
 def generate(
-    out: Annotated[
-        Path, typer.Option("--out", help="A .sgf or .sgf.gz file, or a folder of SGF files.")
-    ],
-    count: Annotated[int, typer.Option("--count", min=1, help="Problems.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Of all draws.")] = 0,
+    out: Annotated[Path, typer.Option("--out", help="File (.sgf, .sgf.gz) or folder to write to.")],
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of problems.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random draws.")] = 0,
     empty: Annotated[
-        str, typer.Option("--empty", metavar="N-M", help="Empty points of a zone.")
+        str, typer.Option("--empty", metavar="N-M", help="Range of empty points in a zone.")
     ] = "6-12",
     families: Annotated[
         bool,
-        typer.Option("--families", help="Begin with the rule-derived families, of any size."),
+        typer.Option("--families", help="Begin with the families, regardless of --empty."),
     ] = False,
     nodes: Annotated[
         int | None,
-        typer.Option("--nodes", help="Positions a proof may take; larger zones need more."),
+        typer.Option("--nodes", help="Maximum positions per proof; large zones need more."),
     ] = None,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Processes.")
+        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Number of worker processes.")
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make problems of life and death with proved answers, the same for a seed.
+    """Generate problems with proved answers.
 
-    Random walled fights are kept when they are critical and interesting, no two of them the same
-    under translation, symmetry and exchange of colours. The same command goes on where it was
-    stopped.
+    They are random walled fights that are critical and interesting, no two of them equal under
+    translation, symmetry and exchange of colours. The same seed gives the same problems. Repeat an
+    interrupted command to resume it.
     """
     from miai_go.life.collection import write_collection
 
@@ -76,7 +74,7 @@ def generate(
 def list_problems(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the rule-derived families and the shipped problems, by size and status."""
+    """List the families and the shipped problems."""
     from miai_go.life.collection import shipped_problems
 
     rows = _family_rows()
@@ -92,8 +90,8 @@ def list_problems(
         print(json.dumps({"families": rows, "shipped": shipped}, indent=2))
         return
     for row in rows:
-        told = ", ".join(f"{number} {status}" for status, number in row["statuses"].items())
-        print(f"{row['family']:32} {row['members']:3}  empty {row['empty']:6} {told}")
+        counts = ", ".join(f"{number} {status}" for status, number in row["statuses"].items())
+        print(f"{row['family']:32} {row['members']:3}  empty {row['empty']:6} {counts}")
     print(f"shipped: {len(problems)} problems")
     for kind, number in sorted(statuses.items()):
         print(f"    {number:5}  {kind}")
@@ -105,17 +103,17 @@ def list_problems(
 def _plan(
     count: int, seed: int, empty: str, nodes: int | None, *, families: bool
 ) -> tuple[WalledPlan, str]:
-    """Return what is to be made, and the command that makes the same."""
+    """Return the plan, and the command that reproduces it."""
     from miai.parameters import build_parameters
     from miai_go.life.families import members
     from miai_go.life.generating import WalledPlan, shares
 
     least, most = _range(empty)
-    given: dict[str, Any] = {"seed": seed, "least_empty": least, "most_empty": most}
-    given["count"] = max(count - sum(1 for _ in members()), 0) if families else count
+    values: dict[str, Any] = {"seed": seed, "least_empty": least, "most_empty": most}
+    values["count"] = max(count - sum(1 for _ in members()), 0) if families else count
     if nodes is not None:
-        given["nodes"] = nodes
-    plan = build_parameters(WalledPlan, given, where="miai go tsumego generate")
+        values["nodes"] = nodes
+    plan = build_parameters(WalledPlan, values, where="miai go tsumego generate")
     shares(plan)
     command = (
         f"miai go tsumego generate --count {count} --seed {seed} --empty {least}-{most} "
@@ -131,22 +129,22 @@ def _make(
     from miai_go.life.generating import GeneratingJournal, draws_of, make_walled
 
     line = _Progress()
-    with GeneratingJournal(out, draws_of(plan)) as journal:
-        try:
-            begin = [problem for _, problem in family_problems()] if families else []
-            known = family_keys() if families else frozenset()
-            walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted: what was found is in {journal.path}; the same command goes on"
-            ) from None
-        finally:
-            line.end()
+    journal = GeneratingJournal(out, draws_of(plan))
+    try:
+        begin = [problem for _, problem in family_problems()] if families else []
+        known = family_keys() if families else frozenset()
+        walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
+        ) from None
+    finally:
+        line.end()
     return begin + walled, journal
 
 
 def _check_out(out: Path) -> None:
-    """Refuse a file name that would become a folder, and a folder where there is a file."""
+    """Check that the name of the output is that of a file, or of a folder."""
     from miai_go.errors import ProblemError
 
     if out.name.endswith((".sgf", ".sgf.gz")):
@@ -161,7 +159,7 @@ def _range(text: str) -> tuple[int, int]:
 
     least, _, most = text.partition("-")
     if not least.isdecimal() or not (most or least).isdecimal():
-        raise ProblemError(f"--empty {text}: give two numbers of empty points, such as 6-12")
+        raise ProblemError(f"--empty {text}: write a range of empty points, such as 6-12")
     return int(least), int(most or least)
 
 
@@ -202,7 +200,7 @@ def _kind(problem: Problem) -> str:
 
 
 class _Progress:
-    """One line that changes in a terminal, else a line every half minute."""
+    """Progress: one changing line on a terminal, otherwise a line every 30 seconds."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
-from typing import Any, Final
 
-from sgfmill import sgf
-
-from miai import __version__
 from miai.errors import MiaiError
 from miai_go.gtp.rule_names import SETTLED
 from miai_go.gtp.table import OF_POSITION, EngineTable
 from miai_go.gtp.wire import GtpError
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_file
-
-_COLORS: Final = "bw"
-_RULES: Final = {
-    "tromp-taylor": "Tromp-Taylor",
-    "chinese": "Chinese",
-    "japanese": "Japanese",
-    "aga": "AGA",
-}
+from miai_go.sgf.writing import game_file, set_move, set_text, sgf_text
 
 
 def load_sgf(table: EngineTable, path: Path, *, before: int | None = None) -> None:
@@ -53,45 +39,9 @@ def load_sgf(table: EngineTable, path: Path, *, before: int | None = None) -> No
 
 def table_as_sgf(table: EngineTable, *, result: str = "") -> str:
     """Return the game on the table as SGF."""
-    game = table.game
-    file = sgf.Sgf_game(size=game.size, encoding="UTF-8")
-    root = file.get_root()
-    root.set("AP", ("miai", __version__))
-    root.set("KM", game.rules.komi)
-    root.set("RU", _RULES[game.parameters.rules])
+    file = game_file(table.game)
     if result:
-        root.set("RE", result)
-    start = game.start
-    points = [[divmod(p, game.size) for p in side] for side in (start.black, start.white)]
-    root.set_setup_stones(*points)
-    if game.parameters.handicap_stones > 1:
-        root.set("HA", game.parameters.handicap_stones)
-    elif start.black or start.white:
-        root.set("PL", _COLORS[start.to_move])
+        set_text(file.get_root(), "RE", result)
     for player, action in table.moves:
-        placed = action < game.pass_action
-        move: Any = divmod(action, game.size) if placed else None
-        file.extend_main_sequence().set_move(_COLORS[player], move)
-    text: str = file.serialise().decode("utf-8")
-    return text
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises `GtpError`."""
-    try:
-        folder = path.parent
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise GtpError(f"cannot write {path}: {reason}") from error
+        set_move(file.extend_main_sequence(), player, action)
+    return sgf_text(file)

@@ -121,7 +121,7 @@ class _Match:
 
     def _turn(self, game: int) -> int:
         """Return whose turn it is: the first player is Black in even games."""
-        return (self._forests[0].to_move(game) + game) % 2
+        return (self._forests[0].tree(game).to_move + game) % 2
 
     def _planted(self, player: MatchPlayer) -> Forest:
         rules = self._rules
@@ -145,7 +145,7 @@ class _Match:
         for _ in range(self._rules.opening):
             self._forests[0].value_roots(pairs, self._players[0].valuer)
             for game in pairs.tolist():
-                priors = self._forests[0].priors(game)
+                priors = self._forests[0].tree(game).priors()
                 priors[-1] = 0.0
                 if not priors.any() or self._done[game] is not None:
                     continue
@@ -160,7 +160,7 @@ class _Match:
         if player.simulations:
             forest.search(games, player.simulations, player.valuer)
         for game in games.tolist():
-            self._play(game, forest.best(game))
+            self._play(game, forest.tree(game).best())
 
     def _play(self, game: int, action: int) -> None:
         rules, moves = self._rules, self._moves[game]
@@ -170,7 +170,7 @@ class _Match:
             forest.play(game, action, keep=False)
         if over or len(moves) == rules.max_moves:
             self._done[game] = finished_game(
-                self._forests[0].board(game),
+                self._forests[0].tree(game).board,
                 np.array(moves, np.int16),
                 half_komi=rules.half_komi,
             )

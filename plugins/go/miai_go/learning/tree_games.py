@@ -152,7 +152,7 @@ class TreeSelfPlay:
             noise = self._rng.gumbel(size=actions) if full else np.zeros(actions)
             self._forest.add_gumbel(game, noise)
             return
-        moves = int(self._forest.allowed(game).sum())
+        moves = int(self._forest.tree(game).allowed().sum())
         if full and rules.noise_share > 0 and moves > 0:
             noise = self._rng.dirichlet(np.full(moves, rules.noise_total / moves))
             self._forest.blur(game, noise, share=rules.noise_share)
@@ -162,8 +162,8 @@ class TreeSelfPlay:
         forest, rules, running = self._forest, self._rules, self._running[game]
         target = self._target(game)
         action = self._chosen(game, target, len(running.moves))
-        value = float(forest.proven(game)) or forest.value(game)
-        mover = forest.to_move(game)
+        value = float(forest.tree(game).proven) or forest.tree(game).value
+        mover = forest.tree(game).to_move
         running.policy.append(target.astype(np.float16))
         running.weight.append(1.0 if full else 0.0)
         running.values.append(value)
@@ -174,7 +174,7 @@ class TreeSelfPlay:
         if gives_up and running.may_resign:
             running.moves.pop()
             return self._ended(game, loser=mover)
-        last = action == rules.size**2 and forest.passes(game) > 0
+        last = action == rules.size**2 and forest.tree(game).passes > 0
         forest.play(game, action, keep=rules.tree.gumbel == 0)
         if last or len(running.moves) == rules.max_moves:
             return self._ended(game, loser=None)
@@ -183,17 +183,17 @@ class TreeSelfPlay:
     def _target(self, game: int) -> NDArray[np.float64]:
         """Return what the search makes of the moves, (size * size + 1,), adding up to 1."""
         if self._rules.tree.gumbel:
-            return self._forest.improved_policy(game)
-        visits = self._forest.visits(game).astype(np.float64)
-        if self._forest.proven(game) > 0 or not visits.any():
+            return self._forest.tree(game).improved_policy()
+        visits = self._forest.tree(game).visits().astype(np.float64)
+        if self._forest.tree(game).proven > 0 or not visits.any():
             visits[:] = 0
-            visits[self._forest.best(game)] = 1
+            visits[self._forest.tree(game).best()] = 1
         total: float = visits.sum()
         return visits / total
 
     def _chosen(self, game: int, target: NDArray[np.float64], ply: int) -> int:
         if ply >= self._rules.warm_moves or self._rules.tree.gumbel:
-            return self._forest.best(game)
+            return self._forest.tree(game).best()
         return int(self._rng.choice(len(target), p=target))
 
     # -- beginning and end --------------------------------------------------------------------
@@ -211,7 +211,7 @@ class TreeSelfPlay:
         self._running[game] = _Running(may_resign=may_resign)
 
     def _ended(self, game: int, *, loser: int | None) -> StoredGame:
-        running, board = self._running[game], self._forest.board(game)
+        running, board = self._running[game], self._forest.tree(game).board
         count = len(running.moves)
         done = finished_game(
             board,

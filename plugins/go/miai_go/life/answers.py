@@ -1,4 +1,4 @@
-"""What is proved of a problem that was made: its fate for both movers, and the moves that solve."""
+"""Proofs for generated problems: the target's fate for both movers, and the solving moves."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _STATUS: Final = {
 
 
 class UnprovedError(Exception):
-    """A proof met the limit of positions."""
+    """A proof exceeds its limit of positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What becomes of a target.
+    """Fate of a target.
 
     Attributes:
       status: with the attacker as ko master; never `KO` or `UNSOLVED`.
-      ko: whether, for some first mover, it is another with the defender as ko master.
+      ko: whether the answer for some first mover differs with the defender as ko master.
     """
 
     status: Status
@@ -40,10 +40,10 @@ class SolvedProblem:
     """A critical zone with its answer; the attacker is ko master.
 
     Attributes:
-      attacks, defences: all first moves that capture, and that save, ascending.
-      deep: for the attacker and the defender, whether what a solving move leads to has to be
-        searched; otherwise all of them capture, or make unconditional life, by themselves.
-      nodes: positions that the two proofs from the start took.
+      attacks, defences: all first moves that capture, and all that save, ascending.
+      deep: for the attacker and the defender, whether some solving move needs a search; otherwise
+        every one captures or makes unconditional life at once.
+      nodes: positions searched by the two proofs from the start.
     """
 
     attacks: tuple[int, ...]
@@ -53,37 +53,31 @@ class SolvedProblem:
 
 
 def fate_of(zone: Zone, *, nodes: int | None = None) -> Fate:
-    """Prove what becomes of the target of a zone.
+    """Prove the fate of the target of a zone.
 
     Raises:
       UnprovedError: a proof takes more than `nodes` positions.
     """
     strict, mild = (
-        _both(Prover(zone, master=master, table_bytes=TABLE_BYTES), nodes)
+        _prove_both(Prover(zone, master=master, table_bytes=TABLE_BYTES), nodes)[0]
         for master in (Master.ATTACKER, Master.DEFENDER)
     )
     return Fate(_STATUS[strict], strict != mild)
 
 
 def answer(zone: Zone, *, nodes: int, least: int = 0) -> SolvedProblem | Status:
-    """Solve a zone, the attacker as ko master; return its status where nothing is to be solved.
+    """Solve a zone with the attacker as ko master; return only the status if it is not critical.
 
     Args:
-      nodes: positions that one proof may take.
-      least: positions that the first two proofs must take together, or its moves are not looked
-        for: `Status.CRITICAL` is returned.
+      nodes: maximum number of positions per proof.
+      least: minimum number of positions in the first two proofs; a critical zone that takes fewer
+        returns `Status.CRITICAL`, without its moves.
 
     Raises:
       UnprovedError: a proof takes more.
     """
     prover = Prover(zone, table_bytes=TABLE_BYTES)
-    attacked, defended = (
-        prover.ask(prover.begin(side), nodes=nodes) for side in (ATTACKER, DEFENDER)
-    )
-    if ProofVerdict.UNSOLVED in (attacked.verdict, defended.verdict):
-        raise UnprovedError
-    safe = attacked.verdict == ProofVerdict.PREVENTED, defended.verdict == ProofVerdict.PREVENTED
-    spent = attacked.nodes + defended.nodes
+    safe, spent = _prove_both(prover, nodes)
     if _STATUS[safe] != Status.CRITICAL or spent < least:
         return _STATUS[safe]
     attacks, deep_attack = _solving(prover, ATTACKER, nodes)
@@ -92,9 +86,9 @@ def answer(zone: Zone, *, nodes: int, least: int = 0) -> SolvedProblem | Status:
 
 
 def solving_moves(zone: Zone, first: int, *, nodes: int | None = None) -> tuple[int, ...]:
-    """Return all moves on the board by which a side succeeds, ascending; the pass is none.
+    """Return all moves by which a side succeeds, ascending, without the pass.
 
-    The attacker succeeds by capturing, the defender by being safe; the attacker is ko master.
+    The attacker succeeds by capturing, the defender by being safe. The attacker is ko master.
 
     Raises:
       UnprovedError: a proof takes more than `nodes` positions.
@@ -102,32 +96,31 @@ def solving_moves(zone: Zone, first: int, *, nodes: int | None = None) -> tuple[
     return _solving(Prover(zone, table_bytes=TABLE_BYTES), first, nodes)[0]
 
 
-def _both(prover: Prover, nodes: int | None) -> tuple[bool, bool]:
-    """Return whether the target is safe with the attacker first, and with the defender first."""
-    return _safe(prover, ATTACKER, nodes), _safe(prover, DEFENDER, nodes)
-
-
-def _safe(prover: Prover, first: int, nodes: int | None) -> bool:
-    finding = prover.ask(prover.begin(first), nodes=nodes)
-    if finding.verdict == ProofVerdict.UNSOLVED:
+def _prove_both(prover: Prover, nodes: int | None) -> tuple[tuple[bool, bool], int]:
+    """Return whether the target is safe with the attacker, the defender first, and the nodes."""
+    attacked, defended = (
+        prover.ask(prover.begin(side), nodes=nodes) for side in (ATTACKER, DEFENDER)
+    )
+    if ProofVerdict.UNSOLVED in (attacked.verdict, defended.verdict):
         raise UnprovedError
-    return finding.verdict == ProofVerdict.PREVENTED
+    safe = attacked.verdict == ProofVerdict.PREVENTED, defended.verdict == ProofVerdict.PREVENTED
+    return safe, attacked.nodes + defended.nodes
 
 
 def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, ...], bool]:
-    """Return the solving points, and whether what one of them leads to has to be searched."""
+    """Return the solving points, and whether one of them needs a search."""
     wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
     zone, begin = prover.zone, prover.begin(side)
-    fresh = Prover(zone, table_bytes=TABLE_BYTES)  # which knows the rules only
+    fresh = Prover(zone, table_bytes=TABLE_BYTES)  # knows only the rules
     points, deep = [], False
     for move, place in prover.moves(begin):
         if zone.point(move) == zone.size**2:
             continue
-        seen = fresh.decided(begin, move)
-        verdict = seen or prover.ask(place, nodes=nodes).verdict
+        static = fresh.decided(begin, move)
+        verdict = static or prover.ask(place, nodes=nodes).verdict
         if verdict == ProofVerdict.UNSOLVED:
             raise UnprovedError
         if verdict == wanted:
             points.append(zone.point(move))
-            deep = deep or seen is None
+            deep = deep or static is None
     return tuple(sorted(points)), deep

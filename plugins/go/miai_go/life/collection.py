@@ -1,11 +1,4 @@
-"""Problems made by rule: families whose answer Go theory knows, and random walled fights.
-
-`diagrams` draws positions, `tables` says what players know, `families` makes positions of it,
-`walled` draws random ones, `answers` proves, `canonical` says which problems are the same, `making`
-makes many on several processes, with `journal`, and `collection` is the set that ships.
-
-Collections of problems: made by one command, written as SGF, and the one that ships.
-"""
+"""Collections of problems as SGF: the families, and the collection that ships with miai-go."""
 
 from __future__ import annotations
 
@@ -17,31 +10,32 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from miai_go.errors import ProblemError, WeightsError
+from miai.files import write_bytes
+from miai_go.errors import ProblemError
 from miai_go.life.answers import solving_moves
 from miai_go.life.families import Member, members
 from miai_go.life.problem_sgf import problem_file, problem_of
 from miai_go.life.problems import Problem
 from miai_go.life.status import Status
-from miai_go.life.walled import SIZES, canonical_key, told
+from miai_go.life.walled import SIZES, canonical_key, with_key
 from miai_go.life.zones import ATTACKER, DEFENDER, find_zone
 from miai_go.rules.symmetry import SYMMETRIES
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_bytes
+from miai_go.sgf.writing import set_text
 from miai_go.shipped import FOLDER
-from miai_go.tensors import write_atomically
 
 SHIPPED: Final = FOLDER / "tsumego.sgf.gz"
 SHIPPED_DIGEST: Final = FOLDER / "tsumego.sha256"
-"""SHA-256 of the SGF in `SHIPPED`, uncompressed, as sha256sum writes it."""
+"""SHA-256 of the uncompressed SGF of `SHIPPED`, in the format of sha256sum."""
 
 _GZIP: Final = ".gz"
 _SGF: Final = ".sgf"
-_MOST_BYTES: Final = 4 << 20
+_MAX_BYTES: Final = 4 << 20
 
 
 def shipped_problems() -> list[Problem]:
-    """Return the problems that come with the distribution, named, with proved answers.
+    """Return the shipped problems, with names and proved answers.
 
     Raises:
       ProblemError: the file is missing or damaged.
@@ -57,15 +51,15 @@ def shipped_sgf() -> bytes:
     """
     try:
         with gzip.open(SHIPPED) as file:
-            return file.read(_MOST_BYTES)
+            return file.read(_MAX_BYTES)
     except (OSError, EOFError) as error:
-        raise ProblemError(f"{SHIPPED}: cannot be read: {error}; install miai-go again") from error
+        raise ProblemError(f"{SHIPPED}: cannot be read: {error}; reinstall miai-go") from error
 
 
 def family_problems() -> Iterator[tuple[Member, Problem]]:
-    """Yield the members of all families as problems with their answers, on boards of all sizes.
+    """Yield the members of all families as problems with their answers.
 
-    Sizes, colours, symmetries and, of critical ones, who is to play vary from each to the next.
+    Board size, colours, symmetry and, for critical ones, the side to play vary in turn.
     """
     for number, member in enumerate(members()):
         yield member, _member_problem(number, member)
@@ -73,60 +67,50 @@ def family_problems() -> Iterator[tuple[Member, Problem]]:
 
 def family_keys() -> frozenset[bytes]:
     """Return the canonical keys of all members of families."""
-    found = (problem for _, problem in family_problems())
-    return frozenset(canonical_key(find_zone(p.stones, p.target)) for p in found)
+    return frozenset(
+        canonical_key(find_zone(problem.stones, problem.target)) for _, problem in family_problems()
+    )
 
 
 def collection_sgf(problems: Sequence[Problem], *, made_by: str) -> bytes:
-    """Return problems as one SGF collection, the command that made them in the first one's GC."""
+    """Return problems as one SGF collection, with the command that made them in the first GC."""
     files = [problem_file(problem) for problem in problems]
     if files:
-        files[0].get_root().set("GC", made_by)
+        set_text(files[0].get_root(), "GC", made_by)
     return b"".join(file.serialise() for file in files)
 
 
 def write_collection(out: Path, problems: Sequence[Problem], *, made_by: str) -> str:
-    """Write problems; return the SHA-256 of the SGF, uncompressed.
+    """Write problems; return the SHA-256 of the uncompressed SGF.
 
     Args:
-      out: a file that ends in .sgf or .sgf.gz; or a folder, which gets a file for each problem.
+      out: a file that ends in .sgf or .sgf.gz, or a folder, which gets one file per problem.
 
     Raises:
-      ProblemError: it cannot be written.
+      ProblemError: the collection cannot be written.
     """
     sgf = collection_sgf(problems, made_by=made_by)
+    one_file = out.suffix in (_GZIP, _SGF)
     try:
-        if out.suffix == _GZIP:
-            write_atomically(out, [gzip.compress(sgf, mtime=0)])
-        elif out.suffix == _SGF:
-            write_atomically(out, [sgf])
-        else:
-            for problem in problems:
-                name = f"{_file_name(problem.name)}{_SGF}"
-                write_atomically(out / name, [collection_sgf([problem], made_by=made_by)])
-    except WeightsError as error:
-        raise ProblemError(str(error)) from error
+        (out.parent if one_file else out).mkdir(parents=True, exist_ok=True)
+        if one_file:
+            write_bytes(out, gzip.compress(sgf, mtime=0) if out.suffix == _GZIP else sgf)
+            return hashlib.sha256(sgf).hexdigest()
+        for problem in problems:
+            name = f"{_file_name(problem.name)}{_SGF}"
+            write_bytes(out / name, collection_sgf([problem], made_by=made_by))
+    except OSError as error:
+        raise ProblemError(f"{error.filename}: cannot be written: {error.strerror}") from error
     return hashlib.sha256(sgf).hexdigest()
-
-
-def named_problems(data: bytes, *, source: str) -> Iterator[Problem]:
-    """Yield the problems of SGF data under the names that they have in it.
-
-    Raises:
-      ProblemError: one of them is none.
-    """
-    try:
-        for game in read_bytes(data, source=source):
-            root = game.root
-            name = root.get("GN") if root.has_property("GN") else ""
-            yield replace(problem_of(game), name=name)
-    except SgfError as error:
-        raise ProblemError(str(error)) from error
 
 
 @cache
 def _shipped() -> tuple[Problem, ...]:
-    return tuple(named_problems(shipped_sgf(), source=SHIPPED.name))
+    try:
+        games = read_bytes(shipped_sgf(), source=SHIPPED.name)
+    except SgfError as error:
+        raise ProblemError(str(error)) from error
+    return tuple(replace(problem_of(game), name=game.root.get("GN")) for game in games)
 
 
 def _member_problem(number: int, member: Member) -> Problem:
@@ -141,7 +125,7 @@ def _member_problem(number: int, member: Member) -> Problem:
     if status == Status.CRITICAL:
         first = number // 3 % 2
         moves = solving_moves(zone, first)
-        return told(problem, zone, first=first, moves=moves, name=member.name)
+        return with_key(problem, zone, first=first, moves=moves, name=member.name)
     first = ATTACKER if status == Status.ALIVE else DEFENDER
     return Problem(
         size=problem.size,

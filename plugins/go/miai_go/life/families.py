@@ -1,21 +1,17 @@
-"""Families of positions whose answer Go players know, as functions of their parameters.
+"""Families of positions whose answers Go players know, with the fate of each and its source.
 
-The fate of each is told by a table here, not by a search, and the tests have the prover confirm
-every entry. Statuses are with the attacker as ko master, who may retake a ko at once; `ko` says
-that the answer for some first mover is another with the defender as ko master.
+The tables here give the fates; the tests have the prover confirm every entry. Statuses are with the
+attacker as ko master, who may retake a ko at once; `ko` says that the answer for some first mover
+differs with the defender as ko master.
 
-What players say of these shapes takes for granted what an exact answer has to name:
+An exact answer depends on two things that players take for granted:
 
-- rows and corner groups have *wings*: how many points of the first line beyond the last stone are
-  empty before the attacker's wall comes down to the edge. With none, nothing is captured there and
-  no ko comes of it. With some, a hane can be captured, so that a ko for life is left in positions
-  that players call dead, or killed, outright; with the attacker as ko master they are right.
-- eye spaces have *outside* liberties. The rectangular six, the bent four and the L+2 group in the
-  corner depend on them; other shapes do not.
-
-What Go players know: eye spaces and groups at the edge, with the fate of each and what says so.
-
-Statuses are with the attacker as ko master; see `families`.
+- *Wings* of rows and corner groups: the empty points of the first line between the last stone and
+  the attacker's wall. Without wings, no ko arises there. With wings a hane can be captured, which
+  leaves a ko for life in positions that players call dead; with the attacker as ko master they are
+  right.
+- *Outside* liberties of eye spaces. Only the rectangular six, the bent four and the L+2 group in
+  the corner depend on them.
 """
 
 from __future__ import annotations
@@ -44,8 +40,8 @@ class Shape:
 
     Attributes:
       cells: rows from the top, ``*`` for a point.
-      status: with the attacker as ko master, wherever on the board it is.
-      source: what says so.
+      status: with the attacker as ko master, anywhere on the board.
+      source: the source of the status.
     """
 
     cells: str
@@ -77,13 +73,13 @@ CORNER_FACTS: Final[Mapping[tuple[str, int], tuple[Fate, str]]] = {
     ("rectangular six", 0): (Fate(CRITICAL), "Sensei's Library, Rectangular Six in the Corner"),
     ("rectangular six", 1): (KO_KILLS, "Sensei's Library, Rectangular Six in the Corner"),
 }
-"""Shapes whose bend or whose corner is the corner of the board, by outside liberties."""
+"""Fates of shapes with their bend or a corner in the board's corner, by outside liberties."""
 
 OTHERWISE_NAMED: Final = {("rectangular six", CORNER)}
-"""Shapes that with outside liberties are members of another family, here the L+2 group."""
+"""Shapes that belong to another family with outside liberties, here the L+2 group."""
 
 SECOND_LINE: Final = {SIDE: 7, CORNER: 5}
-"""The row that is critical: a shorter one is dead, a longer one alive."""
+"""Length of the critical row; shorter rows are dead, longer ones alive."""
 
 ROW_KOS: Final = {
     (SIDE, 7, 1),
@@ -93,7 +89,7 @@ ROW_KOS: Final = {
     (CORNER, 4, 2),
     (CORNER, 5, 2),
 }
-"""Rows that a ko decides: placement, stones, wings."""
+"""Rows whose fate depends on ko: placement, stones, wings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +97,11 @@ class Group:
     """A group at the edge with open sides.
 
     Attributes:
-      stones: rows from the top, ``X`` the defender, ``.`` empty within, ``O`` a stone of the
-        attacker that cuts, ``_`` beyond; all around is the attacker's wall, but for the wings.
-      placement: on a side, or in a corner, whose point is the lowest on the left.
-      fates: by wings: on the left and on the right along a side; up and to the right in a corner.
-      source: what says so.
+      stones: rows from the top: ``X`` the defender, ``.`` empty inside, ``O`` a cutting stone of
+        the attacker, ``_`` outside. The attacker's wall surrounds the group except at the wings.
+      placement: on a side, or in a corner, which is at the bottom left.
+      fates: by wings, left and right along a side, upwards and to the right in a corner.
+      source: the source of the fates.
     """
 
     stones: str
@@ -133,7 +129,7 @@ GROUPS: Final[Mapping[str, Group]] = {
         ".XXX/...X/...X",
         CORNER,
         {(0, 0): KO_LIVES, (1, 1): Fate(CRITICAL)},
-        f"{_SPARE}: unsettled; without outside liberties the defender has but a ko",
+        f"{_SPARE}: unsettled; without outside liberties the defender only has a ko",
     ),
     "L+2 group": Group(
         "XXXX/...X/...X",
@@ -199,10 +195,10 @@ class Member:
 
     Attributes:
       family: such as ``bulky five``.
-      name: the family, and the parameters.
+      name: the family and its parameters.
       diagram: the position.
-      fate: what is known to become of the target.
-      source: what says so: a proverb, or where it is described.
+      fate: the fate of the target.
+      source: the source of the fate, such as a proverb.
     """
 
     family: str
@@ -219,17 +215,17 @@ def eye_space(
 
     Args:
       name: one of `SHAPES`.
-      symmetry: how the shape is turned before it is placed; see `miai_go.rules.symmetry`.
-      outside: liberties of the defender's wall on the outside.
+      symmetry: the symmetry applied to the shape; see `miai_go.rules.symmetry`.
+      outside: number of outside liberties of the defender's wall.
 
     Returns:
-      None where the wall is not one block, so that it is no longer that shape.
+      The member, or None if the wall is not a single block.
 
     Raises:
-      ProblemError: there is no such shape, or no room for so many liberties.
+      ProblemError: there is no such shape, or no room for the liberties.
     """
     if name not in SHAPES:
-        raise ProblemError(f"no eye space is called '{name}'; there are: {', '.join(SHAPES)}")
+        raise ProblemError(f"there is no eye space '{name}'; choose from {', '.join(SHAPES)}")
     shape = SHAPES[name]
     cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
     if len(connected_parts(rim_of(set(cells), placement), beside)) != 1:
@@ -244,7 +240,7 @@ def eye_space(
 
 
 def row(stones: int, placement: Placement, *, wings: int = 0) -> Member:
-    """Return a row on the second line.
+    """Return a row of stones on the second line.
 
     Args:
       placement: SIDE or CORNER.
@@ -273,10 +269,10 @@ def group(name: str, *, wings: tuple[int, int]) -> Member:
       wings: one of its `fates`.
 
     Raises:
-      ProblemError: there is no such group, or its fate with such wings is not told.
+      ProblemError: there is no such group, or no fate for these wings.
     """
     if name not in GROUPS or wings not in GROUPS[name].fates:
-        raise ProblemError(f"no group '{name}' with wings {wings} is known; see GROUPS")
+        raise ProblemError(f"there is no group '{name}' with wings {wings}; see GROUPS")
     drawing = GROUPS[name]
     wall, cuts = _cells(drawing.stones, "X"), set(_cells(drawing.stones, "O"))
     space = {*_cells(drawing.stones, "."), *_wings(drawing, wings)}
@@ -291,7 +287,7 @@ def group(name: str, *, wings: tuple[int, int]) -> Member:
 
 
 def members() -> Iterator[Member]:
-    """Yield the positions of all families, none of them twice."""
+    """Yield the positions of all families, without duplicates."""
     yield from _rows()
     yield from _eye_spaces()
     yield from _closed_corners()
@@ -323,7 +319,7 @@ def _eye_spaces() -> Iterator[Member]:
 
 
 def _closed_corners() -> Iterator[Member]:
-    """Yield larger eye spaces that fill the corner, and the bent four that is filled."""
+    """Yield larger eye spaces in the corner, and the filled bent four."""
     for family, rows, columns, source in (
         ("rectangular eight in the corner", 2, 4, "Sensei's Library, Rectangular Eight"),
         ("square nine in the corner", 3, 3, "Sensei's Library, Square Nine: a seki at worst"),
@@ -356,7 +352,7 @@ def _cells(drawing: str, mark: str) -> list[Cell]:
 
 
 def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]:
-    """Return a shape with all turns of it that are the same problem at such a place."""
+    """Return the turns of a shape that are the same problem at a placement, itself included."""
     turns = {
         CENTRE: range(SYMMETRIES),
         SIDE: (0, 2),  # left and right
@@ -366,5 +362,5 @@ def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]
 
 
 def _fills_corner(cells: list[Cell]) -> bool:
-    """Say whether the corner is the bend of the shape, or a corner of it."""
+    """Return whether the corner of the board is the bend or a corner of the shape."""
     return {(0, 0), (0, 1), (1, 0)} <= set(cells)

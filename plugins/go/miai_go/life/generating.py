@@ -1,18 +1,15 @@
-"""Making many problems: draws on any number of workers, what they find taken in order.
+"""Generating many walled problems on any number of workers, with a journal to resume from.
 
-For each number of empty points there is a stream of draws, which the seed and the number of a draw
-decide alone. A stream is drawn until its share of the problems is found, so that the result does
-not depend on the number of workers, nor on how often the run was stopped.
+For each number of empty points there is a stream of draws, each determined by the seed and its
+number. A stream is drawn in order until its share of the problems is found, so that the result
+depends neither on the number of workers nor on interruptions.
 
-No two problems are the same under translation, the symmetries and the exchange of colours, and at
-most `MAX_PER_SHAPE` have the same outline: so diverse they are at least.
-
-What a run has found so far, so that the same command goes on where it was stopped.
+No two problems are the same under translation, symmetry and exchange of colours, and at most
+`MAX_PER_SHAPE` have the same outline.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -26,11 +23,11 @@ from functools import cache
 from itertools import count
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
+from miai.files import Journal
 from miai.parameters import StrictModel, parameter
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
@@ -42,102 +39,71 @@ _VERSION: Final = 1
 
 
 class GeneratingJournal:
-    """A file beside the result: one line of JSON for the settings, one for each chunk of draws.
-
-    Used in a ``with`` statement. A last line that is torn is dropped.
+    """A file beside the result: one entry for the settings, and one per chunk of draws.
 
     Attributes:
-      chunks: what was found, by empty points and the number of the chunk.
+      chunks: the problems, by empty points and the number of the chunk.
 
     Args:
-      out: the result.
-      settings: of the run, plain data.
+      out: path of the result.
+      settings: settings of the run, plain data.
 
     Raises:
-      ProblemError: the file is of other settings, or cannot be read or written.
+      ProblemError: the file has other settings, or cannot be read or written.
     """
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.path = out.with_name(f"{out.name}{SUFFIX}")
         self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
-        self._head = json.dumps({"version": _VERSION, "settings": dict(settings)}, sort_keys=True)
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
+        self._journal = Journal(self.path)
+        head = {"version": _VERSION, "settings": dict(settings)}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._read()
-            self._file = self.path.open("r+b" if kept else "wb")
-            self._file.truncate(kept)
-            self._file.seek(kept)
+            entries = self._journal.read()
         except OSError as error:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
-        if not kept:
-            self._append(self._head)
-        return self
+        if not entries:
+            self._append(head)
+        elif entries[0] != head:
+            raise ProblemError(
+                f"{self.path}: belongs to a run with other settings; repeat them, change "
+                "--out, or remove the file"
+            )
+        for number, entry in enumerate(entries[1:], 2):
+            self._restore(entry, number)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, empty: int, chunk: int, found: list[WalledProblem]) -> None:
-        """Keep what a chunk gave. Raises `ProblemError` where it cannot be written."""
-        self.chunks[empty, chunk] = found
-        self._append(json.dumps([empty, chunk, [_row(each) for each in found]]))
+    def add(self, empty: int, chunk: int, problems: list[WalledProblem]) -> None:
+        """Record the problems of a chunk. Raises `ProblemError` if they cannot be written."""
+        self.chunks[empty, chunk] = problems
+        self._append([empty, chunk, [_to_row(problem) for problem in problems]])
 
     def remove(self) -> None:
-        """Remove the file, once the result is there."""
+        """Remove the file, after the result is written."""
         self.path.unlink(missing_ok=True)
 
-    def _read(self) -> int:
-        """Take in what is there; return how many bytes of it are whole."""
-        if not self.path.exists():
-            return 0
-        whole = 0
-        for number, line in enumerate(self.path.read_bytes().splitlines(keepends=True)):
-            if not line.endswith(b"\n"):
-                break
-            if number == 0 and line.strip() != self._head.encode():
-                raise ProblemError(
-                    f"{self.path}: is of a run with other settings: give these, another --out, or "
-                    "remove it"
-                )
-            if number > 0:
-                self._take(line, number + 1)
-            whole += len(line)
-        return whole
-
-    def _take(self, line: bytes, number: int) -> None:
+    def _restore(self, entry: Any, number: int) -> None:
         try:
-            empty, chunk, rows = json.loads(line)
-            self.chunks[int(empty), int(chunk)] = [_found(row) for row in rows]
+            empty, chunk, rows = entry
+            self.chunks[int(empty), int(chunk)] = [_from_row(row) for row in rows]
         except (ValueError, TypeError, KeyError) as error:
             raise ProblemError(
-                f"{self.path}: line {number} is damaged: {error}; remove the file to begin anew"
+                f"{self.path}: line {number} is damaged: {error}; remove the file to start again"
             ) from error
 
-    def _append(self, line: str) -> None:
-        assert self._file is not None
+    def _append(self, entry: Any) -> None:
         try:
-            self._file.write(f"{line}\n".encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._journal.append([entry])
         except OSError as error:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
 
 
-def _row(found: WalledProblem) -> dict[str, Any]:
-    problem = {**asdict(found.problem), "stones": "".join(map(str, found.problem.stones.tolist()))}
-    keys = {"key": found.key.hex(), "shape": found.shape.hex()}
-    return {"problem": problem, "nodes": found.nodes, **keys}
+def _to_row(walled: WalledProblem) -> dict[str, Any]:
+    stones = "".join(map(str, walled.problem.stones.tolist()))
+    keys = {"key": walled.key.hex(), "shape": walled.shape.hex()}
+    return {"problem": {**asdict(walled.problem), "stones": stones}, "nodes": walled.nodes, **keys}
 
 
-def _found(row: Mapping[str, Any]) -> WalledProblem:
+def _from_row(row: Mapping[str, Any]) -> WalledProblem:
     problem = dict(row["problem"])
     stones = np.array([int(mark) for mark in problem.pop("stones")], np.int8)
     solutions = tuple(problem.pop("solutions"))
@@ -153,59 +119,67 @@ MAX_PER_SHAPE: Final = 3
 
 _CHUNK: Final = 40
 _AHEAD: Final = 3
-"""Chunks for each worker that are begun before their results are wanted."""
+"""Chunks per worker that start before their results are needed."""
 _BARREN_DRAWS: Final = 40_000
-"""So many draws without a new problem end a run."""
+"""Draws without a new problem after which a run fails."""
 _EASY: Final = 9
 _HALVING: Final = 1.5
 
 Progress = Callable[[int, int, int], None]
-"""Told the empty points, and how many of how many problems are found."""
+"""Called with the number of empty points, the problems found, and their goal."""
 
 
 class WalledPlan(StrictModel):
-    """What decides which problems are made."""
+    """Parameters that determine the generated problems."""
 
-    count: int = parameter(100, ge=0, le=100_000, unit="problems", help="How many")
-    seed: int = parameter(0, ge=0, help="Of all draws")
+    count: int = parameter(100, ge=0, le=100_000, unit="problems", help="Number of problems")
+    seed: int = parameter(0, ge=0, help="Seed of the random draws")
     least_empty: int = parameter(
-        6, ge=MIN_EMPTY, le=MAX_EMPTY, unit="points", help="Empty points of the smallest zones"
+        6,
+        ge=MIN_EMPTY,
+        le=MAX_EMPTY,
+        unit="points",
+        help="Minimum empty points in a zone",
     )
     most_empty: int = parameter(
-        12, ge=MIN_EMPTY, le=MAX_EMPTY, unit="points", help="Empty points of the largest zones"
+        12,
+        ge=MIN_EMPTY,
+        le=MAX_EMPTY,
+        unit="points",
+        help="Maximum empty points in a zone",
     )
     nodes: int = parameter(
-        DEFAULT_NODES, ge=100, unit="positions", help="Made for one proof at most"
+        DEFAULT_NODES, ge=100, unit="positions", help="Maximum number of positions per proof"
     )
 
 
 def shares(plan: WalledPlan) -> dict[int, int]:
-    """Return how many problems are made of each number of empty points.
+    """Return the number of problems for each number of empty points.
 
-    The same of each up to 9; from there on fewer, half as many with every one and a half points,
-    since they take longer.
+    It is constant up to 9 empty points; above, where problems take longer, it halves with every
+    one and a half points.
 
     Raises:
-      ProblemError: the least number is larger than the greatest.
+      ProblemError: `least_empty` is larger than `most_empty`.
     """
     numbers = range(plan.least_empty, plan.most_empty + 1)
     if not numbers:
         raise ProblemError(
-            f"no zone has {plan.least_empty} to {plan.most_empty} empty points: least_empty is the "
-            "smaller number"
+            f"no zone has {plan.least_empty} to {plan.most_empty} empty points; least_empty must "
+            "not exceed most_empty"
         )
     weights = {empty: 2.0 ** (-max(empty - _EASY, 0) / _HALVING) for empty in numbers}
     whole = sum(weights.values())
-    out, before, given = {}, 0.0, 0
+    out, weight_so_far, count_so_far = {}, 0.0, 0
     for empty, weight in weights.items():
-        before += weight
-        upto = round(plan.count * before / whole)
-        out[empty], given = upto - given, upto
+        weight_so_far += weight
+        total = round(plan.count * weight_so_far / whole)
+        out[empty], count_so_far = total - count_so_far, total
     return out
 
 
 def draws_of(plan: WalledPlan) -> dict[str, int]:
-    """Return what decides the draws of a plan, for its journal: not how many are wanted."""
+    """Return the settings that determine the draws, for the journal; `count` does not."""
     return {"seed": plan.seed, "nodes": plan.nodes}
 
 
@@ -220,11 +194,11 @@ def make_walled(
     """Return the problems of a plan, by empty points.
 
     Args:
-      journal: of the plan's draws.
-      known: keys of problems that are not wanted again.
+      journal: the journal of the plan's draws.
+      known: keys of problems to leave out.
 
     Raises:
-      ProblemError: too many draws found nothing new, or a worker died.
+      ProblemError: too many draws gave nothing new, or a worker died.
     """
     out: list[Problem] = []
     with closing(_Drawing(plan, journal, workers)) as drawing:
@@ -256,13 +230,13 @@ def _stream(
             if barren >= _BARREN_DRAWS:
                 break
     raise ProblemError(
-        f"{barren} draws found no new problem of {empty} empty points, with {len(taken)} of "
-        f"{wanted} found: ask for fewer, or give more --nodes"
+        f"{barren} draws gave no new problem with {empty} empty points after {len(taken)} of "
+        f"{wanted}; lower --count, or raise --nodes"
     )
 
 
 class _Drawing:
-    """Draws chunks, here or by workers, unless the journal has them."""
+    """Draws the chunks that the journal lacks, in this process or by workers."""
 
     def __init__(self, plan: WalledPlan, journal: GeneratingJournal, workers: int) -> None:
         self._plan = plan
@@ -275,12 +249,12 @@ class _Drawing:
             )
 
     def close(self) -> None:
-        """End the workers, as soon as they have done what they are at."""
+        """Stop the workers after their current chunks."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
     def chunks(self, empty: int) -> Generator[list[WalledProblem], None, None]:
-        """Yield what each chunk of a stream gives, in order, without an end."""
+        """Yield the problems of each chunk of a stream, in order and without end."""
         waiting: deque[Future[list[WalledProblem]]] = deque()
         begun = 0
         try:
@@ -300,7 +274,7 @@ class _Drawing:
                 yield found
         except BrokenProcessPool as error:
             raise ProblemError(
-                f"{self._journal.path}: a worker died; the same command goes on"
+                f"{self._journal.path}: a worker died; repeat the command to resume"
             ) from error
         finally:
             for future in waiting:
@@ -308,7 +282,7 @@ class _Drawing:
 
 
 def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
-    """Return what the draws of a chunk find, in order."""
+    """Return the problems from the draws of a chunk, in order."""
     load_prover()
     numbers = range(chunk * _CHUNK, (chunk + 1) * _CHUNK)
     drawn = (find_walled(plan.seed, empty, number, nodes=plan.nodes) for number in numbers)
@@ -316,13 +290,13 @@ def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
 
 
 def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that writes ends the run
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends the run
     follow_parent()
 
 
 @cache
 def follow_parent() -> None:
-    """End this process when the one that started it has ended, even if that was killed."""
+    """End this process when its parent ends, even if the parent is killed."""
     parent = parent_process()
     if parent is None:
         return

@@ -1,4 +1,4 @@
-"""A network that tells the prover how hard new positions are to prove: its file, its arrays."""
+"""The network that orders the prover's search: its file and its arrays."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
 SHIPPED: Final = FOLDER / "tsumego" / "ordering.safetensors"
 """The network that comes with the distribution."""
 
-MOST_WIDTH: Final = 1024
+MAX_WIDTH: Final = 1024
 _FORMAT: Final = "miai-tsumego-ordering-1"
 _Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderingNet:
-    """Weights that foretell from the traits of a position how its search goes.
+    """Weights that predict from the traits of a position how hard it is to prove.
 
     Attributes:
-      linear: float32 of shape (2, TRAITS, OUTPUTS), for either side to move.
-      inner: of shape (2, TRAITS, width), to hidden units, which are rectified.
-      outer: of shape (2, width, OUTPUTS), from these.
+      linear: float32 of shape (2, TRAITS, OUTPUTS), by side to move.
+      inner: float32 of shape (2, TRAITS, width), to rectified hidden units.
+      outer: float32 of shape (2, width, OUTPUTS), from the hidden units.
     """
 
     linear: _Floats
@@ -42,11 +42,11 @@ class OrderingNet:
         """Return the weights of a file.
 
         Raises:
-          WeightsError: it cannot be read, or is of another network.
+          WeightsError: the file cannot be read, or has another kind of network.
         """
         if read_metadata(path).get("format") != _FORMAT:
             raise WeightsError(
-                f"{path}: is no network that orders searches; `miai go tsumego ordering` makes one"
+                f"{path}: is not a search-ordering network; `miai go tsumego ordering` makes one"
             )
         tensors, _texts = read_tensors(path)
         try:
@@ -56,7 +56,7 @@ class OrderingNet:
 
     @classmethod
     def of(cls, tensors: Tensors) -> Self:
-        """Return the weights of tensors by name. Raises `WeightsError` where they do not fit."""
+        """Return the weights of named tensors. Raises `WeightsError` if they do not fit."""
         names = sorted(tensors)
         if names != ["inner", "linear", "outer"]:
             raise WeightsError(f"has the tensors {', '.join(names)[:80]}, not inner, linear, outer")
@@ -69,16 +69,12 @@ class OrderingNet:
         for name, shape in shapes.items():
             if tensors[name].shape != shape or tensors[name].dtype != np.float32:
                 raise WeightsError(f"'{name}' has the shape {tensors[name].shape}, not {shape}")
-        if width > MOST_WIDTH:
-            raise WeightsError(f"{width} hidden units; more than {MOST_WIDTH} are refused")
+        if width > MAX_WIDTH:
+            raise WeightsError(f"has {width} hidden units, more than {MAX_WIDTH}")
         return cls(*(np.ascontiguousarray(tensors[name]) for name in ("linear", "inner", "outer")))
 
     def write(self, path: Path, *, texts: dict[str, str] | None = None) -> None:
-        """Write the weights, whole or not at all. Raises `WeightsError`.
-
-        Args:
-          texts: what else the header is to tell.
-        """
+        """Write the weights atomically, with `texts` in the header. Raises `WeightsError`."""
         tensors: dict[str, NDArray[Any]] = {
             "linear": self.linear,
             "inner": self.inner,
@@ -88,32 +84,32 @@ class OrderingNet:
 
 
 def no_guide() -> Guide:
-    """Return a guide that is never asked."""
+    """Return a guide that the search never consults."""
     nothing = np.zeros((2, TRAITS, OUTPUTS), np.float32)
     return _guide(OrderingNet(nothing, nothing[:, :, :0], nothing[:, :0]), asked=0)
 
 
 def guide_of(network: OrderingNet) -> Guide:
-    """Return a network's advice, with work space of its own."""
+    """Return a guide by a network, with its own work space."""
     return _guide(network, asked=1)
 
 
 def find_ordering(named: str) -> OrderingNet | None:
     """Return the network that an option names: `shipped`, `none`, or a file. Raises `WeightsError`.
 
-    A file of that name in the current folder is written with a slash before it.
+    Name a file called `shipped` or `none` with a slash: `./none`.
     """
     if named == "none":
         return None
     path = SHIPPED if named == "shipped" else Path(named).expanduser()
     if not path.is_file():
-        raise WeightsError(f"{named}: is no file; write shipped, none, or the file of a network")
+        raise WeightsError(f"{named}: is not a file; name shipped, none, or the file of a network")
     return OrderingNet.read(path)
 
 
 def _guide(network: OrderingNet, *, asked: int) -> Guide:
-    # Copies: numba compiles the search once more for arrays that may not be written, such as those
-    # of a file, and that would take half a minute of somebody's first limit.
+    # Copies are writable: for read-only arrays, such as those of a file, numba would compile the
+    # search a second time, which takes half a minute.
     return Guide(
         asked=np.array([asked], np.int64),
         linear=np.array(network.linear, order="C"),

@@ -1,12 +1,12 @@
-"""Problems as SGF: a position, a mark on the target, and the moves that are said to solve it.
+"""Problems as SGF: a position, a mark on the target, and the answer key.
 
 `AB` and `AW` are the stones, the whole wall included; `MA` marks stones of one block, the target;
 `PL` is the side that should succeed; the variations at the root begin with the moves that solve it.
-Problems made from others carry `TS[1|0]`, whether the target is safe, `DS[1|0]`, whether the
-defender moves first, `AS[n]`, how many points of the zone are empty, and `TR` on the best move.
+Generated problems also have `TS[1|0]`, whether the target is safe, `DS[1|0]`, whether the defender
+moves first, `AS[n]`, the number of empty points in the zone, and `TR` on the best move.
 
-A collection is one file with several games, or a folder of files. Whatever is wrong with one
-problem is told in its place, and the others are read.
+A collection is one file with several games, or a folder of files. A problem that cannot be read
+yields an error in its place; the others are read.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sgfmill import sgf
 
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
+from miai_go.rules.chains import captured_stone, chain_at, liberties_of
 from miai_go.rules.coordinates import vertex
-from miai_go.sgf.check import SgfError
+from miai_go.sgf.check import SgfError, shown
 from miai_go.sgf.reading import SgfGame, read_each
 from miai_go.sgf.sources import files_of
+from miai_go.sgf.writing import new_sgf, set_move
 
 STONE_OF: Final = {"b": BLACK_STONE, "w": WHITE_STONE}
-LETTER_OF: Final = {BLACK_STONE: "b", WHITE_STONE: "w"}
 
-_TOLD: Final = 6
-"""How many blocks an error names."""
+_MAX_NAMES: Final = 6
+"""Maximum number of points that an error names."""
 _MAX_NAME: Final = 200
 
 
 def read_problems(data: bytes, *, source: str = "SGF") -> Iterator[Problem | ProblemError]:
-    """Yield the problems of SGF data, or instead of a problem why it is none.
+    """Yield the problems of SGF data; for one that cannot be read, yield the error.
 
     Args:
-      source: names the data in errors and in problems.
+      source: name of the data, for errors and for the names of problems.
     """
     try:
         for game in read_each(data, source=source):
@@ -55,10 +55,10 @@ def read_problems(data: bytes, *, source: str = "SGF") -> Iterator[Problem | Pro
 
 
 def problems_of(source: Path) -> Iterator[Problem | ProblemError]:
-    """Yield the problems of an SGF file, of a folder with all below it, or of an archive.
+    """Yield the problems, or errors, of an SGF file, a folder and all below it, or an archive.
 
     Raises:
-      DataError: there is no such source, or it is of no known kind.
+      DataError: the source does not exist, or is of an unknown kind.
     """
     for file in files_of(source):
         if file.data is None:
@@ -68,10 +68,10 @@ def problems_of(source: Path) -> Iterator[Problem | ProblemError]:
 
 
 def problem_of(game: SgfGame) -> Problem:
-    """Return the problem that a game of SGF sets.
+    """Return the problem in a game of SGF.
 
     Raises:
-      ProblemError: there is no target or more than one, or the stones cannot stand so.
+      ProblemError: there is not exactly one target, or the position is impossible.
     """
     return _Reader(game).problem()
 
@@ -82,17 +82,16 @@ def write_problems(problems: Iterable[Problem]) -> bytes:
 
 
 def problem_file(problem: Problem) -> Any:
-    """Return a problem as sgfmill's `Sgf_game`, to which comments and moves may be added."""
-    file = sgf.Sgf_game(size=problem.size, encoding="UTF-8")
-    root, size = file.get_root(), problem.size
-    placed = [
-        [divmod(int(p), size) for p in np.flatnonzero(problem.stones == stone)]
-        for stone in (BLACK_STONE, WHITE_STONE)
-    ]
-    root.set_setup_stones(*placed)
+    """Return a problem as an sgfmill `Sgf_game`, to which comments and moves may be added."""
+    size = problem.size
+    black, white = (
+        np.flatnonzero(problem.stones == stone).tolist() for stone in (BLACK_STONE, WHITE_STONE)
+    )
+    file = new_sgf(size, black=black, white=white)
+    root = file.get_root()
     root.set("MA", [divmod(problem.target, size)])
     if problem.to_play is not None:
-        root.set("PL", LETTER_OF[problem.to_play])
+        root.set("PL", "bw"[problem.to_play - 1])
     if problem.name:
         root.set("GN", _one_line(problem.name))
     if problem.safe is not None:
@@ -104,11 +103,9 @@ def problem_file(problem: Problem) -> Any:
         root.set("AS", str(problem.empty))
     if problem.best is not None and problem.best < size * size:
         root.set("TR", [divmod(problem.best, size)])
-    mover = problem.to_play
-    for point in problem.solutions:
-        if mover is not None:
-            node = root.new_child()
-            node.set_move(LETTER_OF[mover], divmod(point, size) if point < size * size else None)
+    if problem.to_play is not None:
+        for point in problem.solutions:
+            set_move(root.new_child(), problem.to_play - 1, point)
     return file
 
 
@@ -117,7 +114,7 @@ def _one_line(text: str) -> str:
 
 
 class _Reader:
-    """Reads one game; every error begins with the place of it."""
+    """Reads one game. Every error begins with its source and place."""
 
     def __init__(self, game: SgfGame) -> None:
         self._size = game.size
@@ -150,9 +147,9 @@ class _Reader:
         placed = {name: self._points(name) for name in ("AB", "AW")}
         both = set(placed["AB"]) & set(placed["AW"])
         if both:
-            raise self._refuse(f"AB and AW both name {self._names(both)}")
+            raise self._refuse(f"AB and AW both contain {self._names(both)}")
         if not placed["AB"] and not placed["AW"]:
-            raise self._refuse("no stones; a problem is set up by AB and AW in its first node")
+            raise self._refuse("has no stones; set them up with AB and AW in the first node")
         stones = np.zeros(self._size**2, np.int8)
         stones[placed["AB"]] = BLACK_STONE
         stones[placed["AW"]] = WHITE_STONE
@@ -161,39 +158,30 @@ class _Reader:
     def _target(self, stones: NDArray[np.int8]) -> int:
         marked = self._points("MA")
         if not marked:
-            raise self._refuse("no target; mark one stone of it with MA")
+            raise self._refuse("has no target; mark one of its stones with MA")
         empty = [p for p in marked if stones[p] == EMPTY]
         if empty:
             raise self._refuse(
-                f"the mark at {self._names(empty)} is on no stone; is the target taken already?"
+                f"the mark at {self._names(empty)} is on an empty point; is the target captured?"
             )
-        blocks = {min(self._block(stones, p)): p for p in reversed(marked)}
+        blocks = {min(chain_at(stones, p, self._size)): p for p in reversed(marked)}
         if len(blocks) > 1:
             raise self._refuse(
-                f"{len(blocks)} targets, at {self._names(blocks.values())}; mark a stone of one"
+                f"has {len(blocks)} targets, at {self._names(blocks.values())}; mark only one block"
             )
         self._check_liberties(stones, marked[0])
         return marked[0]
 
     def _check_liberties(self, stones: NDArray[np.int8], target: int) -> None:
-        if not self._breathes(stones, self._block(stones, target)):
-            raise self._refuse(
-                f"the target at {self._names([target])} has no liberty: it is taken already"
-            )
-        seen: set[int] = set()
-        for p in np.flatnonzero(stones).tolist():
-            if p not in seen:
-                block = self._block(stones, p)
-                seen |= block
-                if not self._breathes(stones, block):
-                    raise self._refuse(f"the stone at {self._names([p])} has no liberty")
-
-    def _breathes(self, stones: NDArray[np.int8], block: set[int]) -> bool:
-        return any(stones[q] == EMPTY for p in block for q in self._near(p))
+        if not liberties_of(stones, chain_at(stones, target, self._size), self._size):
+            raise self._refuse(f"the target at {self._names([target])} has no liberty")
+        point = captured_stone(stones, self._size)
+        if point is not None:
+            raise self._refuse(f"the stone at {self._names([point])} has no liberty")
 
     def _solutions(self, stones: NDArray[np.int8]) -> tuple[int | None, list[tuple[int, int]]]:
-        """Return whose moves the variations begin with where all agree, and those moves."""
-        found = []
+        """Return the colour that moves first in all variations, and the first moves."""
+        moves: list[tuple[int, int]] = []
         for child in self._root:
             try:
                 letter, move = child.get_move()
@@ -204,10 +192,10 @@ class _Reader:
             point = self._size**2 if move is None else move[0] * self._size + move[1]
             if move is not None and stones[point] != EMPTY:
                 raise self._refuse(f"a variation begins at {self._names([point])}, on a stone")
-            if (STONE_OF[letter], point) not in found:
-                found.append((STONE_OF[letter], point))
-        colors = {color for color, _point in found}
-        return (colors.pop() if len(colors) == 1 else None), found
+            if (STONE_OF[letter], point) not in moves:
+                moves.append((STONE_OF[letter], point))
+        colors = {color for color, _point in moves}
+        return (colors.pop() if len(colors) == 1 else None), moves
 
     def _best(self, stones: NDArray[np.int8]) -> int | None:
         points = [p for p in self._points("TR") if stones[p] == EMPTY]
@@ -229,7 +217,7 @@ class _Reader:
             return None
         raw = self._root.get_raw(name).strip()
         if not (raw.isdigit() and len(raw) <= len("999")):
-            raise self._refuse(f"{name}[{_shown(raw)}] is no number of 0 to 999")
+            raise self._refuse(f"{name}[{shown(raw)}] is not a number from 0 to 999")
         return int(raw)
 
     def _value(self, name: str) -> Any:
@@ -238,32 +226,13 @@ class _Reader:
         except ValueError as error:
             raw = b"][".join(self._root.get_raw_list(name))
             size = f"{self._size}x{self._size}"
-            off = "" if name == "PL" else f", or off the {size} board"
-            raise self._refuse(f"{name}[{_shown(raw)}] is malformed{off}") from error
-
-    def _block(self, stones: NDArray[np.int8], point: int) -> set[int]:
-        found, edge = {point}, [point]
-        while edge:
-            for q in self._near(edge.pop()):
-                if q not in found and stones[q] == stones[point]:
-                    found.add(q)
-                    edge.append(q)
-        return found
-
-    def _near(self, point: int) -> Iterator[int]:
-        row, column = divmod(point, self._size)
-        for r, c in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
-            if 0 <= r < self._size and 0 <= c < self._size:
-                yield r * self._size + c
+            off = "" if name == "PL" else f" or off the {size} board"
+            raise self._refuse(f"{name}[{shown(raw)}] is malformed{off}") from error
 
     def _names(self, points: Iterable[int]) -> str:
-        named = sorted(points)
-        more = f" and {len(named) - _TOLD} more" if len(named) > _TOLD else ""
-        return ", ".join(vertex(p, self._size) for p in named[:_TOLD]) + more
+        ordered = sorted(points)
+        more = f" and {len(ordered) - _MAX_NAMES} more" if len(ordered) > _MAX_NAMES else ""
+        return ", ".join(vertex(p, self._size) for p in ordered[:_MAX_NAMES]) + more
 
     def _refuse(self, cause: str) -> ProblemError:
         return ProblemError(f"{self.name}: {cause}")
-
-
-def _shown(raw: bytes) -> str:
-    return raw[:40].decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""A problem of life and death: a board, a target, and who should succeed."""
+"""A problem of life and death: a board, a target, and the answer key."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A board and the block whose life is asked about.
+    """A board, the block whose life is asked about, and the answer key as far as a file has one.
 
     Attributes:
       size: points on a side.
       stones: int8 of shape (size * size,), row by row from A1: 0 empty, 1 black, 2 white.
       target: a stone of the target, as a point of the board.
-      to_play: who should succeed by moving first, 1 black, 2 white; None where nobody is named.
-      solutions: the correct first moves as far as they are told, points of the board.
-      name: where it is from.
-      first: who moves first where the answer is told, 1 black, 2 white.
-      safe: whether the target is safe then, as it is told.
-      best: a move that solves it, as it is told, a point of the board.
-      empty: how many points of its zone are empty, as it is told.
+      to_play: the colour that should succeed by moving first, 1 black, 2 white.
+      solutions: the key's correct first moves, points of the board.
+      name: name or source.
+      first: the colour that moves first in the key's answer, 1 black, 2 white.
+      safe: whether the target is safe then, according to the key.
+      best: a solving move according to the key, a point of the board.
+      empty: the number of empty points in the zone according to the key.
     """
 
     size: int

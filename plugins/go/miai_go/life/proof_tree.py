@@ -1,13 +1,11 @@
-"""A proof as a tree: one proven move for the side that succeeds, all moves for the other.
+"""A proof as a tree, in memory and as SGF: one proved move for the winner, all moves for the loser.
 
-Where the attacker succeeds, no line may come back to a position of its own: a move that leads to a
-won position need not come nearer to the end. Lines are followed to their ends, and another winning
-move is tried where one comes back; the move that comes nearest never does. Where the defender
-succeeds, any move to a safe position will do, and a line that comes back is an end of it.
+Where the attacker succeeds, no line may repeat a position, because a winning move need not make
+progress. Lines are followed to their ends; where one repeats, another winning move is tried, and
+the move nearest to the end never repeats. Where the defender succeeds, any move to a safe position
+will do, and a repetition ends the line.
 
-The tree is made as deep as fits into its limit, the same depth everywhere.
-
-Proof trees as SGF: every node says what was proved there, and why a line ends.
+The tree has the same depth everywhere, as deep as its limit of nodes allows.
 """
 
 from __future__ import annotations
@@ -19,27 +17,28 @@ from time import perf_counter
 from typing import Any, Final
 
 from miai_go.errors import ProblemError
-from miai_go.life.problem_sgf import LETTER_OF, problem_file
+from miai_go.life.problem_sgf import problem_file
 from miai_go.life.problems import Problem
 from miai_go.life.prover import Finding, Master, Place, ProofVerdict, Prover
 from miai_go.life.zones import ATTACKER, DEFENDER
-from miai_go.rules.board import BLACK_STONE
+from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
+from miai_go.sgf.writing import set_move, set_text
 
-MOST_NODES: Final = 2_000
-_DEEPEST: Final = 150
-"""Moves of a line at most; deeper ones are cut, which also bounds the recursion."""
+MAX_TREE_NODES: Final = 2_000
+_MAX_DEPTH: Final = 150
+"""Maximum length of a line, which also bounds the recursion."""
 _ASK_SECONDS: Final = 2.0
 
 
 class LineEnd(Enum):
     """Why a line of a proof ends."""
 
-    TAKEN = "the target is taken"
+    CAPTURED = "the target is captured"
     ATARI = "the target is in atari and the attacker is to move"
     ALIVE = "the target lives unconditionally"
-    REPEATED = "the position was there before on this line: what never ends is safe"
-    NO_MOVE = "the attacker has no move that could change anything"
+    REPEATED = "the line repeats a position, and play without end is safe"
+    NO_MOVE = "the attacker has no move left"
     SHOWN = "the same position is shown elsewhere"
     CUT = "the tree is cut here"
 
@@ -49,12 +48,13 @@ class ProofNode:
     """A position of a proof.
 
     Attributes:
-      place: the position, with who is to move.
-      move: what led to it, a point of the board, `size * size` for the pass; None at the root.
-      nodes: positions that were made to prove it, beside what was known already.
-      ending: why the line ends here; None where it goes on.
-      shown: with `SHOWN`: the moves to where it is shown, points of the board.
-      children: what follows.
+      place: the position, with the side to move.
+      move: the move that led to it, a point of the board, `size * size` for the pass; None at the
+        root.
+      nodes: positions searched to prove it, in addition to earlier results.
+      ending: why the line ends here; None if it continues.
+      shown: with `SHOWN`, the moves to the node that shows the position, points of the board.
+      children: the nodes that follow.
     """
 
     place: Place
@@ -78,10 +78,10 @@ class Proof:
     """A tree that proves who succeeds.
 
     Attributes:
-      prover: of whom the verdicts are.
+      prover: the prover that gave the verdicts.
       verdict: whether the capture is forced or prevented.
-      root: the position as the problem sets it.
-      count: nodes of the tree.
+      root: the starting position.
+      count: number of nodes in the tree.
       cut: whether a line was cut.
     """
 
@@ -93,25 +93,25 @@ class Proof:
 
 
 def proof_tree(
-    prover: Prover, first: int, *, nodes: int = MOST_NODES, seconds: float | None = 30.0
+    prover: Prover, first: int, *, nodes: int = MAX_TREE_NODES, seconds: float | None = 30.0
 ) -> Proof:
-    """Return the proof of a prover whose goal is capture, `first` moving first.
+    """Return a proof, by a prover whose goal is capture, with the side `first` moving first.
 
     Args:
-      nodes: of the tree at most.
-      seconds: for what has to be proved again, and for the whole.
+      nodes: maximum number of nodes in the tree.
+      seconds: time limit in all, repeated proofs included.
 
     Raises:
-      ProblemError: it is not solved within the time.
+      ProblemError: the question is not solved within the time.
     """
     grower = _Grower(prover, most=nodes, seconds=seconds)
     place = prover.begin(first)
     verdict = grower.verdict(place)
     if verdict is None:
-        raise ProblemError("there is no proof to show: the problem is unsolved; give more time")
+        raise ProblemError("there is no proof to show: the problem is unsolved; allow more time")
     best = ProofNode(place, None, nodes=grower.cost(place), ending=LineEnd.CUT)
-    for depth in range(1, _DEEPEST):
-        root = grower.grown(place, verdict, depth)
+    for depth in range(1, _MAX_DEPTH):
+        root = grower.grow(place, verdict, depth)
         if root is None:
             break
         best = root
@@ -121,11 +121,11 @@ def proof_tree(
 
 
 class _TooManyError(Exception):
-    """The tree does not fit, or the time is over."""
+    """The tree exceeds its limit of nodes or time."""
 
 
 class _Grower:
-    """Grows trees of growing depth; remembers what the prover said."""
+    """Builds trees of increasing depth, and caches the prover's findings."""
 
     def __init__(self, prover: Prover, *, most: int, seconds: float | None) -> None:
         self._prover = prover
@@ -140,8 +140,8 @@ class _Grower:
         self.count = 0
         self.cut = False
 
-    def grown(self, place: Place, verdict: ProofVerdict, depth: int) -> ProofNode | None:
-        """Return the tree of a depth, None where it does not fit."""
+    def grow(self, place: Place, verdict: ProofVerdict, depth: int) -> ProofNode | None:
+        """Return the tree of a depth, or None if it exceeds a limit."""
         self._verdict = verdict
         self._complete.clear()
         self._line.clear()
@@ -153,16 +153,16 @@ class _Grower:
             return None
 
     def verdict(self, place: Place) -> ProofVerdict | None:
-        """Return the prover's verdict, None where it does not find it in time."""
+        """Return the prover's verdict, or None if it finds none in time."""
         verdict = self._find(place).verdict
         return None if verdict == ProofVerdict.UNSOLVED else verdict
 
     def cost(self, place: Place) -> int:
-        """Return how many positions the verdict took."""
+        """Return the number of positions that the verdict took."""
         return self._find(place).nodes
 
     def _node(self, place: Place, move: int | None, depth: int) -> ProofNode | None:
-        """Return the tree below a position, None where a line that must end comes back."""
+        """Return the tree below a position, or None if a line that must end repeats."""
         node = ProofNode(place, self._point(move))
         repeated = place in self._over
         if repeated and self._verdict == ProofVerdict.REACHED:
@@ -191,7 +191,7 @@ class _Grower:
         if not done:
             self.cut, self.count = cut_before, count_before - 1
             while len(self._complete) > complete:
-                self._complete.popitem()  # what was shown there is shown no more
+                self._complete.popitem()  # their nodes are discarded
             return None
         if not self.cut:
             self._complete[node.place] = self._way_to(node)
@@ -199,7 +199,7 @@ class _Grower:
         return node
 
     def _one_child(self, node: ProofNode, depth: int) -> bool:
-        """Grow one move of the side that succeeds; say whether there is one."""
+        """Add one move of the side that succeeds; return whether there is one."""
         cut_before = self.cut
         for move, place in self._winning(node.place):
             child = self._node(place, move, depth - 1)
@@ -210,7 +210,7 @@ class _Grower:
         return False
 
     def _all_children(self, node: ProofNode, depth: int) -> bool:
-        """Grow all moves of the other side; say whether none of them comes back."""
+        """Add all moves of the other side; return whether all their lines end."""
         moves = self._moves_of(node.place)
         if not moves:
             node.ending = LineEnd.NO_MOVE
@@ -223,16 +223,16 @@ class _Grower:
         return True
 
     def _winning(self, place: Place) -> Iterator[tuple[int, Place]]:
-        """Yield the moves that are proven, what ends the line first, then what was found best."""
+        """Yield the proved moves: those that end the line, then the search's best, then others."""
         moves, best = self._moves_of(place), self._find(place).move
-        ended = [self._prover.settled(after) == self._verdict for _move, after in moves]
-        order = sorted(range(len(moves)), key=lambda i: (not ended[i], moves[i][0] != best))
+        ends = [self._prover.settled(after) == self._verdict for _move, after in moves]
+        order = sorted(range(len(moves)), key=lambda i: (not ends[i], moves[i][0] != best))
         for i in order:
-            if ended[i] or self.verdict(moves[i][1]) == self._verdict:
+            if ends[i] or self.verdict(moves[i][1]) == self._verdict:
                 yield moves[i]
 
     def _chooses(self, place: Place) -> bool:
-        """Say whether the side to move is the one that succeeds."""
+        """Return whether the side to move is the one that succeeds."""
         return place.side == (ATTACKER if self._verdict == ProofVerdict.REACHED else DEFENDER)
 
     def _ending(self, place: Place) -> LineEnd | None:
@@ -240,7 +240,7 @@ class _Grower:
         if settled == ProofVerdict.PREVENTED:
             return LineEnd.ALIVE
         if settled == ProofVerdict.REACHED:
-            return LineEnd.TAKEN if place.side == DEFENDER else LineEnd.ATARI
+            return LineEnd.CAPTURED if place.side == DEFENDER else LineEnd.ATARI
         return None
 
     def _cut(self, node: ProofNode) -> ProofNode:
@@ -260,8 +260,8 @@ class _Grower:
         if place not in self._findings:
             seconds = None
             if self._ends is not None:
-                left = self._ends - perf_counter()
-                seconds = max(left if not self._findings else min(left, _ASK_SECONDS), 0.0)
+                remaining = self._ends - perf_counter()
+                seconds = max(min(remaining, _ASK_SECONDS) if self._findings else remaining, 0.0)
             self._findings[place] = self._prover.ask(place, seconds=seconds)
         return self._findings[place]
 
@@ -277,7 +277,7 @@ class _Grower:
 _MASTERS = {
     Master.ATTACKER: "the attacker may retake every ko at once",
     Master.DEFENDER: "the defender may retake every ko at once",
-    Master.NOBODY: "nobody may retake a ko at once",
+    Master.NOBODY: "neither side may retake a ko at once",
 }
 
 
@@ -298,23 +298,23 @@ def _game(problem: Problem, proof: Proof) -> Any:
     )
     file = problem_file(bare)
     root = file.get_root()
-    root.set("C", _head(proof))
+    set_text(root, "C", _head(proof))
     pending: list[tuple[Any, ProofNode, int]] = [
         (root, child, side) for child in reversed(proof.root.children)
     ]
     while pending:
         parent, node, mover = pending.pop()
         child = parent.new_child()
-        at = node.move if node.move is not None and node.move < zone.size**2 else None
-        child.set_move(LETTER_OF[zone.color(mover)], None if at is None else divmod(at, zone.size))
-        child.set("C", _comment(proof, node))
+        assert node.move is not None  # only the root has none
+        set_move(child, zone.color(mover) - 1, node.move)
+        set_text(child, "C", _comment(proof, node))
         pending.extend((child, below, 1 - mover) for below in reversed(node.children))
     return file
 
 
 def _head(proof: Proof) -> str:
     zone = proof.prover.zone
-    attacker, defender = _color(zone.attacker), _color(zone.defender)
+    attacker, defender = COLOR_NAMES[zone.attacker], COLOR_NAMES[zone.defender]
     winner, other = attacker, defender
     if proof.verdict == ProofVerdict.PREVENTED:
         winner, other = defender, attacker
@@ -323,8 +323,8 @@ def _head(proof: Proof) -> str:
         f"{defender}'s block at {vertex(zone.target, zone.size)}, {first} first: proved "
         f"{_word(proof.verdict)}; {_MASTERS[proof.prover.master]}.",
         f"One proved move of {winner}, all moves of {other} within the zone; {proof.count} nodes"
-        + (", cut where it says so." if proof.cut else ", complete."),
-        f"Positions made: {proof.root.nodes:,}.",
+        + (", cut at marked nodes." if proof.cut else ", complete."),
+        f"Positions searched: {proof.root.nodes:,}.",
     ]
     if proof.root.ending is not None:
         lines.append(_ending(proof, proof.root))
@@ -336,7 +336,7 @@ def _comment(proof: Proof, node: ProofNode) -> str:
         return f"{_ending(proof, node)}."
     if node.ending is not None and node.ending != LineEnd.NO_MOVE:
         return f"{_word(proof.verdict)}: {_ending(proof, node)}."
-    text = f"proved {_word(proof.verdict)}; positions made for it: {node.nodes:,}"
+    text = f"proved {_word(proof.verdict)}; positions searched: {node.nodes:,}"
     return f"{text}: {_ending(proof, node)}." if node.ending else f"{text}."
 
 
@@ -354,7 +354,3 @@ def _ending(proof: Proof, node: ProofNode) -> str:
 
 def _word(verdict: ProofVerdict) -> str:
     return "unsafe" if verdict == ProofVerdict.REACHED else "safe"
-
-
-def _color(stone: int) -> str:
-    return "Black" if stone == BLACK_STONE else "White"

@@ -1,9 +1,4 @@
-"""One question about a zone, answered with a proof or not at all.
-
-Questions about a zone, and answers: what is asked of a prover, and what it says.
-
-The arrays that the prover's kernels work on.
-"""
+"""Proof-number search in a zone: questions, findings, and the prover that answers by proof."""
 
 from __future__ import annotations
 
@@ -26,14 +21,14 @@ NO_BAN: Final = -1
 
 
 class Goal(Enum):
-    """What is to be reached: the capture of the target by the attacker, or life by the defender."""
+    """Goal of a search: the attacker captures the target, or the defender makes life."""
 
     CAPTURE = stack.CAPTURE
     LIFE = stack.LIFE
 
 
 class Master(Enum):
-    """Who may retake a ko at once, as if it always had the larger threat; nobody: neither may."""
+    """Ko master: the side that may retake a ko at once, as if its threats were always larger."""
 
     NOBODY = stack.NO_MASTER
     ATTACKER = int(stones.ATTACKER)
@@ -41,7 +36,7 @@ class Master(Enum):
 
 
 class ProofVerdict(Enum):
-    """What became of a question."""
+    """Answer to a question."""
 
     REACHED = "reached"
     PREVENTED = "prevented"
@@ -54,8 +49,8 @@ class Place:
 
     Attributes:
       attackers, defenders: stones as sets of points of the zone.
-      side: who is to move, 0 the attacker, 1 the defender.
-      ban: the point that may not be played because of a ko, -1 for none.
+      side: the side to move, 0 the attacker, 1 the defender.
+      ban: the point that is forbidden because of a ko, -1 for none.
     """
 
     attackers: int
@@ -70,12 +65,12 @@ class Finding:
 
     Attributes:
       verdict: whether the goal can be forced.
-      move: the best move found for the side to move, as a point of the zone, 63 for the pass;
-        None where the position was decided by itself.
-      nodes: positions that were made.
-      entered: nodes that were gone down into.
+      move: the best move for the side to move, a point of the zone, 63 for the pass; None if the
+        position needed no search.
+      nodes: positions made.
+      entered: nodes expanded.
       seconds: wall time.
-      why: why it is unsolved, empty otherwise.
+      why: why the question is unsolved; otherwise empty.
     """
 
     verdict: ProofVerdict
@@ -88,12 +83,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchedPositions:
-    """Positions that searches met; all of shape (n,).
+    """Positions in a prover's table; all arrays have the shape (n,).
 
     Attributes:
       attackers, defenders: uint64, stones as sets of points of the zone.
       sides, bans: int64, as in `Place`.
-      work: int64, positions that were made the last time it was gone down into.
+      work: int64, positions made when it was last expanded.
     """
 
     attackers: NDArray[np.uint64]
@@ -104,7 +99,7 @@ class SearchedPositions:
 
 
 class Workspace:
-    """The arrays of one prover."""
+    """Arrays of one prover, for the kernels."""
 
     def __init__(
         self, goal: Goal, master: Master, *, levels: int, table: NDArray[np.uint64]
@@ -119,20 +114,16 @@ class Workspace:
         self._room = np.zeros(256, np.uint64)
 
     def arrays(self, *more: Any) -> tuple[Any, ...]:
-        """Return all of them in the order in which kernels take them, and what comes after."""
-        tally, levels, sets = self._tally, self._levels, self._sets
-        children, child_sets = self._children, self._child_sets
-        return (
-            *(self._task, self.table, tally, levels, sets),
-            *(children, child_sets, self._room, *more),
-        )
+        """Return all arrays in the order in which kernels take them, followed by `more`."""
+        search = (self._task, self.table, self._tally, self._levels, self._sets)
+        return (*search, self._children, self._child_sets, self._room, *more)
 
-    def standing(self) -> tuple[Any, ...]:
-        """Return those that say how a position stands."""
+    def position_arrays(self) -> tuple[Any, ...]:
+        """Return the arrays for a static look at the root."""
         return self._task, self._levels, self._sets, self._room
 
     def set_root(self, place: Place) -> None:
-        """Put a position where a search begins."""
+        """Set the position in which a search begins."""
         self._tally[:] = 0
         root = self._levels[0]
         root[:] = 0
@@ -143,21 +134,21 @@ class Workspace:
         self._sets[0] = (place.attackers, place.defenders, 0)
 
     def allow(self, positions: int) -> None:
-        """Let so many positions more be made."""
+        """Allow this number of further positions."""
         self._tally[stack.STOP] = self.made + positions
 
     @property
     def made(self) -> int:
-        """Positions that were made since the root was set."""
+        """Positions made since the root was set."""
         return int(self._tally[stack.MADE])
 
     @property
     def entered(self) -> int:
-        """Nodes that were gone down into since then."""
+        """Nodes expanded since the root was set."""
         return int(self._tally[stack.ENTERED])
 
     def best_move(self) -> int | None:
-        """Return the root's best move; None where it was decided by itself."""
+        """Return the root's best move; None if it needed no search."""
         best = int(self._levels[0, stack.AT])
         return self.move(best) if best >= 0 else None
 
@@ -166,13 +157,13 @@ class Workspace:
         return int(self._children[0, child, stack.MOVE])
 
     def place_after(self, place: Place, child: int) -> Place:
-        """Return the position that a child of the root is."""
+        """Return the position of a child of the root."""
         attackers, defenders = self._child_sets[0, child].tolist()
         ban = int(self._children[0, child, stack.CHILD_BAN])
         return Place(attackers, defenders, 1 - place.side, ban)
 
     def verdict(self, child: int) -> ProofVerdict | None:
-        """Return what a child of the root is known to be, on whatever way it is met."""
+        """Return the verdict on a child of the root that holds on every path to it."""
         if self._children[0, child, stack.PN] == 0:
             return ProofVerdict.REACHED
         rests = self._children[0, child, stack.LEAST]
@@ -180,43 +171,31 @@ class Workspace:
         return ProofVerdict.PREVENTED if refuted else None
 
 
-def empty_table(wanted: int) -> NDArray[np.uint64]:
-    """Return an empty table of so many bytes at most."""
+def empty_table(max_bytes: int) -> NDArray[np.uint64]:
+    """Return an empty table of at most `max_bytes` bytes, or of the minimum of 16 buckets."""
     bucket = table_kernels.BUCKET * table_kernels.ENTRY_WORDS * 8
-    buckets = 1 << max((wanted // bucket).bit_length() - 1, 4)
+    buckets = 1 << max((max_bytes // bucket).bit_length() - 1, 4)
     return np.zeros(buckets * bucket // 8, np.uint64)
 
 
-__all__ = [
-    "NO_BAN",
-    "Finding",
-    "Goal",
-    "Master",
-    "Place",
-    "ProofVerdict",
-    "Prover",
-    "SearchedPositions",
-    "load_prover",
-]
-
 _LEVELS = 400
 _CHUNK = 20_000
-"""Positions between two looks at the clock, some ten milliseconds."""
+"""Positions between two looks at the clock, about ten milliseconds."""
 _FIRST_BYTES = 1 << 18
 _POSITIONS_AN_ENTRY = 6
-"""About how many positions are made for each that is kept."""
+"""Positions made for each entry in the table, about."""
 
 
 class Prover:
-    """Answers questions about one zone; what it found out it keeps for the next question.
+    """Answers questions about one zone, and keeps its results for the next question.
 
     Args:
-      goal: what is to be reached.
-      master: who may retake a ko at once.
-      table_bytes: memory for what was found out, taken as it is needed. Beyond that the entries
-        that took least work are forgotten, which costs time and no truth.
-      network: foretells how hard positions are, which says what is looked at first; None for what
-        liberties and eye points tell. It is asked where the goal is capture, which it has learnt.
+      goal: the goal of the search.
+      master: the ko master.
+      table_bytes: memory limit of the table, which grows as needed. A full table evicts the entries
+        that took the least work, which costs time but not correctness.
+      network: predicts how hard positions are, which orders the search; None orders by liberties
+        and eye points. It is used only for the goal that it was trained for, capture.
     """
 
     def __init__(
@@ -240,7 +219,7 @@ class Prover:
         self._made = 0
 
     def begin(self, side: int) -> Place:
-        """Return the position of the zone as it was found, with a side to move."""
+        """Return the starting position of the zone, with `side` to move."""
         return Place(self.zone.attackers, self.zone.defenders, side)
 
     def ask(
@@ -251,12 +230,12 @@ class Prover:
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> Finding:
-        """Search until the question is answered, or a limit is met.
+        """Search until the question is answered or a limit is reached.
 
         Args:
-          nodes: positions made at most; about so many, and the same each time.
-          seconds: wall time.
-          stop: asked now and then whether to give up.
+          nodes: maximum number of positions, approximately but reproducibly.
+          seconds: wall time limit.
+          stop: called now and then; the search ends when it returns True.
         """
         started = perf_counter()
         work, why = self._work, ""
@@ -266,9 +245,9 @@ class Prover:
         status = stack.PAUSED
         while status == stack.PAUSED and not why:
             self._grow()
-            left = _CHUNK if nodes is None else min(_CHUNK, nodes - work.made)
+            chunk = _CHUNK if nodes is None else min(_CHUNK, nodes - work.made)
             before = work.made
-            work.allow(max(left, 1))
+            work.allow(max(chunk, 1))
             status = search.search(self.zone.words, *work.arrays(self._guide))
             self._made += work.made - before
             if status == stack.PAUSED:
@@ -282,44 +261,43 @@ class Prover:
         return Finding(verdict, work.best_move(), work.made, work.entered, spent)
 
     def moves(self, place: Place) -> list[tuple[int, Place]]:
-        """Return the moves of a position that the search considers, each with what it leads to.
+        """Return the moves that the search considers in a position, each with the resulting place.
 
-        Moves are points of the zone, 63 is the pass: the side that wants the goal passes only where
-        that ends a ban.
+        Moves are points of the zone, 63 is the pass. The side that pursues the goal passes only to
+        end a ban.
         """
-        work = self._work
-        work.set_root(place)
-        count = search.list_children(self.zone.words, *work.arrays())
-        return [(work.move(i), work.place_after(place, i)) for i in range(count)]
+        count = self._list_children(place)
+        return [(self._work.move(i), self._work.place_after(place, i)) for i in range(count)]
 
     def settled(self, place: Place) -> ProofVerdict | None:
-        """Return what a position is where that is seen on the board alone.
+        """Return the verdict on a position if the board alone shows it, otherwise None.
 
-        The target is gone, or the attacker is to move and it is in atari, or it lives
-        unconditionally (which is not asked with the defender to move where the goal is capture).
+        The target is captured, or in atari with the attacker to move, or alive unconditionally
+        (not checked with the defender to move if the goal is capture).
         """
         work = self._work
         work.set_root(place)
-        status = int(search.settled(self.zone.words, *work.standing()))
+        status = int(search.settled(self.zone.words, *work.position_arrays()))
         verdicts = {stack.PROVEN: ProofVerdict.REACHED, stack.DISPROVEN: ProofVerdict.PREVENTED}
         return verdicts.get(status)
 
     def decided(self, place: Place, move: int) -> ProofVerdict | None:
-        """Return what a move leads to where that is seen or known without a search.
+        """Return the verdict on a move if it is known without a search, otherwise None.
 
         Raises:
           ValueError: it is not one of `moves`.
         """
-        work = self._work
-        work.set_root(place)
-        count = search.list_children(self.zone.words, *work.arrays())
-        for i in range(count):
-            if work.move(i) == move:
-                return work.verdict(i)
-        raise ValueError(f"{move} is no move of {place}")
+        for i in range(self._list_children(place)):
+            if self._work.move(i) == move:
+                return self._work.verdict(i)
+        raise ValueError(f"{move} is not a move in {place}")
+
+    def _list_children(self, place: Place) -> int:
+        self._work.set_root(place)
+        return int(search.list_children(self.zone.words, *self._work.arrays()))
 
     def table_positions(self) -> SearchedPositions:
-        """Return all positions that are in the table: those of past searches, most of them."""
+        """Return the positions in the table, which are most of those of past searches."""
         rows = self._work.table.reshape(-1, table_kernels.ENTRY_WORDS)
         info = rows[:, table_kernels.INFO]
         kinds = ((info >> np.uint64(8)) & np.uint64(3)).astype(np.int64)
@@ -336,7 +314,7 @@ class Prover:
         )
 
     def _grow(self) -> None:
-        """Take a larger table while there is room for one and this one fills."""
+        """Replace the table by a larger one when it fills, within the memory limit."""
         table = self._work.table
         entries = len(table) // table_kernels.ENTRY_WORDS
         if self._made < entries * _POSITIONS_AN_ENTRY // 2 or table.nbytes * 4 > self._most_bytes:
@@ -353,17 +331,17 @@ def _limit(
     seconds: float | None,
     stop: Callable[[], bool] | None,
 ) -> str:
-    """Return why a search is given up, empty where it is not."""
+    """Return why a search ends without an answer; empty if it goes on."""
     if nodes is not None and made >= nodes:
-        return f"{nodes:,} positions were made"
+        return f"{nodes:,} positions were searched"
     if seconds is not None and spent >= seconds:
-        return f"{seconds:g} s were over"
+        return f"{seconds:g} s have passed"
     return "it was stopped" if stop is not None and stop() else ""
 
 
 @cache
 def load_prover() -> None:
-    """Load the search, or compile it, before a clock runs."""
+    """Load or compile the search, before a clock runs."""
     with FAMILY.compiling("tsumego"):
         words = np.zeros(stones.ZONE_WORDS, np.uint64)
         words[[stones.POINTS, stones.TARGET]] = 1, 1
@@ -372,5 +350,5 @@ def load_prover() -> None:
         search.search(words, *work.arrays(no_guide()))
         work.set_root(Place(0, 1, 0))
         search.list_children(words, *work.arrays())
-        search.settled(words, *work.standing())
+        search.settled(words, *work.position_arrays())
         table_kernels.move_all(work.table, empty_table(0))

@@ -1,8 +1,8 @@
-"""The questions of a problem: its status for both movers, the moves that solve it, seki, ko.
+"""Solving a problem: its status for both movers, the solving moves, seki, ko.
 
-Some answers follow from others. A defender who is safe although the attacker moves first is safe
-moving first, since he may pass. Mastery of kos only takes bans away from the master: a target that
-is safe with the attacker as master is safe with nobody as one, and then with the defender.
+Some answers follow from others. A target that is safe with the attacker first is safe with the
+defender first, who may pass. Being ko master only lifts bans: a target that is safe with the
+attacker as master is safe with nobody as master, and then with the defender.
 """
 
 from __future__ import annotations
@@ -18,29 +18,28 @@ from miai_go.life.status import Answer, ProblemReport
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 KO_MASTERS: Final = (Master.ATTACKER, Master.DEFENDER, Master.NOBODY)
-"""Who may be ko master, the usual question first."""
+"""The ko masters to ask about, the usual one first."""
 
 _BY_FAVOUR: Final = (Master.ATTACKER, Master.NOBODY, Master.DEFENDER)
 _PROVERS: Final = 4
-_FIRST_SHARE = 0.5
-"""Of what is left, what a question may take while others wait."""
+_FIRST_SHARE: Final = 0.5
+"""Share of the remaining budget for one question while others wait."""
 
 _Key = tuple[Goal, Master, Place]
 
 
 class Solver:
-    """Answers the questions of one problem; what it found out it keeps for the next call.
+    """Solves one problem, and keeps its results for the next call.
 
     Args:
       problem: a zone, or a problem, whose zone is found.
-      ko_masters: who is asked about as ko master. The status, the moves and seki are under the
-        first; that a problem depends on ko is told where the attacker and the defender are among
-        them.
-      table_bytes: memory for what was found out, of all provers together.
-      network: advises the provers what to look at first; see `Prover`.
+      ko_masters: the ko masters to ask about. Status, moves and seki are for the first; the status
+        can depend on ko only if the attacker and the defender are among them.
+      table_bytes: memory limit for the tables of all provers together.
+      network: orders the provers' search; see `Prover`.
 
     Raises:
-      ProblemError: the problem has no zone, for the reason that is told.
+      ProblemError: the problem has no zone; the message says why.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Solver:
         self._verdicts: dict[_Key, ProofVerdict] = {}
 
     def prover(self, goal: Goal = Goal.CAPTURE, master: Master | None = None) -> Prover:
-        """Return the prover of a goal and a ko master, the first one by default."""
+        """Return the prover for a goal and a ko master, by default the first."""
         key = (goal, master or self.ko_masters[0])
         if key not in self._provers:
             self._provers[key] = Prover(
@@ -81,21 +80,21 @@ class Solver:
         nodes: int | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> ProblemReport:
-        """Return what is found out within the limits; what is not is left open, never guessed.
+        """Return what is proved within the limits; the rest stays open and is never guessed.
 
         Args:
-          first: the mover, 0 the attacker, 1 the defender, for whom moves and seki are looked for;
+          first: first mover for which to search for moves and seki, 0 the attacker, 1 the defender;
             None for both.
-          moves: look for all moves that solve the problem.
-          seki: ask whether a target that is safe can be sure of two eyes.
-          seconds, nodes: wall time, and positions made, for all questions together.
-          stop: asked now and then whether to give up.
+          moves: find all moves that solve the problem.
+          seki: find out whether a safe target can be sure of two eyes.
+          seconds, nodes: limits of wall time and positions, for all questions together.
+          stop: called now and then; the search ends when it returns True.
         """
         self.prover()  # loads the kernels before the clock runs
         run = _Run(self, seconds=seconds, nodes=nodes, stop=stop)
         sides = (ATTACKER, DEFENDER) if first is None else (first,)
         order = sides if first is None else (first, 1 - first)
-        for share in (_FIRST_SHARE, 1.0):  # then what is still open gets all that is left
+        for share in (_FIRST_SHARE, 1.0):  # in the second round, open questions get the rest
             run.share = share
             for master in self.ko_masters:
                 for side in order:
@@ -123,10 +122,10 @@ def solve(
     nodes: int | None = None,
     table_bytes: int = 1 << 28,
 ) -> ProblemReport:
-    """Return what a `Solver` finds out about a problem.
+    """Solve a problem once; see `Solver.solve`.
 
     Raises:
-      ProblemError: the problem has no zone, for the reason that is told.
+      ProblemError: the problem has no zone; the message says why.
     """
     solver = Solver(problem, ko_masters=ko_masters, table_bytes=table_bytes)
     return solver.solve(first=first, moves=moves, seki=seki, seconds=seconds, nodes=nodes)
@@ -138,12 +137,11 @@ def zone_of(problem: Zone | Problem) -> Zone:
 
 
 class _Run:
-    """One call: the limits, and the questions as far as they are answered.
+    """One call of `Solver.solve`: its limits, and the answers so far.
 
     Attributes:
-      share: the part of what is left that a question may take.
-      made: positions that were made.
-      why: why the last question that is open was given up.
+      share: the share of the remaining budget that one question may take.
+      made: positions made.
     """
 
     def __init__(
@@ -169,19 +167,19 @@ class _Run:
 
     @property
     def why(self) -> str:
-        """Why questions are open, the first that was asked; empty where none is."""
+        """Why the first open question is open; empty if none is."""
         return next(iter(self._open.values()), "")
 
     def safe(self, side: int, master: Master, *, ask: bool = True) -> bool | None:
-        """Return whether the target is safe with a side moving first, None where unsolved."""
-        known = self._follows(side, master)
-        if known is not None or not ask:
-            return known
+        """Return whether the target is safe with a side moving first; None if unsolved."""
+        answer = self._derived(side, master)
+        if answer is not None or not ask:
+            return answer
         self._ask(Goal.CAPTURE, master, self._begin(side))
-        return self._follows(side, master)
+        return self._derived(side, master)
 
     def moves(self, side: int, *, ask: bool = True) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the first moves that solve the problem, and those that are open."""
+        """Return the first moves that solve the problem, and those that are unsolved."""
         wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
         succeeds = self.safe(side, self._main, ask=False) == (side == DEFENDER)
         if not succeeds or self.needs_move(side) is False:
@@ -202,14 +200,14 @@ class _Run:
         return tuple(sorted(solving)), tuple(sorted(unsolved))
 
     def needs_move(self, side: int) -> bool | None:
-        """Return whether the side must move at once, None where unsolved or it cannot succeed."""
+        """Return whether the side must move at once; None if unsolved or if it fails anyway."""
         if self.safe(side, self._main, ask=False) != (side == DEFENDER):
             return None
         passed = self.safe(1 - side, self._main, ask=False)
         return None if passed is None else passed != (side == DEFENDER)
 
     def seki(self, side: int, *, ask: bool = True) -> bool | None:
-        """Return whether the target is safe, but cannot be made to live unconditionally."""
+        """Return whether the target is safe but cannot be made to live unconditionally."""
         safe = self.safe(side, self._main, ask=False)
         if not safe:
             return safe
@@ -222,7 +220,7 @@ class _Run:
         return None if verdict is None else verdict == ProofVerdict.PREVENTED
 
     def answer(self, side: int, *, moves: bool, seki: bool) -> Answer:
-        """Return what is known with a side moving first."""
+        """Return the answer so far with a side moving first."""
         solving, unsolved = self.moves(side, ask=False) if moves else ((), ())
         return Answer(
             first=side,
@@ -234,8 +232,8 @@ class _Run:
             moves_asked=moves,
         )
 
-    def _follows(self, side: int, master: Master) -> bool | None:
-        """Return whether the target is safe, as far as what is known says so."""
+    def _derived(self, side: int, master: Master) -> bool | None:
+        """Return whether the target is safe, if that follows from the verdicts so far."""
         rank = _BY_FAVOUR.index(master)
         for safe, asked, masters in (
             (True, {ATTACKER, side}, _BY_FAVOUR[: rank + 1]),
@@ -277,9 +275,9 @@ class _Run:
         return prover.ask(place, nodes=nodes, seconds=seconds, stop=self._stop)
 
     def _over(self) -> str:
-        """Return which limit is met, empty where none is."""
+        """Return the limit that is reached; empty if there is none."""
         if self._nodes is not None and self.made >= self._nodes:
-            return f"{self._nodes:,} positions were made"
+            return f"{self._nodes:,} positions were searched"
         if self._seconds is not None and self.spent >= self._seconds:
-            return f"{self._seconds:g} s were over"
+            return f"{self._seconds:g} s have passed"
         return ""

@@ -1,4 +1,4 @@
-"""What was found out about a problem: whether the target is safe, for either first mover."""
+"""Results of a problem: statuses, and whether the target is safe for either first mover."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SIDE_NAMES: Final = {ATTACKER: "attacker", DEFENDER: "defender"}
 
 
 class Status(Enum):
-    """What becomes of the target.
+    """Status of the target.
 
     `ALIVE`: safe even if the attacker moves first. `DEAD`: unsafe even if the defender does.
-    `CRITICAL`: whoever moves first succeeds. `KO`: the answer for some first mover is another one
-    with the attacker as ko master than with the defender. `UNSOLVED`: not known.
+    `CRITICAL`: the side that moves first succeeds. `KO`: for some first mover, the answer depends
+    on whether the attacker or the defender is ko master. `UNSOLVED`: unknown.
     """
 
     ALIVE = "alive"
@@ -30,20 +30,20 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known with one side moving first. Points are those of the board.
+    """The answer with one side moving first. Points are those of the board.
 
     Attributes:
-      first: who moves first, 0 the attacker, 1 the defender.
-      safe: for each ko master that was asked about, whether the target is safe; None: unsolved. The
-        first is the one that the other attributes are about.
-      needs_move: whether who moves first must move at once to succeed; False where a pass does as
-        well, None where that is unsolved or the first mover does not succeed.
-      moves: the first moves that solve the problem, each proved by itself, ascending; empty where
-        no move is needed.
-      open_moves: first moves of which it is not known whether they do.
-      seki: whether the target is safe without ever being sure of two eyes; None where that is
-        unsolved, or was not asked.
-      moves_asked: whether moves were looked for; where they were not, none are named.
+      first: the side that moves first, 0 the attacker, 1 the defender.
+      safe: for each ko master in question, whether the target is safe; None if unsolved. The other
+        attributes are for the first of the ko masters.
+      needs_move: whether the first mover must move at once to succeed; False if a pass succeeds
+        too, None if unsolved or if the first mover fails.
+      moves: the first moves that solve the problem, each proved separately, ascending; empty if no
+        move is needed.
+      open_moves: first moves whose result is unsolved.
+      seki: whether the target is safe without a guarantee of two eyes; None if unsolved or not
+        asked.
+      moves_asked: whether solving moves were searched for.
     """
 
     first: int
@@ -61,27 +61,27 @@ class Answer:
 
     @property
     def succeeds(self) -> bool | None:
-        """Whether who moves first takes the target, as the attacker, or saves it."""
+        """Whether the first mover captures the target, as the attacker, or saves it."""
         safe = self.is_safe
         return None if safe is None else safe == (self.first == DEFENDER)
 
     @property
     def depends_on_ko(self) -> bool | None:
-        """Whether the attacker as ko master makes another verdict than the defender as one."""
-        by = [self.safe.get(master) for master in (Master.ATTACKER, Master.DEFENDER)]
-        return None if None in by else by[0] != by[1]
+        """Whether the verdicts with the attacker and the defender as ko master differ."""
+        strict, mild = (self.safe.get(m) for m in (Master.ATTACKER, Master.DEFENDER))
+        return None if strict is None or mild is None else strict != mild
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProblemReport:
-    """All that was found out about a problem.
+    """Results of solving a problem.
 
     Attributes:
-      zone: where it is fought out.
-      answers: for the attacker and for the defender as first mover.
-      nodes: positions that were made.
+      zone: the zone of the problem.
+      answers: by first mover, the attacker and the defender.
+      nodes: positions searched.
       seconds: wall time.
-      why: why something is unsolved; empty where nothing is.
+      why: why something is unsolved; otherwise empty.
     """
 
     zone: Zone
@@ -92,7 +92,7 @@ class ProblemReport:
 
     @property
     def status(self) -> Status:
-        """The status, under the first of the ko masters where no ko decides."""
+        """The status; unless it depends on ko, under the first of the ko masters."""
         attacked, defended = self.answers[ATTACKER], self.answers[DEFENDER]
         on_ko = (attacked.depends_on_ko, defended.depends_on_ko)
         if True in on_ko:
@@ -114,7 +114,7 @@ class ProblemReport:
         return self.answers[DEFENDER if color == self.zone.defender else ATTACKER]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, points as players write them."""
+        """Return the report as plain data, with points as vertices."""
         row: dict[str, Any] = {"status": self.status.value}
         for side, answer in self.answers.items():
             row[f"{SIDE_NAMES[side]}_first"] = {

@@ -1,19 +1,13 @@
-"""Random fights behind a wall, kept when they make a problem.
+"""Random walled fights that make a problem, and keys to recognise equal ones.
 
-A region of the board is grown cell by cell in a corner, at a side or in the middle, walled in by
-the attacker and filled with stones of both. It is kept when it is critical with the attacker as ko
-master, and interesting:
+A region of the board is grown cell by cell in a corner, on a side or in the centre, walled in by
+the attacker and filled with stones of both sides. The fight becomes a problem if it is critical
+with the attacker as ko master, and interesting:
 
 - the target is not in atari at the start;
-- the proofs take some positions at least, growing with the empty points;
-- the side to play has at most two solving moves, one where the other side has more;
-- these do more than capture, or make unconditional life, at once.
-
-Keys of positions, the same under translation, the eight symmetries and exchange of colours.
-
-A position of a zone is the same game as another when its points lie alike to each other, hold the
-same sides' stones, and touch what is beyond the zone alike. So that, the target and who is to move
-are all that a key holds; the edge of the board is in it because points there have fewer neighbours.
+- the proofs take a minimum number of positions, which grows with the empty points;
+- the side to play has at most two solving moves, and no more than the other side;
+- some of these need a search: they do not all capture or make unconditional life at once.
 """
 
 from __future__ import annotations
@@ -43,10 +37,13 @@ _EMPTY, _ATTACKER, _DEFENDER, _TARGET, _BAN = range(5)
 
 
 class CanonicalForm:
-    """Keys of the positions of one zone. Making it costs more than a key does.
+    """Keys of positions in one zone, equal under translation, symmetry and exchange of colours.
+
+    A key covers the zone's outline and its contact to points outside, the stones of both sides,
+    the target, the ko master and the side to move. Reuse the form: making it costs more than a key.
 
     Attributes:
-      shape: the key of the zone without its stones, `KEY_BYTES` bytes.
+      shape: the key of the zone without stones, `KEY_BYTES` bytes.
     """
 
     def __init__(self, zone: Zone) -> None:
@@ -60,9 +57,9 @@ class CanonicalForm:
             order = sorted(range(len(cells)), key=cells.__getitem__)
             outline = tuple((*cells[i], open_points >> i & 1) for i in order)
             outlines.append((outline, order))
-        least = min(outline for outline, _ in outlines)
-        self._orders = [order for outline, order in outlines if outline == least]
-        self._outline = bytes(value for row in least for value in row)
+        lowest = min(outline for outline, _ in outlines)
+        self._orders = [order for outline, order in outlines if outline == lowest]
+        self._outline = bytes(value for row in lowest for value in row)
         self.shape = blake2b(self._outline, digest_size=KEY_BYTES).digest()
 
     def key(
@@ -78,9 +75,9 @@ class CanonicalForm:
 
         Args:
           attackers, defenders: the stones of both sides, as sets of points of the zone.
-          master: who may retake a ko at once.
-          first: who is to move, 0 the attacker, 1 the defender; None for a key without it.
-          ban: the point of the zone that may not be played because of a ko.
+          master: the ko master.
+          first: the side to move, 0 the attacker, 1 the defender; None for a key without it.
+          ban: the point of the zone that is forbidden because of a ko.
         """
         target = self._target(defenders)
         marks = [
@@ -100,7 +97,7 @@ class CanonicalForm:
         return blake2b(self._outline + content + asked, digest_size=KEY_BYTES).digest()
 
     def _target(self, defenders: int) -> int:
-        """Return the block of the target."""
+        """Return the target block as a set of points."""
         block = edge = int(self._zone.words[kernels.TARGET]) & defenders
         while edge:
             i = edge.bit_length() - 1
@@ -114,7 +111,7 @@ class CanonicalForm:
 def canonical_key(
     zone: Zone, *, master: Master = Master.ATTACKER, first: int | None = None
 ) -> bytes:
-    """Return the key of a zone as it was found; see `CanonicalForm.key`."""
+    """Return the key of a zone's starting position; see `CanonicalForm.key`."""
     form = CanonicalForm(zone)
     return form.key(zone.attackers, zone.defenders, master=master, first=first)
 
@@ -123,16 +120,16 @@ MIN_EMPTY: Final = 3
 MAX_EMPTY: Final = 20
 SIZES: Final = (9, 13, 19)
 DEFAULT_NODES: Final = 60_000
-"""Positions a proof may take, a few hundredths of a second."""
+"""Default limit of positions per proof, a few hundredths of a second."""
 
 _PLACEMENTS: Final = (Placement.CORNER, Placement.SIDE, Placement.CENTRE)
 _PLACEMENT_SHARES: Final = (0.4, 0.4, 0.2)
 _SIZE_SHARES: Final = (0.5, 0.25, 0.25)
-_MOST_AREA: Final = 40
-_LONGEST: Final = 9
-"""Cells that a region has in a row or a column at most; the largest board has room for it."""
-_MOST_SOLUTIONS: Final = 2
-_NODES_AN_EMPTY: Final = 12
+_MAX_AREA: Final = 40
+_MAX_EXTENT: Final = 9
+"""Maximum rows and columns of a region, which fits on the largest board."""
+_MAX_SOLUTIONS: Final = 2
+_NODES_PER_EMPTY: Final = 12
 _TRIES: Final = 5
 
 Rng = np.random.Generator
@@ -140,13 +137,13 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True, slots=True)
 class WalledProblem:
-    """A problem that was found.
+    """A problem from a random fight.
 
     Attributes:
-      problem: with the side to play, all its solving moves, the labels and a name.
-      key: canonical, without the side to play, so that nothing is found twice.
+      problem: the problem with its answer key and a name.
+      key: canonical key without the side to play, to recognise duplicates.
       shape: key of the zone's outline.
-      nodes: positions that the proofs for both movers took.
+      nodes: positions searched by the proofs for both movers.
     """
 
     problem: Problem
@@ -157,13 +154,13 @@ class WalledProblem:
 
 @dataclass(frozen=True, slots=True)
 class Fight:
-    """A fight as it was drawn, before anything is known of it.
+    """A random fight, not yet examined.
 
     Attributes:
-      region: the cells that the zone is to have.
-      stones: the side of each stone within.
+      region: the cells of the intended zone.
+      stones: the side of each stone in it.
       target: a stone of the target.
-      size, placement, shift, symmetry, defender: where on which board; see `Diagram.place`.
+      size, placement, shift, symmetry, defender: its place on a board; see `Diagram.place`.
     """
 
     region: tuple[Cell, ...]
@@ -176,7 +173,7 @@ class Fight:
     defender: int
 
     def problem(self) -> Problem:
-        """Return it on its board."""
+        """Return the fight on its board."""
         wall = dict.fromkeys(rim_of(set(self.region), self.placement), ATTACKER)
         diagram = Diagram(self.placement, wall | self.stones, self.target)
         return diagram.place(
@@ -187,15 +184,15 @@ class Fight:
 def find_walled(
     seed: int, empty: int, number: int, *, nodes: int = DEFAULT_NODES
 ) -> WalledProblem | None:
-    """Draw one fight, and return it if it makes a problem.
+    """Draw a fight, and return it if it makes a problem.
 
-    One that is alive or dead is made harder or easier for the defender a few times, by a stone that
-    changes sides.
+    If it is alive or dead, one stone changes sides, in favour of the side that fails, up to four
+    times.
 
     Args:
-      seed, number: which fight; the same ones give the same, whatever else was drawn.
-      empty: empty points that its zone has.
-      nodes: positions a proof may take; a fight that needs more is dropped.
+      seed, number: determine the fight, independently of other draws.
+      empty: empty points in its zone.
+      nodes: maximum number of positions per proof; a fight that needs more is dropped.
     """
     rng = np.random.default_rng(derive_seed("tsumego-walled", seed, empty, number))
     fight = draw_fight(rng, empty)
@@ -204,25 +201,25 @@ def find_walled(
         if fight is None or zone is None:
             return None
         try:
-            solved = answer(zone, nodes=nodes, least=_NODES_AN_EMPTY * empty)
+            solved = answer(zone, nodes=nodes, least=_NODES_PER_EMPTY * empty)
         except UnprovedError:
             return None
         if isinstance(solved, SolvedProblem):
-            return _found(rng, fight.problem(), zone, solved, f"walled {empty}-{number}")
-        fight = _nearer(rng, fight, solved)
+            return _problem_from(rng, fight.problem(), zone, solved, f"walled {empty}-{number}")
+        fight = _balanced(rng, fight, solved)
     return None
 
 
 def draw_fight(rng: Rng, empty: int) -> Fight | None:
-    """Draw a fight with so many empty points; None where nothing sensible was drawn."""
+    """Draw a fight with `empty` empty points, or None if the draw has no use."""
     placement = _PLACEMENTS[int(rng.choice(len(_PLACEMENTS), p=_PLACEMENT_SHARES))]
     area = empty + 3 + int(empty * rng.uniform(0.4, 1.5))
-    region = grown_region(rng, min(area, _MOST_AREA), placement)
+    region = grown_region(rng, min(area, _MAX_AREA), placement)
     stones = _filled(rng, region, len(region) - empty, placement)
     own = sorted(cell for cell, side in stones.items() if side == DEFENDER)
     wall = Diagram(placement, dict.fromkeys(rim_of(set(region), placement), ATTACKER), (0, 0))
-    wanted = rng.choice(SIZES, size=len(SIZES), replace=False, p=_SIZE_SHARES).tolist()
-    size = next((size for size in wanted if all(wall.room(size))), None)
+    sizes = rng.choice(SIZES, size=len(SIZES), replace=False, p=_SIZE_SHARES).tolist()
+    size = next((size for size in sizes if all(wall.room(size))), None)
     if not own or size is None:
         return None
     up, right = wall.room(size)
@@ -239,9 +236,10 @@ def draw_fight(rng: Rng, empty: int) -> Fight | None:
 
 
 def zone_within(problem: Problem, empty: int) -> Zone | None:
-    """Return the zone of a drawn fight, if it is all of the fight and the target has two liberties.
+    """Return the zone of a fight, or None if it is unsuitable.
 
-    There is none where a block has no liberty.
+    Every block needs a liberty and the target two; all the defender's stones must be in the zone,
+    which must have `empty` empty points.
     """
     stones, size = problem.stones, problem.size
     if captured_stone(stones, size) is not None:
@@ -256,13 +254,13 @@ def zone_within(problem: Problem, empty: int) -> Zone | None:
 
 
 def grown_region(rng: Rng, area: int, placement: Placement) -> list[Cell]:
-    """Grow a connected region of at most so many cells, fat or ragged by chance."""
+    """Grow a random connected region of at most `area` cells, compact or ragged."""
     fat = rng.uniform(0.0, 2.5)
     region: list[Cell] = [(0, 0)]
     while len(region) < area:
         taken = set(region)
         edge = sorted({near for cell in region for near in beside(cell)} - taken)
-        edge = [cell for cell in edge if on_board(cell, placement) and _short([*region, cell])]
+        edge = [cell for cell in edge if on_board(cell, placement) and _fits([*region, cell])]
         if not edge:
             break
         touching = np.array([sum(near in taken for near in beside(cell)) for cell in edge])
@@ -271,13 +269,13 @@ def grown_region(rng: Rng, area: int, placement: Placement) -> list[Cell]:
     return sorted(region)
 
 
-def _short(cells: Sequence[Cell]) -> bool:
+def _fits(cells: Sequence[Cell]) -> bool:
     rows, columns = [r for r, _ in cells], [c for _, c in cells]
-    return max(max(rows) - min(rows), max(columns) - min(columns)) < _LONGEST
+    return max(max(rows) - min(rows), max(columns) - min(columns)) < _MAX_EXTENT
 
 
 def _filled(rng: Rng, region: Sequence[Cell], count: int, placement: Placement) -> dict[Cell, int]:
-    """Put so many stones into a region: the defender's rather at its rim, the attacker's within."""
+    """Place `count` stones: the defender's mostly at the rim, the attacker's inside."""
     cells = set(region)
     outer = np.array(
         [any(n not in cells and on_board(n, placement) for n in beside(cell)) for cell in region]
@@ -291,35 +289,37 @@ def _filled(rng: Rng, region: Sequence[Cell], count: int, placement: Placement) 
     }
 
 
-def _nearer(rng: Rng, fight: Fight, status: Status) -> Fight | None:
-    """Return a fight that is harder for the defender if he lived, easier if he died."""
+def _balanced(rng: Rng, fight: Fight, status: Status) -> Fight | None:
+    """Return a fight with one stone changed in favour of the side that fails."""
     side = {Status.ALIVE: DEFENDER, Status.DEAD: ATTACKER}.get(status)
-    others = sorted(c for c, s in fight.stones.items() if s == side and c != fight.target)
-    if side is None or not others:
+    cells = sorted(c for c, s in fight.stones.items() if s == side and c != fight.target)
+    if side is None or not cells:
         return None
-    turned = others[int(rng.integers(len(others)))]
-    return replace(fight, stones={**fight.stones, turned: 1 - side})
+    cell = cells[int(rng.integers(len(cells)))]
+    return replace(fight, stones={**fight.stones, cell: 1 - side})
 
 
-def _found(
+def _problem_from(
     rng: Rng, problem: Problem, zone: Zone, solved: SolvedProblem, name: str
 ) -> WalledProblem | None:
-    """Return what was solved as a problem, if it is interesting for one of the sides."""
+    """Return a solved fight as a problem, if it is interesting for one of the sides."""
     first = _chosen_side(rng, solved)
     if first is None:
         return None
     form = CanonicalForm(zone)
     moves = solved.attacks if first == ATTACKER else solved.defences
     return WalledProblem(
-        problem=told(problem, zone, first=first, moves=moves, name=name),
+        problem=with_key(problem, zone, first=first, moves=moves, name=name),
         key=form.key(zone.attackers, zone.defenders),
         shape=form.shape,
         nodes=solved.nodes,
     )
 
 
-def told(problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], name: str) -> Problem:
-    """Return a critical problem with its answer: the side to play, its moves and the labels."""
+def with_key(
+    problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], name: str
+) -> Problem:
+    """Return a critical problem with its answer key."""
     mover = zone.color(first)
     return replace(
         problem,
@@ -334,11 +334,11 @@ def told(problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], na
 
 
 def _chosen_side(rng: Rng, solved: SolvedProblem) -> int | None:
-    """Return who is to play: who has the fewest solving moves of those that are interesting."""
+    """Return the interesting side with the fewest solving moves, or None."""
     counts = {
         side: len(moves)
         for side, moves in ((ATTACKER, solved.attacks), (DEFENDER, solved.defences))
-        if solved.deep[side] and 0 < len(moves) <= _MOST_SOLUTIONS
+        if solved.deep[side] and 0 < len(moves) <= _MAX_SOLUTIONS
     }
     if not counts:
         return None

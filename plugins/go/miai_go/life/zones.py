@@ -1,11 +1,8 @@
-"""The zone of a problem: the points on which the life of a block is fought out.
-
-Boards from SGF files, for questions about all blocks on them.
-"""
+"""The zone of a problem: the points that decide whether a block lives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from miai_go.errors import ProblemError
 from miai_go.life.kernels import stones as kernels
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
+from miai_go.rules.chains import chain_at, flood, liberties_of, neighbours
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
@@ -26,7 +24,7 @@ ATTACKER: Final = 0
 DEFENDER: Final = 1
 
 MAX_ZONE_POINTS: Final = 63
-"""Points of a zone at most: a position of it is one word for each side."""
+"""Maximum number of points in a zone: a position has one 64-bit word for each side."""
 
 _SAFE_LIBERTIES = 2
 
@@ -38,8 +36,8 @@ class Zone:
     Attributes:
       size: points on a side of the board.
       stones: the whole board, int8 of shape (size * size,), row by row from A1: 0 empty, 1 black,
-        2 white. Outside of the zone nothing changes.
-      points: points of the board that the zone has, ascending.
+        2 white. Nothing changes outside the zone.
+      points: the zone's points of the board, ascending.
       target: a stone of the target, as a point of the board.
       defender: the colour of the target, 1 black, 2 white.
       words: for the kernels, uint64 of shape (67,); see `miai_go.life.kernels.stones`.
@@ -62,7 +60,7 @@ class Zone:
 
     @property
     def empty(self) -> int:
-        """How many points of the zone are empty."""
+        """Number of empty points in the zone."""
         return len(self.points) - (self.attackers | self.defenders).bit_count()
 
     def color(self, side: int) -> int:
@@ -70,7 +68,7 @@ class Zone:
         return self.defender if side == DEFENDER else self.attacker
 
     def number(self, point: int) -> int:
-        """Return the number in the zone of a point of the board; `size * size` is the pass.
+        """Return the zone's number of a point of the board; `size * size` is the pass.
 
         Raises:
           ValueError: the point is not in the zone.
@@ -78,15 +76,8 @@ class Zone:
         return int(kernels.PASS) if point == self.size**2 else self.points.index(point)
 
     def point(self, number: int) -> int:
-        """Return the point of the board of a number in the zone, `size * size` for the pass."""
+        """Return the point of the board with a number in the zone; `size * size` is the pass."""
         return self.size**2 if number == kernels.PASS else self.points[number]
-
-    def sets_of(self, stones: ArrayLike) -> tuple[int, int]:
-        """Return the attacker's and the defender's stones on a board, as sets of the zone."""
-        board = np.asarray(stones).reshape(-1)
-        attackers = sum(1 << i for i, p in enumerate(self.points) if board[p] == self.attacker)
-        defenders = sum(1 << i for i, p in enumerate(self.points) if board[p] == self.defender)
-        return attackers, defenders
 
     def board(self, attackers: int, defenders: int) -> NDArray[np.int8]:
         """Return the whole board with these stones in the zone, int8 of shape (size * size,)."""
@@ -99,17 +90,18 @@ class Zone:
 def find_zone(stones: ArrayLike, target: int) -> Zone:
     """Find the zone of a target.
 
-    From the target all points are reached, diagonally too, that are empty or the defender's. The
-    attacker's blocks that touch them are the wall: those with two liberties or more beyond are
-    safe and stay for ever. The others may be captured: they are of the zone, and so are their
-    liberties beyond. What lies further out is held to be the attacker's.
+    The zone contains every point that is connected to the target, diagonally too, through empty
+    points and the defender's stones. Blocks of the attacker that touch these points are walls: with
+    at least two liberties beyond, a wall is safe and stays for ever; otherwise it may be captured,
+    and belongs to the zone with its liberties. Everything further out counts as the attacker's.
 
     Args:
       stones: the board, shape (size, size) or (size * size,), 0 empty, 1 black, 2 white.
-      target: a point of the block that is asked about.
+      target: a point of the target block.
 
     Raises:
-      ProblemError: there is no stone, no safe wall, or the zone is open or larger than 63 points.
+      ProblemError: the target is empty, no wall is safe, or the zone is open or larger than 63
+        points.
     """
     return _Finder(np.asarray(stones, np.int8).reshape(-1), target).zone()
 
@@ -119,7 +111,7 @@ class _Finder:
         self._stones = stones
         self._size = round(len(stones) ** 0.5)
         if self._size**2 != len(stones):
-            raise ProblemError(f"a board of {len(stones)} points is no square")
+            raise ProblemError(f"a board of {len(stones)} points is not square")
         if not 0 <= target < len(stones) or stones[target] == EMPTY:
             raise ProblemError(f"there is no stone at {self._name(target)}, the target")
         self._target = target
@@ -127,8 +119,7 @@ class _Finder:
         self._attacker = BLACK_STONE + WHITE_STONE - self._defender
 
     def zone(self) -> Zone:
-        block = self._block(self._target)
-        if not self._liberties(block):
+        if not self._liberties(self._chain(self._target)):
             raise ProblemError(f"the target at {self._name(self._target)} has no liberty")
         reached = self._reached()
         self._check_size(reached)
@@ -137,7 +128,7 @@ class _Finder:
         if not walls:
             raise ProblemError(
                 f"no block of the attacker around {self._name(self._target)} is safe: the wall "
-                f"needs {_SAFE_LIBERTIES} liberties beyond"
+                f"needs {_SAFE_LIBERTIES} liberties outside the zone"
             )
         points = tuple(sorted(inside))
         return Zone(
@@ -151,34 +142,28 @@ class _Finder:
             defenders=self._set(points, self._defender),
         )
 
-    def _check_size(self, points: Iterable[int]) -> None:
-        count = len(set(points))
-        if count > MAX_ZONE_POINTS:
+    def _check_size(self, points: set[int]) -> None:
+        if len(points) > MAX_ZONE_POINTS:
             raise ProblemError(
-                f"the zone around {self._name(self._target)} has {count} points, more than "
+                f"the zone around {self._name(self._target)} has {len(points)} points, more than "
                 f"{MAX_ZONE_POINTS}: is the wall open?"
             )
 
     def _reached(self) -> set[int]:
-        """Return what is reached from the target over empty points and the defender's stones."""
-        found, edge = {self._target}, [self._target]
-        while edge:
-            for p in self._around(edge.pop()):
-                if p not in found and self._stones[p] != self._attacker:
-                    found.add(p)
-                    edge.append(p)
-        return found
+        """Return what is connected to the target by empty points and the defender's stones."""
+        attackers = self._stones == self._attacker
+        return flood(self._target, lambda at: (p for p in self._around(at) if not attackers[p]))
 
     def _with_inner_blocks(self, reached: set[int]) -> tuple[set[int], list[set[int]]]:
-        """Return the zone with the blocks that may be captured, and the blocks that may not."""
-        inside, walls, known = set(reached), [], set()
+        """Return the zone including the blocks that may be captured, and the safe walls."""
+        inside, walls, seen = set(reached), [], set()
         edge = list(reached)
         while edge:
-            for p in self._near(edge.pop()):
-                if self._stones[p] != self._attacker or p in known:
+            for p in neighbours(edge.pop(), self._size):
+                if self._stones[p] != self._attacker or p in seen:
                     continue
-                block = self._block(p)
-                known |= block
+                block = self._chain(p)
+                seen |= block
                 beyond = self._liberties(block) - reached
                 if len(beyond) >= _SAFE_LIBERTIES:
                     walls.append(block)
@@ -189,9 +174,9 @@ class _Finder:
         return inside, walls
 
     def _check_enclosed(self, opened: set[int], inside: set[int], p: int) -> None:
-        """Check that no stone of the defender is joined where a block is taken."""
+        """Check that capturing a block does not connect the target with more stones."""
         for q in opened:
-            for n in self._near(q):
+            for n in neighbours(q, self._size):
                 if n not in inside and self._stones[n] == self._defender:
                     raise ProblemError(
                         f"the wall is open: its block at {self._name(p)} can be captured, which "
@@ -202,9 +187,9 @@ class _Finder:
         number = {point: i for i, point in enumerate(points)}
         words = np.zeros(kernels.ZONE_WORDS, np.uint64)
         for i, point in enumerate(points):
-            near = [number[q] for q in self._near(point) if q in inside]
-            words[i] = sum(1 << q for q in near)
-            outside = [q for q in self._near(point) if q not in inside]
+            near = neighbours(point, self._size)
+            words[i] = sum(1 << number[q] for q in near if q in inside)
+            outside = [q for q in near if q not in inside]
             if any(self._stones[q] != self._defender for q in outside):
                 words[kernels.OPEN] |= np.uint64(1 << i)
         words[kernels.POINTS] = np.uint64((1 << len(points)) - 1)
@@ -214,23 +199,11 @@ class _Finder:
     def _set(self, points: tuple[int, ...], color: int) -> int:
         return sum(1 << i for i, p in enumerate(points) if self._stones[p] == color)
 
-    def _block(self, point: int) -> set[int]:
-        found, edge = {point}, [point]
-        while edge:
-            for p in self._near(edge.pop()):
-                if p not in found and self._stones[p] == self._stones[point]:
-                    found.add(p)
-                    edge.append(p)
-        return found
+    def _chain(self, point: int) -> set[int]:
+        return chain_at(self._stones, point, self._size)
 
     def _liberties(self, block: set[int]) -> set[int]:
-        return {q for p in block for q in self._near(p) if self._stones[q] == EMPTY}
-
-    def _near(self, point: int) -> Iterator[int]:
-        row, column = divmod(point, self._size)
-        for r, c in ((row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)):
-            if 0 <= r < self._size and 0 <= c < self._size:
-                yield r * self._size + c
+        return liberties_of(self._stones, block, self._size)
 
     def _around(self, point: int) -> Iterator[int]:
         row, column = divmod(point, self._size)
@@ -244,19 +217,19 @@ class _Finder:
 
 
 def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:
-    """Return the board of the first game of a file, after so many moves of its main line.
+    """Return the board after `moves` moves of the main line of a file's first game.
 
     Returns:
       int8 of shape (size, size), row 0 lowest, 0 empty, 1 black, 2 white.
 
     Raises:
-      SgfError: it cannot be read, or has fewer moves.
+      SgfError: the file cannot be read, or has fewer moves.
     """
     game = read_file(file)[0]
     line = game.main_line()
     if moves > len(line.actions):
         raise SgfError(
-            f"has {len(line.actions)} moves, not {moves}: give fewer with --moves",
+            f"has {len(line.actions)} moves, not {moves}; set --moves to fewer",
             source=str(file),
         )
     played = GoGame(GoParameters.model_validate(game.parameters(line, komi=0.5)))

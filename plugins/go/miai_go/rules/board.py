@@ -26,6 +26,9 @@ EMPTY: Final = 0
 BLACK_STONE: Final = 1
 WHITE_STONE: Final = 2
 
+COLOR_NAMES: Final = ("Empty", "Black", "White")
+"""By what lies on a point."""
+
 MAX_SIZE: Final = 25
 
 
@@ -53,9 +56,8 @@ class IllegalPointError(BoardError):
         self.board = board.copy()
         self.color = color
         self.point = point
-        mover = "White" if color == WHITE else "Black"
         name = vertex(point, board.size)
-        super().__init__(f"{mover} may not play at {name}: {reason}, on\n{board}")
+        super().__init__(f"{COLOR_NAMES[color + 1]} may not play at {name}: {reason}, on\n{board}")
 
 
 def check_size(size: int) -> None:

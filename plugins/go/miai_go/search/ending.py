@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +16,12 @@ from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame
 from miai_go.rules.phases import Phase
 from miai_go.rules.state import GoState
+from miai_go.search.reading import TreeView
 
 _CLOSE: Final = 0.05
 """Under territory scoring, a pass so close to the best move in value is as good."""
 _TRIED: Final = 10
 """Visits after which the value of a pass is believed."""
-
-
-class Searched(Protocol):
-    """What is asked of a tree that was searched; all of shape (size * size + 1,), pass last."""
-
-    def visits(self) -> NDArray[np.int32]:
-        """Return how often each move at the root was simulated."""
-
-    def values(self) -> NDArray[np.float64]:
-        """Return the mean value of each for the player to move; nan where not tried."""
-
-    def allowed(self) -> NDArray[np.bool_]:
-        """Return which moves the root has."""
-
-    def best(self) -> int:
-        """Return the move that the tree would play."""
 
 
 def go_state(state: State, game: GoGame) -> GoState:
@@ -93,7 +78,7 @@ def root_mask(state: GoState, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return mask
 
 
-def choose(state: GoState, tree: Searched) -> int:
+def choose(state: GoState, tree: TreeView) -> int:
     """Return the move to play after a search.
 
     Where the game counts otherwise than the tree, that is not always the tree's best: under

@@ -1,10 +1,6 @@
 """Trees of many games in the same arrays, searched in step so that their leaves make one batch.
 
-The schedule of sequential halving at the root.
-
-Who plays the rollouts from leaves: light playouts, or the pattern policy.
-
-The memory of search trees of many games in step, and what can be read in it.
+`Forest` grows the trees, `ForestTree` reads one of them, and `Rollouts` plays leaves to the end.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ from miai_go.kernels import rules, trail
 from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.nets.positions import Positions
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
+from miai_go.search.reading import TreeView
 from miai_go.search.settings import TreeSettings
 
 
@@ -110,157 +107,81 @@ class Rollouts:
         return out
 
 
-class Trees:
-    """One tree for each of a number of games on boards of one size; `Forest` makes them grow.
+class ForestTree(TreeView):
+    """A view of one tree of a forest and of its root.
 
-    Values are results, 1 won, -1 lost, for the player to move at the root of the game in question.
+    Attributes:
+      size: points on a side.
     """
 
-    def __init__(self, size: int, games: int, *, max_nodes: int) -> None:
-        points = size * size
-        self.size = size
-        self.games = games
-        self._pass = points
-        self._ints = np.zeros((games, kernels.FIELDS, max_nodes), np.int32)
-        self._floats = np.zeros((games, kernels.FLOATS, max_nodes), np.float64)
-        self._settings = np.zeros((games, kernels.SETTINGS), np.int64)
-        self._weights = np.zeros((games, kernels.WEIGHTS), np.float64)
-        self._noise = np.zeros((games, points + 1), np.float64)
-        self._roots = Positions.room(size, games)
-        self._scores = np.zeros(points + 1, np.float64)
-
-    def to_move(self, game: int) -> int:
-        """Return who is to move at a root: 0 Black, 1 White."""
-        return int(self._roots.trails[game, trail.COLOR]) - 1
-
-    def passes(self, game: int) -> int:
-        """Return how many passes were made just before a root."""
-        return int(self._settings[game, kernels.PASSES])
-
-    def board(self, game: int) -> Board:
-        """Return a copy of the board at a root."""
-        return self._roots.board(game)
-
-    def nodes(self, game: int) -> int:
-        """Return the nodes of a tree in memory."""
-        return int(self._settings[game, kernels.USED])
-
-    def simulations(self, game: int) -> int:
-        """Return the simulations through a root, those kept from earlier moves included."""
-        return int(self._ints[game, kernels.VISITS, 0])
-
-    def value(self, game: int) -> float:
-        """Return the mean value of the simulations through a root, 0 without any."""
-        visits = self.simulations(game)
-        return -float(self._floats[game, kernels.TOTAL, 0]) / visits if visits else 0.0
-
-    def proven(self, game: int) -> int:
-        """Return 1 if the player to move is proven to win, -1 to lose, 0 if neither."""
-        return -int(self._ints[game, kernels.STATUS, 0])
-
-    def visits(self, game: int) -> NDArray[np.int32]:
-        """Return how often each move at a root was simulated, (size * size + 1,), pass last."""
-        block = self._block(game)
-        out = np.zeros(self._pass + 1, np.int32)
-        out[self._actions(game, block)] = self._ints[game, kernels.VISITS, block]
-        return out
-
-    def values(self, game: int) -> NDArray[np.float64]:
-        """Return the mean value of each move at a root, (size * size + 1,); nan if not tried."""
-        block = self._block(game)
-        visits = self._ints[game, kernels.VISITS, block]
-        out = np.full(self._pass + 1, np.nan)
-        with np.errstate(invalid="ignore"):
-            means = self._floats[game, kernels.TOTAL, block] / visits
-        out[self._actions(game, block)] = means
-        return out
-
-    def priors(self, game: int) -> NDArray[np.float64]:
-        """Return the prior of each move at a root, (size * size + 1,), noise included."""
-        block = self._block(game)
-        out = np.zeros(self._pass + 1)
-        out[self._actions(game, block)] = self._floats[game, kernels.PRIOR, block]
-        return out
-
-    def allowed(self, game: int) -> NDArray[np.bool_]:
-        """Return which moves a valued root has, (size * size + 1,)."""
-        block = self._block(game)
-        mask = np.zeros(self._pass + 1, np.bool_)
-        open_ = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN
-        mask[self._actions(game, block)[open_]] = True
-        return mask
-
-    def improved_policy(self, game: int) -> NDArray[np.float64]:
-        """Return the improved policy at a root, (size * size + 1,) (Danihelka et al. 2022)."""
-        block = self._block(game)
-        found = np.zeros(self._pass + 1)
-        kernels.improved_policy(
-            self._ints[game], self._floats[game], self._weights[game], self._scores, found
+    def __init__(
+        self,
+        nodes: NDArray[np.int32],
+        floats: NDArray[np.float64],
+        root: Positions,
+        *,
+        settings: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        noise: NDArray[np.float64],
+    ) -> None:
+        super().__init__(
+            nodes,
+            floats[kernels.TOTAL],
+            root.words[0],
+            actions=len(noise),
+            priors=floats[kernels.PRIOR],
         )
-        out = np.zeros(self._pass + 1)
-        out[self._actions(game, block)] = found[: block.stop - block.start]
-        return out
+        self.size = root.size
+        self._floats = floats
+        self._root = root
+        self._settings = settings
+        self._weights = weights
+        self._noise = noise
 
-    def best(self, game: int) -> int:
-        """Return the move to play: a proven win, otherwise the one with the most visits.
+    @property
+    def to_move(self) -> int:
+        """Who is to move at the root: 0 Black, 1 White."""
+        return int(self._root.trails[0, trail.COLOR]) - 1
 
-        A proven loss only where nothing else is left. Among equals the higher mean value, then
-        the higher prior, then the lower number. A Gumbel search takes, among the moves with most
-        visits, the best by noise, prior and transformed value.
+    @property
+    def passes(self) -> int:
+        """Passes made just before the root."""
+        return int(self._settings[kernels.PASSES])
+
+    @property
+    def board(self) -> Board:
+        """A copy of the board at the root."""
+        return self._root.board(0)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in memory."""
+        return int(self._settings[kernels.USED])
+
+    def priors(self) -> NDArray[np.float64]:
+        """Return the prior of each move at the root, (size * size + 1,), noise included."""
+        return self.spread(self._floats[kernels.PRIOR, self.children()])
+
+    def improved_policy(self) -> NDArray[np.float64]:
+        """Return the improved policy at the root, (size * size + 1,) (Danihelka et al. 2022)."""
+        scores, policy = np.zeros_like(self._noise), np.zeros_like(self._noise)
+        kernels.improved_policy(self._nodes, self._floats, self._weights, scores, policy)
+        return self.spread(policy[: len(self.actions())])
+
+    def best(self) -> int:
+        """Return the move to play; see `TreeView.best_child`.
+
+        A Gumbel search takes, among the moves with most visits, the best by noise, prior and
+        transformed value.
         """
-        if self._settings[game, kernels.GUMBEL] and self.proven(game) <= 0:
-            return self._best_gumbel(game)
-        return self._best_of(game, 0)[1]
-
-    def principal_variation(self, game: int, length: int = 20) -> list[int]:
-        """Return the best moves for both players, from a root on, as far as they were tried."""
-        moves: list[int] = []
-        node = 0
-        while len(moves) < length and self._ints[game, kernels.COUNT, node] > 0:
-            node, action = self._best_of(game, node)
-            if self._ints[game, kernels.VISITS, node] == 0:
-                break
-            moves.append(action)
-        return moves
-
-    def _best_gumbel(self, game: int) -> int:
-        block = self._block(game)
-        count = block.stop - block.start
-        scores = np.empty(self._pass + 1)
-        kernels.transformed_root(self._ints[game], self._floats[game], self._weights[game], scores)
-        found = scores[:count] + self._noise[game, :count]
-        visits = self._ints[game, kernels.VISITS, block]
-        status = self._ints[game, kernels.STATUS, block]
-        rank = np.where(status == kernels.OPEN, 0, status)
-        best = int(np.lexsort((-found, -visits, -rank))[0])
-        return int(self._actions(game, block)[best])
-
-    def _best_of(self, game: int, node: int) -> tuple[int, int]:
-        """Return the best child of a node that has children, and the action that leads there."""
-        block = self._block(game, node)
-        actions = self._actions(game, block)
-        visits = self._ints[game, kernels.VISITS, block]
-        values = self._floats[game, kernels.TOTAL, block] / np.maximum(visits, 1)
-        priors = self._floats[game, kernels.PRIOR, block]
-        status = self._ints[game, kernels.STATUS, block]
-        rank = np.where(status == kernels.OPEN, 0, status)
-        best = int(np.lexsort((actions, -priors, -values, -visits, -rank))[0])
-        return block.start + best, int(actions[best])
-
-    def _block(self, game: int, node: int = 0) -> slice:
-        first = int(self._ints[game, kernels.FIRST, node])
-        return slice(first, first + int(self._ints[game, kernels.COUNT, node]))
-
-    def _actions(self, game: int, block: slice) -> NDArray[np.int64]:
-        points = self._ints[game, kernels.POINT, block]
-        actions = self._roots.words[game, points + rules.ACTION].astype(np.int64)
-        return np.where(points == 0, self._pass, actions)
-
-    def _child(self, game: int, action: int) -> int:
-        """Return the node that an action at the root leads to, 0 for none."""
-        block = self._block(game)
-        found = np.flatnonzero(self._actions(game, block) == action)
-        return block.start + int(found[0]) if len(found) else 0
+        if not self._settings[kernels.GUMBEL] or self.proven > 0:
+            return super().best()
+        block, actions = self.children(), self.actions()
+        scores = np.empty_like(self._noise)
+        kernels.transformed_root(self._nodes, self._floats, self._weights, scores)
+        scores = scores[: len(actions)] + self._noise[: len(actions)]
+        visits, status = self._nodes[kernels.VISITS, block], self._nodes[kernels.STATUS, block]
+        return int(actions[np.lexsort((-scores, -visits, -status))[0]])
 
 
 MAX_DEPTH: Final = 400
@@ -301,7 +222,7 @@ class ForestRoot:
     suicide: bool = False
 
 
-class Forest(Trees):
+class Forest:
     """One tree for each of a number of games on boards of one size.
 
     Values are results, 1 won, -1 lost, for the player to move at the root of the game in question.
@@ -341,8 +262,27 @@ class Forest(Trees):
             raise ValueError("a forest has at least one game, and values at least one leaf")
         if max_nodes < points + 2:
             raise ValueError(f"max_nodes must be at least {points + 2}, not {max_nodes}")
-        super().__init__(size, games, max_nodes=max_nodes)
+        self.size = size
+        self.games = games
         self.leaves = leaves
+        self._pass = points
+        self._ints = np.zeros((games, kernels.FIELDS, max_nodes), np.int32)
+        self._floats = np.zeros((games, kernels.FLOATS, max_nodes), np.float64)
+        self._settings = np.zeros((games, kernels.SETTINGS), np.int64)
+        self._weights = np.zeros((games, kernels.WEIGHTS), np.float64)
+        self._noise = np.zeros((games, points + 1), np.float64)
+        self._roots = Positions.room(size, games)
+        self._trees = [
+            ForestTree(
+                self._ints[game],
+                self._floats[game],
+                self._roots[game : game + 1],
+                settings=self._settings[game],
+                weights=self._weights[game],
+                noise=self._noise[game],
+            )
+            for game in range(games)
+        ]
         self._max_moves = max_moves
         self._spare = (
             np.zeros((kernels.FIELDS, max_nodes), np.int32),
@@ -370,6 +310,10 @@ class Forest(Trees):
             np.zeros(points + 1, np.float64),
         )
 
+    def tree(self, game: int) -> ForestTree:
+        """Return the view of a game's tree, which stays valid."""
+        return self._trees[game]
+
     # -- setting up ---------------------------------------------------------------------------
 
     def configure(self, game: int, settings: TreeSettings) -> None:
@@ -396,7 +340,7 @@ class Forest(Trees):
         settings[kernels.KO_RULE] = root.ko_rule
         settings[kernels.SUICIDE] = root.suicide
         self._weights[game, kernels.KOMI] = root.komi
-        now = history_key(root.board.hash, self.to_move(game), root.ko_rule)
+        now = history_key(root.board.hash, self._trees[game].to_move, root.ko_rule)
         self._history[game, : len(keys)] = keys
         self._history[game, len(keys)] = now
         settings[kernels.HISTORY] = len(keys) + 1
@@ -408,7 +352,7 @@ class Forest(Trees):
         Raises:
           ValueError: the game is longer than `max_moves`.
         """
-        child = self._child(game, action) if keep else 0
+        child = self._trees[game].child(action) if keep else 0
         settings = self._settings[game]
         if settings[kernels.HISTORY] + 1 > self._max_moves:
             raise ValueError(f"a game of more than max_moves = {self._max_moves} actions")
@@ -426,22 +370,9 @@ class Forest(Trees):
         else:
             self._clear(game)
 
-    def restrict(self, game: int, legal: ArrayLike) -> None:
-        """Forbid the moves at a valued root that a mask (size * size + 1,), pass last, leaves out.
-
-        Raises:
-          BoardError: the mask is of another shape.
-        """
-        mask = np.asarray(legal, np.bool_)
-        if mask.shape != (self._pass + 1,):
-            raise BoardError(f"the mask has shape {mask.shape}, not ({self._pass + 1},)")
-        block = self._block(game)
-        status = self._ints[game, kernels.STATUS, block]
-        status[~mask[self._actions(game, block)]] = kernels.FORBIDDEN
-
     def blur(self, game: int, noise: NDArray[np.float64], *, share: float) -> None:
         """Mix noise (moves allowed at the root,) that adds up to 1 into a valued root's priors."""
-        block = self._block(game)
+        block = self._trees[game].children()
         allowed = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN
         prior = self._floats[game, kernels.PRIOR, block]
         prior[allowed] = (1 - share) * prior[allowed] + share * noise[: allowed.sum()]
@@ -451,8 +382,8 @@ class Forest(Trees):
 
         Those of the moves allowed should add up to 1.
         """
-        block = self._block(game)
-        self._floats[game, kernels.PRIOR, block] = priors[self._actions(game, block)]
+        tree = self._trees[game]
+        self._floats[game, kernels.PRIOR, tree.children()] = priors[tree.actions()]
 
     def add_gumbel(self, game: int, noise: NDArray[np.float64]) -> None:
         """Set the noise (size * size + 1,) that a Gumbel search adds to the moves at its root."""
@@ -507,7 +438,9 @@ class Forest(Trees):
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
             self._settings[game, kernels.BUDGET] = budget
             if considered := int(self._settings[game, kernels.GUMBEL]):
-                moves = int((self._ints[game, kernels.STATUS, self._block(game)] >= 0).sum())
+                moves = int(
+                    (self._ints[game, kernels.STATUS, self._trees[game].children()] >= 0).sum()
+                )
                 plan = halving_schedule(min(considered, max(moves, 1)), int(budget))
                 self._schedule[game, : len(plan)] = plan
         active = games

@@ -1,21 +1,17 @@
-"""A forest of one tree as a search of the framework.
-
-The searches ``alphazero`` and ``alphago`` of Go.
-"""
+"""The searches ``alphazero`` and ``alphago`` of Go: a forest of one tree, guided by networks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from miai.game import State
+from miai.plain import Json
 from miai.search.protocol import SearchResult
 from miai_go.errors import WeightsError
 from miai_go.nets.encoder import trail_of
@@ -23,12 +19,9 @@ from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.rules.board import KoRule
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Start
 from miai_go.rules.playouts import load_rules
 from miai_go.rules.state import GoState
-from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
-from miai_go.search.forest import Forest, ForestRoot, LeafValuer
-from miai_go.search.mcts import SearchClock
+from miai_go.search.forest import Forest, ForestRoot, ForestTree, LeafValuer
 from miai_go.search.parameters import (
     AlphaGoParameters,
     AlphaZeroParameters,
@@ -36,39 +29,37 @@ from miai_go.search.parameters import (
     TreeParameters,
 )
 from miai_go.search.settings import TreeSettings
+from miai_go.search.tree_search import SearchClock, TreeSearch
 from miai_go.search.valuers import NetworkValuer
 from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:
-    from miai_go.search.life_advice import Advice, InPlay
+    from miai_go.search.life_advice import Advice
 
 
 _ONE: Final = np.zeros(1, np.int32)
-_SHOWN: Final = 10
+_TOP: Final = 10
 """Moves whose priors go into the statistics."""
 _BATCHES: Final = ("mean_batch", "server_mean_batch", "server_queue_wait")
-_CHUNK: Final = 100_000
-"""Simulations that are as good as no limit for one search."""
+_UNLIMITED: Final = 100_000
+"""Simulations that no search under a clock reaches."""
 
 
-class ForestSearch:
-    """Searches one game with one tree, which is kept between moves.
+class ForestSearch(TreeSearch):
+    """A search by a forest of one tree, whose leaves networks value in batches.
 
-    The tree counts by area, as the board stands; where the game counts otherwise, see
-    `miai_go.search.ending`. With a budget in simulations and one thread the same seed gives the
-    same
-    moves as long as the valuer gives the same answers. With `tsumego` it asks about enclosed groups
-    first, see `miai_go.search.life_advice`: moves that save or kill get a part of the priors.
+    Reproducible as `TreeSearch` says as long as the valuer gives the same answers. Advice about
+    enclosed groups becomes a part of the priors at the root.
 
     Args:
-      valuer: what values leaves.
+      valuer: makes what values leaves.
       settings: how the tree searches.
       parameters: budget, leaves, reuse, resigning.
-      rollout_policy: draws the moves of rollouts; None for light playouts.
-
-    Attributes:
-      game, parameters: what it was built from.
+      rollout_policy: makes what draws the moves of rollouts; None for light playouts.
     """
+
+    ROOT_IS_VALUED = True
+    parameters: TreeParameters
 
     def __init__(
         self,
@@ -79,119 +70,20 @@ class ForestSearch:
         parameters: TreeParameters,
         rollout_policy: Callable[[], PatternPolicy | None] = lambda: None,
     ) -> None:
-        self.game = game
-        self.parameters = parameters
+        super().__init__(game, parameters)
         self._settings = settings
         self._make_valuer = valuer
         self._rollout_policy = rollout_policy
         self._valuer: LeafValuer | None = None
-        self._forest: Forest | None = None
-        self._start: Start | None = None
-        self._line: list[int] = []
-        self._in_play: InPlay | None = None
-        self._advised = False  # whether the root's priors have the advice in them
-
-    def new_game(self, seed: int) -> None:
-        """Forget everything, seed the randomness, load networks and kernels.
-
-        Raises:
-          MiaiError: the weights cannot be had, or what `tsumego` needs.
-        """
-        load_rules()
-        self._in_play = self.parameters.asked()
-        if self._valuer is None:
-            self._valuer = self._make_valuer()
-        self._start, self._line = None, []
-        self._forest = self._planted(seed)
-        self._warm(self._forest, self._valuer)
-
-    def _planted(self, seed: int) -> Forest:
-        parameters = self.parameters
-        return Forest(
-            self.game.size,
-            1,
-            max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
-            leaves=parameters.leaves,
-            max_moves=self.game.max_moves + 2,
-            max_budget=_gumbel_budget(parameters, self._settings),
-            seed=seed,
-            rollout_policy=self._rollout_policy(),
-        )
-
-    def _warm(self, forest: Forest, valuer: LeafValuer) -> None:
-        """Compile, and let networks make their first answers, before any clock runs."""
-        forest.configure(0, self._settings)
-        self._set_root(forest, self.game.new_initial_state())
-        forest.search(_ONE, min(8, _gumbel_budget(self.parameters, self._settings) or 8), valuer)
-        forest.best(0)
-        self._start = None
-
-    def advance(self, action: int) -> None:
-        """Follow the game: keep what the tree knows beyond `action`."""
-        forest = self._forest
-        if self._start is None or forest is None:
-            return
-        over = self._line[-1:] == [self.game.pass_action] == [action]  # no move of the tree follows
-        known = action <= self.game.pass_action and not over and self.parameters.reuse
-        suicide = self.game.rules.suicide
-        if known and forest.board(0).is_legal(forest.to_move(0), action, suicide=suicide):
-            forest.play(0, action, keep=self._settings.gumbel == 0)
-            self._advised = False
-            self._line.append(action)
-        else:
-            self._start = None
-
-    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return what is best for the player to move; values are for that player.
-
-        Args:
-          state: a state of Go in which a player is to move; not changed.
-          seconds: wall time after which an answer must be there; None for no such limit.
-
-        Raises:
-          GameError: the state is of another game, or the game is over.
-          InferenceError: a network cannot answer.
-        """
-        return self._search(state, seconds, shown=_SHOWN, early=self.parameters.stop_early)
+        self._advised = False  # whether the root's priors contain the advice
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
         """Return what `search` does, with the priors of all moves among the statistics."""
-        return self._search(state, seconds, shown=self.game.pass_action + 1, early=False)
-
-    def _search(
-        self, state: State, seconds: float | None, *, shown: int, early: bool
-    ) -> SearchResult:
-        started = perf_counter()
-        position = go_state(state, self.game)
-        done = settled(position, pass_when_winning=self.parameters.pass_when_winning)
-        if done is not None:
-            return done
-        if self._forest is None:
-            self.new_game(0)
-        forest, valuer = self._forest, self._valuer
-        assert forest is not None
-        assert valuer is not None
-        self._grow_to(forest, position, valuer)
-        limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
-        timed = not (self.parameters.simulations or self._settings.gumbel)
-        advice = self._advise(forest, min(limits, default=None))
-        watched = partial(forest.visits, 0) if early and timed else None
-        stop = SearchClock(min(limits), started=started, visits=watched) if limits else None
-        budget = self._budget(limited=stop is not None)
-        simulations = int(forest.search(_ONE, budget, valuer, stop=stop)[0])
-        result = self._result(position, forest, simulations)
-        priors = forest.priors(0)
-        order = np.argsort(-priors, kind="stable")[:shown].tolist()
-        return replace(
-            result,
-            statistics={
-                **result.statistics,
-                "seconds": round(perf_counter() - started, 4),
-                **_batches(valuer),
-                **({} if advice is None else {"tsumego": advice.statistics}),
-                "priors": [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0],
-            },
-        )
+        result = self._search(state, seconds, early=False)
+        if "priors" not in result.statistics:
+            return result
+        priors = self._top_priors(self.game.pass_action + 1)
+        return replace(result, statistics={**result.statistics, "priors": priors})
 
     @property
     def oracle(self) -> Oracle | None:
@@ -205,36 +97,33 @@ class ForestSearch:
         if close is not None:
             close()
 
-    def _budget(self, *, limited: bool) -> int:
-        if self.parameters.simulations:
-            return self.parameters.simulations
-        assert limited, "parameters without any budget are refused when they are checked"
-        return _gumbel_budget(self.parameters, self._settings) or _CHUNK
+    def _plant(self, seed: int) -> None:
+        load_rules()
+        if self._valuer is None:
+            self._valuer = self._make_valuer()
+        parameters = self.parameters
+        forest = self._forest = Forest(
+            self.game.size,
+            1,
+            max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
+            leaves=parameters.leaves,
+            max_moves=self.game.max_moves + 2,
+            max_budget=self._gumbel_budget(),
+            seed=seed,
+            rollout_policy=self._rollout_policy(),
+        )
+        forest.configure(0, self._settings)
+        # Compile, and let networks give their first answers, before any clock runs.
+        self._set_root(self.game.new_initial_state())
+        forest.search(_ONE, min(8, self._gumbel_budget() or 8), self._valuer)
+        forest.tree(0).best()
 
-    # -- the tree -----------------------------------------------------------------------------
+    def _tree(self) -> ForestTree:
+        return self._forest.tree(0)
 
-    def _grow_to(self, forest: Forest, state: GoState, valuer: LeafValuer) -> None:
-        """Make the state the root, as much of the tree kept as can be, and value it."""
-        trusted = forest.proven(0) == 0 or counts_like_a_tree(self.game)
-        if not (self._start == state.start and self._line == state.history() and trusted):
-            self._set_root(forest, state)
-        forest.value_roots(_ONE, valuer)
-        forest.restrict(0, root_mask(state, forest.allowed(0)))
-
-    def _advise(self, forest: Forest, seconds: float | None) -> Advice | None:
-        """Mix what is known of enclosed groups into the priors; None where nobody is asked."""
-        if self._in_play is None or forest.proven(0):
-            return None
-        advice = self._in_play.look(forest.board(0), forest.to_move(0), seconds=seconds)
-        if not self._advised:
-            allowed = np.where(forest.allowed(0), forest.priors(0), 0.0)
-            forest.set_priors(0, advice.mixed(allowed))
-            self._advised = True
-        return advice
-
-    def _set_root(self, forest: Forest, state: GoState) -> None:
+    def _set_root(self, state: GoState) -> None:
         superko = self.game.ko_rule != KoRule.SIMPLE
-        forest.set_root(
+        self._forest.set_root(
             0,
             ForestRoot(
                 board=state.board,
@@ -246,71 +135,50 @@ class ForestSearch:
                 suicide=self.game.rules.suicide,
             ),
         )
-        self._start = state.start
-        self._line = state.history()
         self._advised = False
 
-    # -- the choice ---------------------------------------------------------------------------
+    def _play(self, action: int) -> None:
+        self._forest.play(0, action, keep=self._settings.gumbel == 0)
+        self._advised = False
 
-    def _result(self, state: GoState, forest: Forest, simulations: int) -> SearchResult:
-        tree = _Searched(forest)
-        visits, values = tree.visits(), np.nan_to_num(tree.values())
-        action = choose(state, tree)
-        proven = forest.proven(0) if counts_like_a_tree(self.game) else 0
-        value = float(proven or (values[action] if visits[action] else forest.value(0)))
-        pv = forest.principal_variation(0)
-        tried = np.flatnonzero(visits).tolist()
-        resign = self.parameters.resign_below
-        return SearchResult(
-            action=action,
-            value=value,
-            visits={a: int(visits[a]) for a in tried},
-            values={a: float(values[a]) for a in tried},
-            pv=tuple(pv) if pv[:1] == [action] else (action,),
-            resign=resign is not None and (simulations > 0 or proven < 0) and value < resign,
-            statistics={
-                "simulations": simulations,
-                "reused": max(forest.simulations(0) - simulations - 1, 0),
-                "nodes": forest.nodes(0),
-            },
-        )
+    def _expand_root(self) -> None:
+        assert self._valuer is not None
+        self._forest.value_roots(_ONE, self._valuer)
 
+    def _favour(self, advice: Advice) -> None:
+        if not self._advised:
+            tree = self._tree()
+            allowed = np.where(tree.allowed(), tree.priors(), 0.0)
+            self._forest.set_priors(0, advice.mixed(allowed))
+            self._advised = True
 
-class _Searched:
-    """The one tree of a forest, as `miai_go.search.ending` looks at it."""
+    def _only_time_limits(self) -> bool:
+        return super()._only_time_limits() and not self._settings.gumbel
 
-    def __init__(self, forest: Forest) -> None:
-        self._forest = forest
+    def _grow(self, clock: SearchClock | None) -> int:
+        assert self._valuer is not None
+        budget = self.parameters.simulations or self._gumbel_budget() or _UNLIMITED
+        return int(self._forest.search(_ONE, budget, self._valuer, stop=clock)[0])
 
-    def visits(self) -> NDArray[np.int32]:
-        return self._forest.visits(0)
+    def _gumbel_budget(self) -> int:
+        """Return for how many simulations sequential halving is planned; 0 for PUCT."""
+        if not self._settings.gumbel:
+            return 0
+        return self.parameters.simulations or self.parameters.planned
 
-    def values(self) -> NDArray[np.float64]:
-        return self._forest.values(0)
+    def _statistics(self, started: float) -> dict[str, Json]:
+        batches: dict[str, Json] = {}
+        if isinstance(self._valuer, NetworkValuer):
+            figures = self._valuer.statistics()
+            batches = {name: round(figures[name], 5) for name in _BATCHES if name in figures}
+        seconds = round(perf_counter() - started, 4)
+        return {"seconds": seconds, **batches, "priors": self._top_priors(_TOP)}
 
-    def allowed(self) -> NDArray[np.bool_]:
-        return self._forest.allowed(0)
-
-    def best(self) -> int:
-        return self._forest.best(0)
-
-
-def _gumbel_budget(parameters: TreeParameters, settings: TreeSettings) -> int:
-    """Return for how many simulations sequential halving is planned; 0 for PUCT."""
-    if not settings.gumbel:
-        return 0
-    return parameters.simulations or parameters.planned
-
-
-def _batches(valuer: LeafValuer) -> dict[str, float]:
-    """Return how well batches were filled so far, and how long requests waited, in seconds."""
-    if not isinstance(valuer, NetworkValuer):
-        return {}
-    told = valuer.statistics()
-    return {name: round(told[name], 5) for name in _BATCHES if name in told}
-
-
-__all__ = ["AlphaGo", "AlphaZero", "open_oracle"]
+    def _top_priors(self, count: int) -> Json:
+        """Return the actions with the highest priors, and these."""
+        priors = self._tree().priors()
+        order = np.argsort(-priors, kind="stable")[:count].tolist()
+        return [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0]
 
 
 def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:

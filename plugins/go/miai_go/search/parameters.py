@@ -1,15 +1,4 @@
-"""The parameters of the players that networks guide.
-
-They are kept from what they are parameters of, so that listing them compiles and imports nothing.
-
-The parameters of what comes with the game: search, evaluator, judge, reader of openings.
-
-They are kept from what they are parameters of, so that listing them compiles and imports nothing.
-
-The parameters of searches that ask about endangered groups.
-
-They are kept from what asks, so that listing them compiles and imports nothing.
-"""
+"""The parameters of the searches of Go, kept apart so that listing them imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -50,6 +39,39 @@ class InPlayParameters(Parameters):
         from miai_go.search.life_advice import InPlay, asking
 
         return InPlay(asking(self.tsumego), nodes=self.tsumego_nodes)
+
+
+class SearchParameters(InPlayParameters):
+    """What all tree searches have in common: budgets, reuse and the end of play."""
+
+    simulations: int = parameter(
+        400, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+    )
+    reuse: bool = parameter(True, help="Keep the tree from move to move (not in Gumbel search)")
+    resign_below: float | None = parameter(
+        None,
+        ge=-1,
+        le=1,
+        unit="utility",
+        help="Resign below this value: -0.9 is a 5 % chance of winning; none: never",
+    )
+    pass_when_winning: bool = parameter(
+        True, help="Answer a pass by a pass when that wins by the game's own count"
+    )
+    stop_early: bool = parameter(
+        True,
+        help="Under a budget in seconds alone, stop when the rest could not change the move "
+        "(not in Gumbel search)",
+    )
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        if not self.simulations and self.seconds is None:
+            raise ValueError("simulations = 0 needs a budget in seconds")
+        return self
 
 
 Backend = Literal["auto", "torch", "onnx"]
@@ -97,15 +119,9 @@ class PolicyParameters(NetworkParameters):
     )
 
 
-class TreeParameters(NetworkParameters, InPlayParameters):
+class TreeParameters(NetworkParameters, SearchParameters):
     """What all tree searches with networks have in common."""
 
-    simulations: int = parameter(
-        400, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
-    )
     planned: int = parameter(
         1000,
         ge=1,
@@ -127,7 +143,6 @@ class TreeParameters(NetworkParameters, InPlayParameters):
         unit="utility",
         help="How much worse than its parent a move never tried is held",
     )
-    reuse: bool = parameter(True, help="Keep the tree between moves (PUCT)")
     max_nodes: int = parameter(
         1_000_000,
         ge=1,
@@ -135,21 +150,6 @@ class TreeParameters(NetworkParameters, InPlayParameters):
         unit="nodes",
         help="Room of the tree, 56 bytes a node; a search ends when it is full",
     )
-    resign_below: float | None = parameter(
-        None, ge=-1, le=1, unit="utility", help="Resign below this value"
-    )
-    pass_when_winning: bool = parameter(
-        True, help="Answer a pass by a pass when that wins by the game's own count"
-    )
-    stop_early: bool = parameter(
-        True, help="Where seconds alone limit, save what could no longer change the move (PUCT)"
-    )
-
-    @model_validator(mode="after")
-    def _has_a_budget(self) -> Self:
-        if not self.simulations and self.seconds is None:
-            raise ValueError("without simulations, give seconds")
-        return self
 
 
 class AlphaZeroParameters(TreeParameters):
@@ -198,14 +198,11 @@ _SHORT: Final = 10_000
 _LATE: Final = 8
 
 
-class GoMctsParameters(InPlayParameters):
+class GoMctsParameters(SearchParameters):
     """Parameters of `GoMcts`."""
 
     simulations: int = parameter(
         1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
     )
     exploration: float | None = parameter(
         None,
@@ -243,26 +240,6 @@ class GoMctsParameters(InPlayParameters):
         unit="nodes",
         help="Most nodes kept, 32 bytes each, twice with reuse; a full tree grows no more",
     )
-    reuse: bool = parameter(True, help="Keep the tree from move to move")
-    resign_below: float | None = parameter(
-        None,
-        ge=-1,
-        le=1,
-        unit="utility",
-        help="Resign when the position is worth less: -0.9 is a chance of 5 %; none: never",
-    )
-    pass_when_winning: bool = parameter(
-        True, help="Answer a pass by a pass when the board, counted now, is won"
-    )
-    stop_early: bool = parameter(
-        True, help="Where seconds alone limit, save what could no longer change the move"
-    )
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
-        return self
 
     @property
     def exploration_used(self) -> float:

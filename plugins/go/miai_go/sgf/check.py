@@ -1,4 +1,4 @@
-"""What is checked of SGF bytes before they are parsed: limits, charset, brackets."""
+"""Checks of SGF bytes before they are parsed: limits, charset, brackets."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 MAX_NODES: Final = 200_000
 MAX_VALUES: Final = 500_000
 MAX_DEPTH: Final = 1_000
-"""Deepest nesting of variations."""
+"""Maximum nesting of variations."""
 MAX_VALUE_BYTES: Final = 256 * 1024
-"""Longest property value."""
+"""Maximum length of a property value."""
 
 CHARSETS: Final = frozenset(
     {
@@ -40,17 +40,17 @@ CHARSETS: Final = frozenset(
         "koi8-u",
     }
 )
-"""Charsets that a CA property may name, as Python's codecs call them."""
+"""Charsets that CA may name, by the names of Python's codecs."""
 
 _TOKEN = re.compile(rb"\[(?P<value>(?:[^\\\]]++|\\.)*+)(?P<end>\]?)|[();]", re.DOTALL)
 
 
 class SgfError(InvalidStateError):
-    """An SGF file that is malformed, too large or not playable.
+    """An SGF file that is malformed, too large or unplayable.
 
     Attributes:
       source: the file's name.
-      place: where in it: a line or a node; empty for the whole file.
+      place: the line or node in it; empty for the whole file.
     """
 
     def __init__(self, cause: str, *, source: str, place: str = "") -> None:
@@ -79,7 +79,7 @@ def check(data: bytes, *, source: str) -> None:
     null = data.find(b"\0")
     if null >= 0:
         raise SgfError(
-            "holds a null byte: it is binary, or UTF-16; save it as UTF-8",
+            "contains a null byte, so it is binary or UTF-16; save it as UTF-8",
             source=source,
             place=_line(data, null),
         )
@@ -135,14 +135,14 @@ def _check_value(token: re.Match[bytes], data: bytes, source: str) -> None:
 
 
 def charset_of(data: bytes, named: bytes | None, *, source: str) -> str:
-    """Return the charset of SGF bytes, as Python's codecs call it.
+    """Return the charset of SGF bytes, by the name of Python's codec.
 
     Args:
-      named: the root's CA property; None where it has none. Then the file is UTF-8 where it is
-        valid as that, else ISO-8859-1, the standard's default.
+      named: the root's CA property; None if it has none. The charset is then UTF-8 if the bytes
+        are valid UTF-8, otherwise ISO-8859-1, the standard's default.
 
     Raises:
-      SgfError: the charset is unknown, or the bytes are not in it.
+      SgfError: the charset is unknown, or the bytes are not valid in it.
     """
     if named is None:
         try:
@@ -157,18 +157,23 @@ def charset_of(data: bytes, named: bytes | None, *, source: str) -> str:
         charset = ""
     if charset not in CHARSETS:
         raise SgfError(
-            f"the charset CA[{name}] is not one of SGF files; save the file as UTF-8",
+            f"the charset CA[{name}] is not supported; save the file as UTF-8",
             source=source,
         )
     try:
         data.decode(charset)
     except UnicodeDecodeError as error:
         raise SgfError(
-            f"is not text of the charset CA[{name}]: {error.reason}",
+            f"is not valid text in the charset CA[{name}]: {error.reason}",
             source=source,
             place=_line(data, error.start),
         ) from error
     return charset
+
+
+def shown(raw: bytes) -> str:
+    """Return the beginning of a property's bytes for an error message."""
+    return raw[:40].decode("ascii", "replace")
 
 
 def _line(data: bytes, position: int) -> str:

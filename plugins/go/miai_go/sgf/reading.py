@@ -1,15 +1,11 @@
-"""Reading SGF: games, set-up positions and their variations.
+"""Reading SGF: games, set-up positions, variations, and the opening reader ``sgf``.
 
-Files are checked against stated limits before sgfmill parses them; see `miai_go.sgf.check`. What
-cannot be read or played is refused with `SgfError`, which names the file, the place and the cause.
+Files are checked against the limits of `miai_go.sgf.check` before sgfmill parses them. A file that
+cannot be read or played raises `SgfError`, which names the file, the place and the cause.
 
 >>> game = read_bytes(b"(;GM[1]SZ[9]KM[7];B[ee];W[ce](;B[eg])(;B[gc]))")[0]
 >>> [line.actions for line in game.lines()]
 [(40, 38, 22), (40, 38, 60)]
-
-Following one line of an SGF game: set-up and moves on a board.
-
-Openings from SGF files: the opening reader ``sgf`` of Go.
 """
 
 from __future__ import annotations
@@ -31,21 +27,21 @@ from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, MAX_SIZE, SgfOpeningPa
 from miai_go.rules.phases import Start
 from miai_go.rules.rule_sets import Preset
 from miai_go.rules.state import GoState
-from miai_go.sgf.check import SgfError, charset_of, check, read_bytes_of
+from miai_go.sgf.check import SgfError, charset_of, check, read_bytes_of, shown
 
 _COLORS: Final = {"b": BLACK, "w": WHITE}
 
 
 @dataclass(frozen=True, slots=True)
 class SgfLine:
-    """A line of play.
+    """A line of play: a starting position and alternating moves.
 
-    SGF may put stones on the board, or let one player move twice, in the midst of a game; actions
-    of Go cannot. Then the line starts after it, and `start` is the position reached there.
+    In the middle of a game SGF may set up stones or let one player move twice; actions cannot.
+    The line then starts after that, and `start` is the position reached.
 
     Attributes:
-      start: where the line starts.
-      actions: the moves after it, the players in turn.
+      start: the starting position.
+      actions: the moves from there, players alternating.
       place: the node where the line ends, for errors.
     """
 
@@ -54,12 +50,8 @@ class SgfLine:
     place: str
 
 
-class Follower:
-    """Follows a line from node to node.
-
-    Args:
-      handicap: of the game: then White is expected to move first.
-    """
+class _LineFollower:
+    """Follows a line from node to node on a board; with a `handicap`, White moves first."""
 
     def __init__(self, size: int, source: str, place: str, *, handicap: int = 0) -> None:
         self._size = size
@@ -72,9 +64,9 @@ class Follower:
         self._start = Start((), (), self._to_move)
         self._actions: list[int] = []
 
-    def copy(self) -> Follower:
+    def copy(self) -> _LineFollower:
         """Return an independent follower at the same node."""
-        other = object.__new__(Follower)
+        other = object.__new__(_LineFollower)
         other.__dict__.update(self.__dict__)
         other._board = self._board.copy()
         other._actions = self._actions.copy()
@@ -85,10 +77,10 @@ class Follower:
         return SgfLine(self._start, tuple(self._actions), self._place)
 
     def take(self, node: Any, number: int) -> None:
-        """Take in a node of sgfmill's: its set-up first, then its move.
+        """Apply a node of sgfmill: its set-up first, then its move.
 
         Raises:
-          SgfError: the node is malformed, or no board allows what it does.
+          SgfError: the node is malformed, or impossible on the board.
         """
         self._place = ", ".join(part for part in (self._game, f"node {number}") if part)
         try:
@@ -108,7 +100,7 @@ class Follower:
     def _set_up(self, node: Any) -> None:
         black, white, empty = node.get_setup_stones()
         if black & white or black & empty or white & empty:
-            raise self._refuse("AB, AW and AE name one point twice")
+            raise self._refuse("AB, AW and AE repeat a point")
         stones = self._board.stones()
         for points, stone in ((black, BLACK_STONE), (white, WHITE_STONE), (empty, EMPTY)):
             for row, column in points:
@@ -122,20 +114,20 @@ class Follower:
 
     def _move(self, color: int, move: tuple[int, int] | None) -> None:
         self._turn(color)
-        if color == WHITE and self._handicap_was_moved():
+        if color == WHITE and self._black_placed_handicap():
             self._restart(WHITE)
         if len(self._actions) >= MAX_MOVES:
             raise self._refuse(f"more than {MAX_MOVES} moves in one line")
         size = self._size
         action = size * size if move is None else move[0] * size + move[1]
         if move is not None and self._board.color_at(action) != EMPTY:
-            raise self._refuse(f"a move at {vertex(action, size)}, which is occupied")
+            raise self._refuse(f"the move at {vertex(action, size)} is on an occupied point")
         self._board.play_unchecked(color, action)
         self._actions.append(action)
         self._to_move = 1 - color
 
-    def _handicap_was_moved(self) -> bool:
-        """Return whether Black's moves so far were just the handicap, as old files write it."""
+    def _black_placed_handicap(self) -> bool:
+        """Return whether Black's moves so far are the handicap, as old files write it."""
         placed = len(self._start.black) + 1
         alone = len(self._actions) == 1 and not self._start.white
         return alone and placed == self._handicap and self._handicap > 1
@@ -144,7 +136,7 @@ class Follower:
         flat = self._board.stones().reshape(-1)
         black = tuple(np.flatnonzero(flat == BLACK_STONE).tolist())
         white = tuple(np.flatnonzero(flat == WHITE_STONE).tolist())
-        # Stones by hand forget ko and prisoners: those belong to what was played before.
+        # A set-up position has no ko and no prisoners.
         self._board = Board.from_stones(flat.reshape(self._size, self._size))
         self._start = Start(black, white, color)
         self._actions = []
@@ -161,7 +153,7 @@ class Follower:
 
 
 def _malformed(node: Any, error: Exception) -> str:
-    """Return which of the properties that are read here is malformed."""
+    """Return which property of a node is malformed."""
     if isinstance(error, BoardError):
         return str(error)
     for name in ("AB", "AW", "AE", "PL", "B", "W"):
@@ -169,13 +161,12 @@ def _malformed(node: Any, error: Exception) -> str:
             try:
                 node.get(name)
             except ValueError:
-                shown = node.get_raw(name)[:40].decode("ascii", "replace")
-                return f"{name}[{shown}] is malformed, or off the board"
+                return f"{name}[{shown(node.get_raw(name))}] is malformed or off the board"
     return f"is malformed: {error}"
 
 
 MAX_LINES: Final = 10_000
-"""Most variations of one game that are followed to their end."""
+"""Maximum number of variations of a game."""
 
 _PRESET_NAMES: Final[Mapping[str, Preset]] = {
     "trompt": "tromp-taylor",
@@ -211,7 +202,7 @@ def read_bytes(data: bytes, *, source: str = "SGF") -> list[SgfGame]:
 
 
 def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfError]:
-    """Yield the games of SGF data, or instead of a game why it cannot be read.
+    """Yield the games of SGF data; for a game that cannot be read, yield the error.
 
     Raises:
       SgfError: the data as a whole exceeds a limit of `miai_go.sgf.check` or is malformed.
@@ -220,7 +211,7 @@ def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfErro
     try:
         trees = sgf_grammar.parse_sgf_collection(data)
     except ValueError as error:
-        raise SgfError(f"is no SGF: {error}", source=source) from error
+        raise SgfError(f"is not SGF: {error}", source=source) from error
     many = len(trees) > 1
     charsets: dict[bytes | None, str] = {}
     for number, tree in enumerate(trees, 1):
@@ -237,16 +228,18 @@ def _game(tree: Any, charset: str, source: str, place: str) -> SgfGame:
     root = tree.sequence[0]
     kind = root.get("GM", [b"1"])[0].strip()
     if kind != b"1":
-        raise SgfError(f"GM[{_shown(kind)}] is not Go, which is GM[1]", source=source, place=place)
+        raise SgfError(f"GM[{shown(kind)}] is not Go, which is GM[1]", source=source, place=place)
     size = root.get("SZ", [b"19"])[0].strip()
     if not (size.isdigit() and len(size) <= len("19") and 1 <= int(size) <= MAX_SIZE):
         raise SgfError(
-            f"SZ[{_shown(size)}] is no board size of 1 to {MAX_SIZE}", source=source, place=place
+            f"SZ[{shown(size)}] is not a board size from 1 to {MAX_SIZE}",
+            source=source,
+            place=place,
         )
     try:
         parsed = sgf.Sgf_game.from_coarse_game_tree(tree, override_encoding=charset)
     except (ValueError, LookupError) as error:
-        raise SgfError(f"is no SGF of Go: {error}", source=source, place=place) from error
+        raise SgfError(f"is not a game of Go: {error}", source=source, place=place) from error
     return SgfGame(parsed, source=source, place=place)
 
 
@@ -254,11 +247,11 @@ class SgfGame:
     """One game of an SGF file, with its variations.
 
     Attributes:
-      source, place: the file, and which game of it.
+      source, place: the file, and the game in it.
       size: points on a side.
-      komi: KM, points; None where it is missing.
-      handicap: HA, stones; 0 where it is missing.
-      rules: RU as written; empty where it is missing.
+      komi: KM, points; None if it is missing.
+      handicap: HA, stones; 0 if it is missing.
+      rules: RU as written; empty if it is missing.
       black, white: PB and PW, the players' names.
       result: RE as written.
 
@@ -280,14 +273,14 @@ class SgfGame:
 
     @property
     def root(self) -> Any:
-        """The first node, sgfmill's `Tree_node`: its properties and its children."""
+        """The first node, a `Tree_node` of sgfmill."""
         return self._parsed.get_root()
 
     def main_line(self) -> SgfLine:
-        """Return the first variation throughout, as far as it goes.
+        """Return the main line: the first variation throughout.
 
         Raises:
-          SgfError: a set-up or a move that no board allows.
+          SgfError: a set-up or a move is impossible on the board.
         """
         return next(self._follow(first_only=True))
 
@@ -295,7 +288,7 @@ class SgfGame:
         """Yield every variation, from the root to its end, in the file's order.
 
         Raises:
-          SgfError: a set-up or a move that no board allows, or more than `MAX_LINES` variations.
+          SgfError: a set-up or a move is impossible, or there are more than `MAX_LINES` variations.
         """
         for number, line in enumerate(self._follow(first_only=False)):
             if number == MAX_LINES:
@@ -305,22 +298,23 @@ class SgfGame:
             yield line
 
     def preset(self) -> Preset | None:
-        """Return the preset that RU names, or None for no name that is known here."""
+        """Return the preset that RU names, or None if the name is unknown."""
         word = "".join(c for c in self.rules.lower() if c.isalnum())
-        found = (preset for name, preset in _PRESET_NAMES.items() if word.startswith(name))
-        return next(found, None)
+        presets = (preset for name, preset in _PRESET_NAMES.items() if word.startswith(name))
+        return next(presets, None)
 
     def parameters(self, line: SgfLine | None = None, **overrides: Any) -> dict[str, Any]:
-        """Return the parameters of the game that `line` was played in, for ``load_game("go")``.
+        """Return parameters for ``load_game("go")`` of the game in which `line` was played.
 
-        Set-up is written out as stones; the handicap is kept where Black's stones are just it.
+        Set-up stones become a starting position, or a handicap if they are all Black's and HA gives
+        their number.
 
         Args:
           line: by default the main line.
-          overrides: parameters that win over those of the file.
+          overrides: parameters that replace those of the file.
 
         Raises:
-          SgfError: the komi is out of range or no multiple of 0.5.
+          SgfError: the komi is out of range or not a multiple of 0.5.
         """
         line = line or self.main_line()
         values: dict[str, Any] = {"board_size": self.size, **_start_values(line.start, self)}
@@ -329,7 +323,7 @@ class SgfGame:
         if self.komi is not None and "komi" not in overrides:
             if abs(self.komi) > MAX_KOMI or self.komi % 0.5:
                 raise SgfError(
-                    f"komi {self.komi:g} is no multiple of 0.5 within {MAX_KOMI:g}; give komi",
+                    f"komi {self.komi:g} is not a multiple of 0.5 up to {MAX_KOMI:g}; set komi",
                     source=self.source,
                     place=self.place,
                 )
@@ -340,21 +334,21 @@ class SgfGame:
         """Return the state after a line, played by the rules of `game`.
 
         Args:
-          plies: how many of its actions are played; None for all.
+          plies: number of actions to play; by default all.
 
         Raises:
-          SgfError: the sizes or starting positions differ, or a move is illegal by the rules.
+          SgfError: the sizes or starting positions differ, or a move is illegal.
         """
         if game.size != self.size:
             raise SgfError(
-                f"a {self.size}x{self.size} game, but board_size is {game.size}",
+                f"is a {self.size}x{self.size} game, but board_size is {game.size}",
                 source=self.source,
                 place=self.place,
             )
         if line.start != game.start:
             raise SgfError(
-                "starts from another position than the game: set black_stones, white_stones, "
-                "handicap and first_player of the game to the file's",
+                "the file and the game start from different positions; set black_stones, "
+                "white_stones, handicap and first_player of the game to the file's",
                 source=self.source,
                 place=line.place,
             )
@@ -372,8 +366,8 @@ class SgfGame:
         return state
 
     def _follow(self, *, first_only: bool) -> Iterator[SgfLine]:
-        """Yield the lines depth first; a position is copied only where the game branches."""
-        follower = Follower(self.size, self.source, self.place, handicap=self.handicap)
+        """Yield the lines depth first, copying the position only where the game branches."""
+        follower = _LineFollower(self.size, self.source, self.place, handicap=self.handicap)
         pending = [(self._parsed.get_root(), follower)]
         number = 0
         while pending:
@@ -402,7 +396,7 @@ class SgfGame:
             return 0
         if not isinstance(value, int) or not 0 <= value < self.size * self.size:
             raise SgfError(
-                f"HA[{value}] is no handicap of a {self.size}x{self.size} board",
+                f"HA[{value}] is not a handicap of a {self.size}x{self.size} board",
                 source=self.source,
                 place=self.place,
             )
@@ -415,9 +409,10 @@ class SgfGame:
         try:
             return root.get(name)
         except ValueError as error:
-            shown = _shown(root.get_raw(name))
             raise SgfError(
-                f"{name}[{shown}] is malformed", source=self.source, place=self.place
+                f"{name}[{shown(root.get_raw(name))}] is malformed",
+                source=self.source,
+                place=self.place,
             ) from error
 
 
@@ -436,15 +431,11 @@ def _start_values(start: Start, game: SgfGame) -> dict[str, Any]:
     return values
 
 
-def _shown(raw: bytes) -> str:
-    return raw[:40].decode("ascii", "replace")
-
-
 class SgfOpenings:
-    """Reads openings from SGF: one for each game of the file, or one for each variation.
+    """Reads openings from SGF: one per game of the file, or one per variation.
 
-    Set-up stones are no actions: they must be the starting position of the game itself, which its
-    parameters `black_stones`, `white_stones`, `handicap` and `first_player` give.
+    Set-up stones must match the starting position of the game, which its parameters
+    `black_stones`, `white_stones`, `handicap` and `first_player` define.
     """
 
     def __init__(self, game: GoGame, parameters: SgfOpeningParameters | None = None) -> None:
@@ -452,34 +443,31 @@ class SgfOpenings:
         self.parameters = parameters or SgfOpeningParameters()
 
     def read(self, path: Path) -> list[Opening]:
-        """Return the openings of a file, each once, in the file's order.
+        """Return the distinct openings of a file, in the file's order.
 
         Raises:
-          SgfError: the file is malformed, or a line is not legal in the game or ends it.
-          ConfigError: there is no such file.
+          SgfError: the file is malformed, or a line is illegal or ends the game.
+          ConfigError: the file does not exist.
         """
         check_file(path)
-        openings: list[Opening] = []
-        known: set[tuple[int, ...]] = set()
-        for game in read_file(path):
-            for line in game.lines() if self.parameters.variations else [game.main_line()]:
-                actions = self._opening(game, line)
-                if actions not in known:
-                    known.add(actions)
-                    openings.append(Opening(actions))
-        return openings
+        lines = (
+            self._opening(game, line)
+            for game in read_file(path)
+            for line in (game.lines() if self.parameters.variations else [game.main_line()])
+        )
+        return [Opening(actions) for actions in dict.fromkeys(lines)]
 
     def _opening(self, game: SgfGame, line: SgfLine) -> tuple[int, ...]:
         state = game.replay(self.game, line, plies=self.parameters.plies)
         if state.is_terminal():
             raise SgfError(
-                "the opening ends the game; leave something to play, or set plies",
+                "the opening ends the game; shorten it, or set plies",
                 source=game.source,
                 place=line.place,
             )
         if not state.history():
             raise SgfError(
-                "holds no moves, so it is no opening; leave the file out for games from the start",
+                "contains no moves; remove the file to play from the start of the game",
                 source=game.source,
                 place=line.place,
             )

@@ -1,7 +1,7 @@
-"""The bytes of SGF files in folders and archives, one after another.
+"""SGF files of folders and archives, one after another.
 
-Nothing is unpacked to disk and no name in an archive is used as a path. An archive is read once
-from its beginning, in bounded memory; what it holds beside SGF is passed over.
+Nothing is unpacked to disk, and names in an archive are not used as paths. An archive is read once
+from its beginning in bounded memory; files other than SGF are skipped.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _BROKEN: Final = (
     RuntimeError,
 )
 SUFFIXES: Final = (".sgf", ".sgf.gz", ".zip", *_OPENERS)
-"""What the name of a file that is read here ends in."""
+"""Suffixes of the files that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is read of one archive at most.
+    """Limits for one archive.
 
     Attributes:
-      members: files in it.
-      total: bytes of it, unpacked.
-      skipped: bytes that may lie between one SGF file and the next, unpacked; a tar header that
-        claims more cannot fill the memory.
+      members: maximum number of files.
+      total: maximum size unpacked, bytes.
+      skipped: maximum unpacked bytes between one SGF file and the next, so that a false tar header
+        cannot exhaust memory.
     """
 
     members: int = 5_000_000
@@ -66,9 +66,9 @@ class SourceFile:
     """One SGF file.
 
     Attributes:
-      name: where it was found, for reports: ``games.zip: 2020/a.sgf``.
-      data: its bytes; None where it could not be read.
-      error: then why.
+      name: its place, for reports: ``games.zip: 2020/a.sgf``.
+      data: its bytes; None if it could not be read.
+      error: why it could not be read; otherwise empty.
     """
 
     name: str
@@ -77,21 +77,22 @@ class SourceFile:
 
 
 def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFile]:
-    """Yield the SGF files of a folder, all folders below it, an archive, or one SGF file.
+    """Yield the SGF files of a folder and all below it, of an archive, or one SGF file.
 
-    One SGF file may be packed by gzip; in folders such files are passed over.
-
-    Folders are read in the order of names. Archives inside of folders or archives are passed over.
+    Folders are read in the order of names. Archives, and gzipped files, inside folders or archives
+    are skipped.
 
     Raises:
-      DataError: there is no such source, it is of no known kind, or it is an archive that is
-        damaged or exceeds a limit; what lies before that was yielded.
+      DataError: the source does not exist or is of an unknown kind, or the archive is damaged or
+        exceeds a limit; earlier files have been yielded.
     """
     if source.is_dir():
         yield from _of_folder(source)
         return
     if not source.exists():
-        raise DataError(f"{source}: there is no such file or folder; give SGF or an archive of it")
+        raise DataError(
+            f"{source}: there is no such file or folder; name an SGF file, a folder or an archive"
+        )
     name = source.name.lower()
     opener = next((o for suffix, o in _OPENERS.items() if name.endswith(suffix)), None)
     if name.endswith(".sgf"):
@@ -104,11 +105,11 @@ def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFi
             yield from members or _of_zip(source, limits or Limits())
         except _BROKEN as error:
             raise DataError(
-                f"{source}: is damaged or no archive: {error}; get it once more, or unpack it and "
-                "give the folder"
+                f"{source}: is damaged or not an archive: {error}; download it again, or unpack it "
+                "and name the folder"
             ) from error
     else:
-        raise DataError(f"{source}: is none of {', '.join(SUFFIXES)}, and no folder")
+        raise DataError(f"{source}: is not a folder or a file of the kinds {', '.join(SUFFIXES)}")
 
 
 def _of_folder(folder: Path) -> Iterator[SourceFile]:
@@ -134,7 +135,7 @@ def _packed(path: Path) -> SourceFile:
         with gzip.open(path) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
     except _BROKEN as error:
-        return SourceFile(str(path), None, f"is damaged or not packed by gzip: {error}")
+        return SourceFile(str(path), None, f"is damaged or not a gzip file: {error}")
     if len(data) > MAX_FILE_BYTES:
         mebibytes = MAX_FILE_BYTES // 2**20
         return SourceFile(str(path), None, f"unpacks to more than {mebibytes} MiB; split the file")
@@ -142,7 +143,7 @@ def _packed(path: Path) -> SourceFile:
 
 
 class _Metered:
-    """A stream that refuses to be read further than a budget, which is filled up at each member."""
+    """A stream that raises an error beyond a budget, which each member refills."""
 
     def __init__(self, stream: IO[bytes], limits: Limits) -> None:
         self._stream = stream
@@ -157,10 +158,10 @@ class _Metered:
         data = self._stream.read(count)
         self._total += len(data)
         if self._total > self._limits.total:
-            raise DataError(f"holds more than {self._limits.total} bytes unpacked; split it")
+            raise DataError(f"contains more than {self._limits.total} bytes unpacked; split it")
         if self._total > self._budget:
             raise DataError(
-                f"holds more than {self._limits.skipped} bytes in one member; take that out"
+                f"contains more than {self._limits.skipped} bytes in one member; remove it"
             )
         return data
 
@@ -178,7 +179,7 @@ def _of_tar(path: Path, opener: Callable[[Path], Any], limits: Limits) -> Iterat
                     metered.refill()
                     if member.isreg() and member.name.lower().endswith(".sgf"):
                         yield _member(path, member.name, member.size, archive, member)
-                    archive.members.clear()  # or it remembers all of them
+                    archive.members.clear()  # or it keeps all of them
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
 
@@ -189,7 +190,7 @@ def _of_zip(path: Path, limits: Limits) -> Iterator[SourceFile]:
         total = sum(member.file_size for member in members)
         if len(members) > limits.members or total > limits.total:
             raise DataError(
-                f"{path}: holds more than {limits.members} files or {limits.total} bytes"
+                f"{path}: contains more than {limits.members} files or {limits.total} bytes"
             )
         for member in members:
             if member.filename.lower().endswith(".sgf") and not member.is_dir():
@@ -198,18 +199,18 @@ def _of_zip(path: Path, limits: Limits) -> Iterator[SourceFile]:
 
 def _counted(count: int, limits: Limits) -> int:
     if count >= limits.members:
-        raise DataError(f"holds more than {limits.members} files; split it")
+        raise DataError(f"contains more than {limits.members} files; split it")
     return count + 1
 
 
 def _member(path: Path, inner: str, size: int, archive: Any, member: Any) -> SourceFile:
-    """Return a member of an archive of either kind, read to the limit and not further."""
+    """Return a member of an archive of either kind, read up to the limit."""
     shown = "".join(c if c.isprintable() else "?" for c in inner[-200:])
     name = f"{path}: {shown}"
     if size > MAX_FILE_BYTES:
         return SourceFile(name, None, f"larger than {MAX_FILE_BYTES} bytes; split the file")
     if getattr(member, "flag_bits", 0) & 1:
-        return SourceFile(name, None, "is encrypted; unpack the archive and give the folder")
+        return SourceFile(name, None, "is encrypted; unpack the archive and name the folder")
     is_tar = isinstance(archive, tarfile.TarFile)
     with archive.extractfile(member) if is_tar else archive.open(member) as file:
         return SourceFile(name, file.read(MAX_FILE_BYTES + 1))

@@ -1,8 +1,8 @@
-"""Writing SGF: game records with their statistics, and bare states."""
+"""Writing SGF: nodes and text, game records with their statistics, and bare states."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
-from miai_go.rules.phases import Phase
+from miai_go.rules.phases import Phase, Start
 from miai_go.rules.rule_sets import Rules
 from miai_go.rules.state import GoState
 
@@ -32,11 +32,42 @@ _PLACES: Final = "BW"
 _COLORS: Final = "bw"
 
 
+# -- files, nodes and text, for every writer of SGF ---------------------------------------------
+
+
+def new_sgf(size: int, *, black: Iterable[int] = (), white: Iterable[int] = ()) -> Any:
+    """Return an sgfmill `Sgf_game` with set-up stones on these points, in UTF-8."""
+    file = sgf.Sgf_game(size=size, encoding="UTF-8")
+    stones = [[divmod(point, size) for point in points] for points in (black, white)]
+    file.get_root().set_setup_stones(*stones)
+    return file
+
+
+def set_move(node: Any, color: int, action: int) -> None:
+    """Write a move to a node of sgfmill: 0 Black, 1 White; `size * size` is the pass."""
+    size = node.get_size()
+    node.set_move(_COLORS[color], divmod(action, size) if action < size * size else None)
+
+
+def set_text(node: Any, name: str, text: str) -> None:
+    """Write a text property to a node of sgfmill, which escapes it."""
+    node.set(name, clean_text(text))
+
+
+def clean_text(text: str) -> str:
+    """Return text without control characters and lone surrogates, which readers do not expect."""
+    printable = "".join(c for c in text if c in "\n\t" or c.isprintable())
+    return printable.encode("utf-8", "replace").decode("utf-8")
+
+
+# -- games ---------------------------------------------------------------------------------------
+
+
 class SgfRecords:
     """The record format ``sgf``: moves, rules, players, result, clock and statistics.
 
-    The statistics of a move are in its comment. What SGF cannot say, such as seeds and private
-    observations, only the format ``jsonl`` keeps.
+    A move's statistics are in its comment. Only the format ``jsonl`` keeps what SGF cannot express,
+    such as seeds and private observations.
     """
 
     suffix = ".sgf"
@@ -51,13 +82,13 @@ class SgfRecords:
           RecordError: the record is of another game, or its moves are not legal in it.
         """
         if record.game != "go":
-            raise RecordError(f"SGF holds games of Go, not of {record.game}; write jsonl")
+            raise RecordError(f"SGF records games of Go, not of {record.game}; write jsonl")
         try:
             parameters = build_parameters(
                 GoParameters, record.game_parameters, where="game_parameters"
             )
             state = _game(parameters).new_initial_state()
-            file = _new_file(state.game)
+            file = game_file(state.game)
             _write_head(file.get_root(), record, parameters.resolved_rules())
             for move in record.moves:
                 _write_action(file, state, move)
@@ -65,40 +96,41 @@ class SgfRecords:
             if isinstance(error, RecordError):
                 raise
             raise RecordError(f"the record cannot be written as SGF: {error}") from error
-        _write_end(file.get_last_node(), record)
-        return _text_of(file)
+        if record.termination != Termination.TERMINAL and record.detail:
+            end = clean_text(f"{record.termination}: {record.detail}")
+            file.get_last_node().add_comment_text(end)
+        return sgf_text(file)
 
 
 def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
-    """Return a state's game so far as SGF. The arguments are the players' names."""
+    """Return a state's game so far as SGF, with the players' names `black` and `white`."""
     start = state.game.new_state(state.start)
-    file = _new_file(state.game, start)
+    file = game_file(state.game, start.start)
     root = file.get_root()
     for name, text in (("PB", black), ("PW", white), ("RE", state.result_to_string())):
         if text:
-            root.set(name, _clean(text))
+            set_text(root, name, text)
     for action in state.history():
         move = MoveRecord(ply=0, actor=start.current_player(), action=action, text="")
         _write_action(file, start, move)
-    return _text_of(file)
+    return sgf_text(file)
 
 
 def _game(parameters: GoParameters) -> GoGame:
-    # Only the moves are replayed: no referee is asked, so none needs to be installed.
+    # Replaying moves needs no judge, so an engine that judged the game need not be installed.
     if parameters.resolved_rules().dead_stones != "agreement":
         parameters = parameters.model_copy(update={"dead_stones": "none"})
     return GoGame(parameters)
 
 
-def _new_file(game: GoGame, start: GoState | None = None) -> Any:
-    file = sgf.Sgf_game(size=game.size, encoding="UTF-8")
+def game_file(game: GoGame, start: Start | None = None) -> Any:
+    """Return an sgfmill `Sgf_game` of a game without moves: rules, komi and starting position."""
+    position = game.start if start is None else start
+    file = new_sgf(game.size, black=position.black, white=position.white)
     root = file.get_root()
-    position = start.start if start is not None else game.start
     root.set("AP", (APPLICATION, __version__))
     root.set("KM", game.rules.komi)
     root.set("RU", _RULE_NAMES[game.parameters.rules])
-    points = [[divmod(p, game.size) for p in side] for side in (position.black, position.white)]
-    root.set_setup_stones(*points)
     handicap = game.parameters.handicap_stones if position == game.start else 0
     if handicap > 1:
         root.set("HA", handicap)
@@ -109,18 +141,18 @@ def _new_file(game: GoGame, start: GoState | None = None) -> Any:
 
 def _write_head(root: Any, record: GameRecord, rules: Rules) -> None:
     for place, player in zip(_PLACES, record.players, strict=False):
-        root.set(f"P{place}", _clean(player.name or player.agent))
-    root.set("RE", _result(record))
+        set_text(root, f"P{place}", player.name or player.agent)
+    set_text(root, "RE", _result(record))
     if record.started:
-        root.set("DT", _clean(record.started[:10]))
+        set_text(root, "DT", record.started[:10])
     _write_clock(root, record.time_control)
     event = record.tags.get("tournament")
     if isinstance(event, str) and event:
-        root.set("EV", _clean(event))
+        set_text(root, "EV", event)
     lines = [f"{p}: {_player(player)}" for p, player in zip(_PLACES, record.players, strict=False)]
     lines.append(", ".join(f"{name} {value}" for name, value in asdict(rules).items()))
     lines.append(f"go version {record.game_version}, seed {record.seed}")
-    root.set("C", _clean("\n".join(lines)))
+    set_text(root, "C", "\n".join(lines))
 
 
 def _player(player: PlayerRecord) -> str:
@@ -147,7 +179,7 @@ def _write_clock(root: Any, control: Mapping[str, Any]) -> None:
 
 
 def _write_action(file: Any, state: GoState, move: MoveRecord) -> None:
-    """Take a move in `state` and write it. Marks of dead stones are no moves: they are comments."""
+    """Apply an action to `state` and write it: as a move, or in the agreement as a comment."""
     game = state.game
     if state.phase != Phase.PLAY:
         name = state.action_to_string(move.action)
@@ -156,16 +188,15 @@ def _write_action(file: Any, state: GoState, move: MoveRecord) -> None:
         file.get_last_node().add_comment_text(f"{player} {verb}{name}")
     else:
         node = file.extend_main_sequence()
-        placed = move.action < game.pass_action
-        node.set_move(_COLORS[move.actor], divmod(move.action, game.size) if placed else None)
+        set_move(node, move.actor, move.action)
         comment = _comment(move, game)
         if comment:
-            node.set("C", _clean(comment))
+            set_text(node, "C", comment)
     state.apply_action(move.action)
 
 
 def _comment(move: MoveRecord, game: GoGame) -> str:
-    """Return what the agent said of a move: value for the player who moved, visits, line."""
+    """Return the agent's statistics of a move; values are for the player who moved."""
     lines = ["opening"] if move.opening else []
     if move.seconds is not None:
         lines.append(f"seconds {move.seconds:.3f}")
@@ -196,23 +227,13 @@ def _result(record: GameRecord) -> str:
         letters = {Termination.RESIGNATION: "R", Termination.TIME: "T"}
         return f"{winner}+{letters.get(record.termination, 'F')}"
     if record.termination == Termination.TERMINAL:
-        return _clean(record.detail)
+        return record.detail
     if not record.returns or len(set(record.returns)) == 1:
         return "0" if record.returns else "?"
     return f"{_PLACES[max(range(2), key=record.returns.__getitem__)]}+"
 
 
-def _write_end(node: Any, record: GameRecord) -> None:
-    if record.termination != Termination.TERMINAL and record.detail:
-        node.add_comment_text(_clean(f"{record.termination}: {record.detail}"))
-
-
-def _clean(text: str) -> str:
-    """Return text without control characters and lone surrogates, which no reader expects."""
-    kept = "".join(c for c in text if c in "\n\t" or (c.isprintable()))
-    return kept.encode("utf-8", "replace").decode("utf-8")
-
-
-def _text_of(file: Any) -> str:
+def sgf_text(file: Any) -> str:
+    """Return the text of an sgfmill `Sgf_game`."""
     text: str = file.serialise().decode("utf-8")
     return text

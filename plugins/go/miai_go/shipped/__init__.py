@@ -12,7 +12,10 @@ FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".safetensors"
 
 TSUMEGO: Final = FOLDER / "tsumego" / "network.safetensors"
-"""The network of life and death."""
+"""The life-and-death network."""
+
+_OTHER_NAMES: Final = {"value-9x9": "policy-9x9"}
+"""Names under which shipped weights are found beside their own."""
 
 
 def shipped_names() -> list[str]:
@@ -21,17 +24,19 @@ def shipped_names() -> list[str]:
 
 
 def find_weights(named: str, *, default: str) -> Path:
-    """Return the file of weights that a parameter names.
+    """Return the weights file that a parameter names.
+
+    `value-9x9` is another name of `policy-9x9`, whose network has a policy and a value head.
 
     Args:
       named: a file, or the name of shipped weights; empty for the default.
       default: a name of shipped weights.
 
     Raises:
-      WeightsError: there is neither.
+      WeightsError: there is neither a file nor shipped weights of that name.
     """
     wanted = named or default
-    shipped = FOLDER / f"{wanted}{SUFFIX}"
+    shipped = FOLDER / f"{_OTHER_NAMES.get(wanted, wanted)}{SUFFIX}"
     if "/" not in wanted and shipped.is_file():
         return shipped
     path = Path(wanted).expanduser()
@@ -45,6 +50,6 @@ def find_weights(named: str, *, default: str) -> Path:
         )
     near = near_matches(named, names)
     raise WeightsError(
-        f"no weights '{named}': it is no file, and shipped are: {', '.join(names) or 'none'}"
+        f"no weights '{named}': it is not a file, and shipped are: {', '.join(names) or 'none'}"
         + (f". {near}" if near.startswith("Did") else "")
     )

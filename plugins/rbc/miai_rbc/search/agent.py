@@ -36,7 +36,7 @@ class RbcMinimax(BeliefAgent):
         load_minimax(given.bounds)
         self._problem = self._seeded(0)
         self._make = named_bounds(given.bounds, **given.bounds_parameters)
-        self._search_statistics: dict[str, Json] = {}
+        self._counts: dict[str, Json] = {}
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game; its seed decides which boards are drawn at roots."""
@@ -45,11 +45,9 @@ class RbcMinimax(BeliefAgent):
 
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a move, with the search's statistics."""
-        self._search_statistics = {}
+        self._counts = {}
         decision = super().act(clock)
-        return Decision(
-            decision.action, statistics={**decision.statistics, **self._search_statistics}
-        )
+        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the window with the best guarantee."""
@@ -91,10 +89,10 @@ class RbcMinimax(BeliefAgent):
             root, given.depth, deepening=True, max_nodes=given.nodes, seconds=seconds
         )
         candidates = search.candidates(root)
-        self._search_statistics |= {"depth": result.depth, "searched": result.statistics["boards"]}
-        self._search_statistics |= {key: result.statistics.get(key, 0) for key in _COUNTS}
+        self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
+        self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
         if result.depth:
-            self._search_statistics["value"] = result.value
+            self._counts["value"] = result.value
         return (result.action if result.depth else candidates[0]), result, len(candidates)
 
 

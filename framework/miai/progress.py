@@ -1,0 +1,164 @@
+"""Progress of a long task: a bar updated in place on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Final, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, ProgressColumn, Task
+from rich.progress import Progress as RichProgress
+from rich.text import Text
+
+REFRESH_SECONDS: Final = 0.25
+"""Minimum time between two updates of a bar."""
+
+_RATE_SECONDS = 300.0  # over which the rate is measured
+
+
+class Progress:
+    """Progress as lines: for files, pipes and terminals that cannot do more.
+
+    Attributes:
+      done, total: how much of the task is done.
+      status: what is being done now; lines leave it out.
+    """
+
+    def __init__(self, *, file: TextIO | None = None) -> None:
+        self.done = self.total = 0
+        self.status = ""
+        self._file = file
+        self._printed = time.monotonic()
+
+    def begin(self, *, done: int, total: int) -> None:
+        """Set the count at the start."""
+        self.done, self.total = done, total
+
+    def advance(self, line: str, *, every: float = 0.0) -> None:
+        """Count one item.
+
+        Args:
+          line: describes it; printed with the count, but only if `every` seconds have passed since
+            the last such line.
+        """
+        self.done += 1
+        if time.monotonic() - self._printed >= every:
+            self.milestone(line)
+
+    def milestone(self, line: str) -> None:
+        """Print a line with the count."""
+        self._printed = time.monotonic()
+        width = len(str(self.total))
+        self.note(f"[{self.done:{width}}/{self.total}] {line}")
+
+    def note(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=self._file or sys.stdout, flush=True)
+
+    def refresh(self, *, now: bool = False) -> None:
+        """Update the view: a few times a second at most, unless `now`."""
+
+    def close(self) -> None:
+        """Remove the view."""
+
+
+class LiveProgress(Progress):
+    """Progress as a bar that is updated in place; notes scroll away above it.
+
+    Attributes:
+      status, hint: lines below the bar.
+      body: what is shown below these; None for nothing.
+    """
+
+    def __init__(
+        self, title: str, *, unit: str, hint: str = "", console: Console | None = None
+    ) -> None:
+        super().__init__()
+        self.hint = hint
+        self.body: RenderableType | None = None
+        self.console = console or Console(highlight=False)
+        self._title = title
+        columns = BarColumn(bar_width=None), _Facts(unit)
+        self._bar = RichProgress(*columns, expand=True, speed_estimate_period=_RATE_SECONDS)
+        self._task = self._bar.add_task("")
+        self._live = Live(console=self.console, auto_refresh=False, transient=True)
+        self._shown = 0.0
+
+    def begin(self, *, done: int, total: int) -> None:
+        """Set the count and show the view."""
+        super().begin(done=done, total=total)
+        self._bar.reset(self._task, completed=done, total=total)
+        self._live.start()
+        self.refresh(now=True)
+
+    def advance(self, line: str, *, every: float = 0.0) -> None:
+        """Count one item."""
+        self.done += 1
+        self._bar.advance(self._task)
+
+    def milestone(self, line: str) -> None:
+        """Show a line above the view."""
+        self.note(line)
+
+    def note(self, line: str) -> None:
+        """Show a line above the view."""
+        self.console.print(Text(line))
+
+    def refresh(self, *, now: bool = False) -> None:
+        """Update the view: a few times a second at most, unless `now`."""
+        if not now and time.monotonic() - self._shown < REFRESH_SECONDS:
+            return
+        self._bar.update(self._task, total=self.total)
+        parts = [Text(self._title, style="bold"), self._bar.get_renderable()]
+        parts += [Text(self.status, style="dim"), Text(self.hint, style="dim")]
+        parts += [] if self.body is None else [Text(), self.body]
+        self._live.update(Group(*parts), refresh=True)
+        self._shown = time.monotonic()
+
+    def close(self) -> None:
+        """Remove the view."""
+        self._live.stop()
+
+
+class _Facts(ProgressColumn):
+    """The count, the rate and the time that remains."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        facts = f"{task.completed:.0f}/{task.total or 0:.0f} {self._unit}"
+        if task.speed and task.remaining is not None:
+            remaining = clock_text(task.remaining / task.speed)
+            facts += f"  {task.speed:.1f} {self._unit}/s  {remaining} left"
+        return Text(facts, no_wrap=True)
+
+
+def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False) -> Progress:
+    """Return a live view where standard output is a terminal that can show one, else lines.
+
+    Args:
+      title: of the task.
+      unit: what is counted, in the plural.
+      hint: a line below the bar, such as how to stop.
+      aside: whether standard output is needed for results; lines then go to standard error.
+    """
+    if aside:
+        return Progress(file=sys.stderr)
+    return LiveProgress(title, unit=unit, hint=hint) if is_live_terminal() else Progress()
+
+
+def is_live_terminal() -> bool:
+    """Return whether standard output is a terminal that can update lines in place."""
+    console = Console()
+    return sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal
+
+
+def clock_text(seconds: float) -> str:
+    """Return a duration as ``m:ss`` or ``h:mm:ss``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,240 @@
+"""The part that every tree search of Go shares: one tree that follows a game, asked for moves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.game import State
+from miai.plain import Json
+from miai.search.protocol import SearchResult
+from miai_go.rules.game import GoGame
+from miai_go.rules.phases import Start
+from miai_go.rules.state import GoState
+from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
+from miai_go.search.parameters import SearchParameters
+from miai_go.search.reading import TreeView
+
+if TYPE_CHECKING:
+    from miai_go.search.life_advice import Advice, InPlay
+
+_MIN_SHARE: Final = 0.1
+"""Share of the seconds that must have passed before the rate of simulations is believed."""
+
+
+class SearchClock:
+    """Tells when the time of a search is over, or when the rest of it could change nothing.
+
+    The most visited move is played. So once every simulation that there is still time for, at the
+    rate so far, could not bring the second to as many visits as the first, the rest is saved
+    (Huang, Coulom, Lin 2010, "Time management for Monte-Carlo tree search applied to the game of
+    Go").
+
+    Args:
+      seconds: the budget.
+      started: when the search began, by `time.perf_counter`.
+      visits: returns the visits of the moves at the root; None where time alone counts.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        started: float,
+        visits: Callable[[], NDArray[np.int32]] | None = None,
+    ) -> None:
+        self._started = started
+        self._seconds = seconds
+        self._visits = visits
+        self._before = int(visits().sum()) if visits is not None else 0
+
+    def remaining(self) -> float:
+        """Return the seconds left, below 0 when overdrawn."""
+        return self._started + self._seconds - perf_counter()
+
+    def __call__(self) -> bool:
+        """Return whether to stop."""
+        passed = perf_counter() - self._started
+        if passed >= self._seconds:
+            return True
+        if self._visits is None or passed < _MIN_SHARE * self._seconds:
+            return False
+        visits = np.sort(self._visits())
+        rate = (int(visits.sum()) - self._before) / passed
+        lead = int(visits[-1] - visits[-2]) if len(visits) > 1 else 0
+        return lead > rate * (self._seconds - passed)
+
+
+class TreeSearch(ABC):
+    """A search of one game by one tree, which is kept between moves.
+
+    A subclass says what grows the tree. The tree counts by area with every stone alive; where the
+    game counts otherwise, `miai_go.search.ending` sees to the end of play: a pass that would lose
+    by the game's own count is not played while there is another move, and under territory scoring
+    the search passes as soon as the board, counted now, is won and no move is worth more. The tree
+    does not know draws by repetition under simple ko.
+
+    With `tsumego` it looks at enclosed groups first and favours moves that save or kill at the
+    root; see `miai_go.search.life_advice`. Budgets in simulations on one thread are reproducible;
+    budgets in seconds are not.
+
+    Attributes:
+      game, parameters: what it was built from.
+    """
+
+    ROOT_IS_VALUED: ClassVar[bool]
+    """Whether the root is valued once by itself, which is not a simulation."""
+
+    def __init__(self, game: GoGame, parameters: SearchParameters) -> None:
+        self.game = game
+        self.parameters = parameters
+        self._begun = False
+        self._start: Start | None = None
+        self._line: list[int] = []
+        self._in_play: InPlay | None = None
+
+    def new_game(self, seed: int) -> None:
+        """Forget everything, seed the randomness, and load or compile what the search needs.
+
+        Raises:
+          MiaiError: weights or a library are not available.
+        """
+        self._in_play = self.parameters.asked()
+        self._start, self._line = None, []
+        self._plant(seed)
+        self._begun = True
+
+    def advance(self, action: int) -> None:
+        """Follow the game: keep the tree beyond `action`."""
+        if self._start is None:
+            return
+        tree, suicide = self._tree(), self.game.rules.suicide
+        over = self._line[-1:] == [self.game.pass_action] == [action]  # the tree ends there
+        inside = action <= self.game.pass_action and not over and self.parameters.reuse
+        if inside and tree.board.is_legal(tree.to_move, action, suicide=suicide):
+            self._play(action)
+            self._line.append(action)
+        else:
+            self._start = None
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return the best move; values are for the player to move.
+
+        Args:
+          state: a state of Go in which a player is to move; not changed.
+          seconds: wall time after which an answer must be there; None for no such limit.
+
+        Raises:
+          GameError: the state is of another game, or the game is over.
+          InferenceError: a network cannot answer.
+        """
+        return self._search(state, seconds, early=self.parameters.stop_early)
+
+    def _search(self, state: State, seconds: float | None, *, early: bool) -> SearchResult:
+        started = perf_counter()
+        position = go_state(state, self.game)
+        result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
+        if result is not None:
+            return result
+        if not self._begun:
+            self.new_game(0)
+        tree = self._tree_at(position)
+        limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
+        advice = self._advice(tree, min(limits, default=None))
+        clock = None
+        if limits:
+            visits = tree.visits if early and self._only_time_limits() else None
+            clock = SearchClock(min(limits), started=started, visits=visits)
+        simulations = self._grow(clock)
+        return self._result(position, simulations, advice, started=started)
+
+    def _tree_at(self, state: GoState) -> TreeView:
+        """Make the state the root, keeping as much of the tree as possible."""
+        tree = self._tree()
+        # A proof counts by area with every stone alive: no proof where the game counts otherwise.
+        trusted = tree.proven == 0 or counts_like_a_tree(self.game)
+        if not (self._start == state.start and self._line == state.history() and trusted):
+            self._set_root(state)
+            self._start, self._line = state.start, state.history()
+        self._expand_root()
+        tree.restrict(root_mask(state, tree.allowed()))
+        return tree
+
+    def _advice(self, tree: TreeView, seconds: float | None) -> Advice | None:
+        """Favour moves about enclosed groups; None where that is switched off or useless."""
+        if self._in_play is None or tree.proven:
+            return None
+        advice = self._in_play.look(tree.board, tree.to_move, seconds=seconds)
+        self._favour(advice)
+        return advice
+
+    def _result(
+        self, state: GoState, simulations: int, advice: Advice | None, *, started: float
+    ) -> SearchResult:
+        tree = self._tree()
+        visits, values = tree.visits(), np.nan_to_num(tree.values())
+        action = choose(state, tree)
+        proven = tree.proven if counts_like_a_tree(self.game) else 0
+        untried = tree.value if self.ROOT_IS_VALUED else 0.0
+        value = float(proven or (values[action] if visits[action] else untried))
+        resign = self.parameters.resign_below
+        pv = tree.principal_variation()
+        tried = np.flatnonzero(visits).tolist()
+        return SearchResult(
+            action=action,
+            value=value,
+            visits={a: int(visits[a]) for a in tried},
+            values={a: float(values[a]) for a in tried},
+            pv=tuple(pv) if pv[:1] == [action] else (action,),
+            resign=resign is not None and (simulations > 0 or proven < 0) and value < resign,
+            statistics={
+                "simulations": simulations,
+                "reused": max(tree.simulations - simulations - self.ROOT_IS_VALUED, 0),
+                "nodes": tree.nodes,
+                **({} if advice is None else {"tsumego": advice.statistics}),
+                **self._statistics(started),
+            },
+        )
+
+    # -- what a subclass says -----------------------------------------------------------------
+
+    @abstractmethod
+    def _plant(self, seed: int) -> None:
+        """Start from an empty tree. Called once for every game."""
+
+    @abstractmethod
+    def _tree(self) -> TreeView:
+        """Return the tree."""
+
+    @abstractmethod
+    def _set_root(self, state: GoState) -> None:
+        """Start a new tree at a state."""
+
+    @abstractmethod
+    def _play(self, action: int) -> None:
+        """Play a legal action at the root and keep the tree beyond it."""
+
+    @abstractmethod
+    def _expand_root(self) -> None:
+        """Give the root its children, so that it can be read."""
+
+    @abstractmethod
+    def _favour(self, advice: Advice) -> None:
+        """Let the search favour the moves that the advice favours."""
+
+    def _only_time_limits(self) -> bool:
+        """Return whether the search may end as soon as the rest would change nothing."""
+        return not self.parameters.simulations
+
+    @abstractmethod
+    def _grow(self, clock: SearchClock | None) -> int:
+        """Search until the budget is spent or the clock stops it; return the simulations."""
+
+    def _statistics(self, started: float) -> dict[str, Json]:
+        """Return figures beside the counts of the tree."""
+        return {}

@@ -1,0 +1,903 @@
+"""The document of a tournament's report: its sections, built once for every medium.
+
+Sections that need the details of a report (`miai_tournaments.report.details`) are for Markdown and
+pages, for which a terminal has no room.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from markupsafe import Markup
+
+from miai_tournaments.ratings.performance import PerformanceRow
+from miai_tournaments.ratings.ratings import Z95, Estimate
+from miai_tournaments.report import charts
+from miai_tournaments.report.counting import FORFEITS, Tally
+from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse
+from miai_tournaments.report.document import (
+    NONE,
+    PAGE,
+    PRINTED,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Figure,
+    Medium,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    counted,
+    printable,
+    printable_block,
+)
+from miai_tournaments.report.markup import name as name_markup
+from miai_tournaments.report.markup import tag, text
+from miai_tournaments.store.rows import GameRow
+
+if TYPE_CHECKING:
+    from miai_tournaments.report.report import TournamentReport
+
+
+NAME_WIDTH = 24
+"""Maximum width of a player's name in the tables of a terminal, and in sentences."""
+
+LINE_WIDTH = 160
+"""Maximum width of a line with texts of foreign origin."""
+
+_VERDICT_WIDTH = 400
+_REASON_WIDTH = 400
+_PARAMETERS_WIDTH = 600
+_OPENING_WIDTH = 120
+
+RANK = Column("#", style="dim")
+PLAYER = Column("player", align="left", least=8, most=NAME_WIDTH)
+
+_DETAILED: tuple[Medium, ...] = ("markdown", "page")
+_SHADES = 9
+_MAX_NAMES = 8  # of players in a sentence
+_MAX_LISTED_FORFEITS = 10
+_MAX_FAILURES = 100
+_MAX_CURVES = 16
+_MAX_RANKING = 200
+
+
+def report_document(
+    report: TournamentReport, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
+) -> Document:
+    """Return a report as a document.
+
+    Args:
+      replays: games that a page links to, in `replay_folder`.
+    """
+    title, lines = _heading(report)
+    if not report.standings.players:
+        empty = Section("ratings", "Ratings", (Paragraph(("No games yet.",)),))
+        return Document(title, lines, (empty,))
+    blocks: list[Block] = [ratings_table(report), *verdict(report), _remarks(report)]
+    sections = [
+        Section("ratings", "Ratings", tuple(blocks), note=_RATINGS_NOTE, wide=True),
+        *_played(report),
+        *_replays(replays, replay_folder),
+        _about(report),
+    ]
+    return Document(title, lines, tuple(sections))
+
+
+def _played(report: TournamentReport) -> list[Section]:
+    details, played = report.details, bool(report.standings.first_player.games)
+    sections = [_crosstables(report)]
+    if played and details is not None:
+        sections += [_format(details), _teams(details)]
+    if played:
+        sections.append(Section("colours", "By colour", (_colours(report),)))
+        sections.append(_endings(report))
+    sections += [_adjudication(report), _failures(report)]
+    if played and details is not None:
+        sections += [_curves(details), _transitivity(details), _times(details), _openings(details)]
+    order = "format teams crosstable colours history endings adjudication transitivity time"
+    ids = [*order.split(), "openings", "failures"]
+    return sorted(sections, key=lambda section: ids.index(section.id))
+
+
+# -- figures and names as texts -----------------------------------------------------------------
+
+
+def ranked(report: TournamentReport) -> list[tuple[int, str]]:
+    """Return ranks, from 1, and names."""
+    return list(enumerate(report.ranking(), start=1))
+
+
+def player_name(name: str) -> str:
+    """Return a player's name for a sentence."""
+    return printable(name, NAME_WIDTH)
+
+
+def player_cell(name: str) -> Cell:
+    """Return the cell with a player's name."""
+    return Cell(printable(name, 40), markup=name_markup(name))
+
+
+def signed(value: float) -> str:
+    """Return a whole number with its sign."""
+    whole = round(value)
+    return f"{whole:+d}" if whole else "0"
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage with one decimal place."""
+    return NONE if share is None else f"{100 * share:.1f}%"
+
+
+def parameter_list(parameters: Mapping[str, Any]) -> str:
+    """Return parameters in a line: ``simulations 50, playouts light``; empty for none."""
+    return ", ".join(
+        f"{key} {value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in parameters.items()
+    )
+
+
+def result_text(row: GameRow) -> Markup:
+    """Return who won a game and how."""
+    first, second = row.returns
+    how = row.termination
+    if how not in FORFEITS and row.detail:
+        how = f"{how}, {row.detail}" if how != "terminal" else row.detail
+    reason = text(how, 80)
+    if first == second:
+        return Markup("drawn (%s)") % reason
+    return Markup("%s won (%s)") % (name_markup(row.players[first < second]), reason)
+
+
+def _margin(estimate: Estimate) -> str:
+    """Return half the width of a 95 % interval."""
+    return f"{estimate.high - estimate.value:.0f}"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{percent(low)} to {percent(high)}"
+
+
+def _wins_draws_losses(tally: Tally) -> str:
+    return f"{tally.wins}-{tally.draws}-{tally.losses}" if tally.games else NONE
+
+
+def _wdl_cell(tally: Tally) -> Cell:
+    return Cell(_wins_draws_losses(tally), tally.games or None)
+
+
+def _score_cell(score: float | None) -> Cell:
+    return Cell(percent(score), score, "score")
+
+
+def _counts(of: object, *keys: str) -> list[Cell]:
+    """Return a cell for each number of an object, by its name."""
+    return [Cell(str(getattr(of, key)), getattr(of, key), key) for key in keys]
+
+
+def _groups(groups: Sequence[Sequence[str]]) -> str:
+    shown = [", ".join(_shortened([player_name(name) for name in group])) for group in groups]
+    return "; ".join(_shortened(shown))
+
+
+def _shortened(items: Sequence[str]) -> list[str]:
+    more = len(items) - _MAX_NAMES
+    return [*items[:_MAX_NAMES], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _seconds(value: float) -> str:
+    """Return seconds with three significant digits."""
+    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+
+
+def _duration(value: float) -> str:
+    if value < 120:
+        return f"{value:.1f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+# -- the heading and the ratings ----------------------------------------------------------------
+
+_RATINGS_NOTE = (
+    "Elo of a joint fit with draws and the advantage of moving first; bars span 95 % intervals. "
+    "To compare two players, whose errors are correlated, use the likelihood of superiority rather "
+    "than overlapping bars."
+)
+
+
+def _heading(report: TournamentReport) -> tuple[str, tuple[str, ...]]:
+    """Return the run's name, and what is played, how much is done and with which versions."""
+    info, standings = report.info, report.standings
+    progress = _progress(report)
+    if info is None:
+        return "", (progress,)
+    if info.created:
+        progress += f"; begun {printable(info.created[:16].replace('T', ' '), 16)} UTC"
+    parameters = parameter_list(info.given_game_parameters())
+    game = f"{info.game} (version {info.game_version}){': ' if parameters else ''}{parameters}"
+    lines = [printable(game, LINE_WIDTH), progress]
+    if standings.versions:
+        used = (f"{name} {' and '.join(found)}" for name, found in standings.versions.items())
+        lines.append(printable(", ".join(used), LINE_WIDTH))
+    return printable(info.name, LINE_WIDTH), tuple(lines)
+
+
+def _progress(report: TournamentReport) -> str:
+    statuses, attempts = report.standings.statuses, report.standings.void_attempts
+    parts = [f"{statuses.get('done', 0)} of {sum(statuses.values())} games done"]
+    if statuses.get("running"):
+        parts.append(f"{statuses['running']} running")
+    if waiting := statuses.get("pending", 0) + statuses.get("void", 0):
+        parts.append(f"{waiting} pending")
+    if attempts:
+        parts.append(counted(attempts, "void attempt"))
+    return "; ".join(parts)
+
+
+def ratings_table(report: TournamentReport) -> Table:
+    """Return the players by rating, with their totals."""
+    fit, standings = report.ratings, report.standings
+    means = (standing.seconds.value or 0.0 for standing in standings.players.values())
+    short = max(means, default=0.0) < 0.1  # moves in milliseconds
+    columns = [
+        RANK,
+        PLAYER,
+        Column("Elo", style="bold"),
+        Column("\N{PLUS-MINUS SIGN}", title="half the width of the 95 % interval"),
+        Column("95 % interval", align="left", media=PAGE),
+        Column("score"),
+        Column("W", drop=1),
+        Column("D", drop=1),
+        Column("L", drop=1),
+        Column("games", drop=3),
+        Column("ms/move" if short else "s/move", drop=4, media=PRINTED),
+        Column("cpu ms" if short else "cpu s", drop=5, media=PRINTED),
+    ]
+    if standings.stakes:
+        columns.append(Column("return", drop=2, title="mean utility per game"))
+    if report.bootstrap is not None:
+        columns.append(Column("bootstrap", title="95 % interval, pairs resampled"))
+    ends = [fit.anchor_elo]
+    for name, standing in standings.players.items():
+        if standing.total.games:
+            ends += (fit.estimate(name).low, fit.estimate(name).high)
+    extent = charts.widened(ends)
+    rows = [_rating_row(report, rank, name, extent, short=short) for rank, name in ranked(report)]
+    anchor = "mean" if fit.anchor is None else f"{player_name(fit.anchor)} held at"
+    title = f"Ratings: Elo with 95% intervals, {anchor} {fit.anchor_elo:g}"
+    return Table(title, tuple(columns), rows, keys=report.ranking())
+
+
+def _rating_row(
+    report: TournamentReport, rank: int, name: str, extent: tuple[float, float], *, short: bool
+) -> Row:
+    standing = report.standings.players[name]
+    total = standing.total
+    row: list[Cell | str] = [Cell(str(rank), rank, "rank"), player_cell(name)]
+    if total.games:
+        estimate = report.ratings.estimate(name)
+        span = f"{signed(estimate.value)}, {estimate.low:.0f} to {estimate.high:.0f}"
+        ends = estimate.value, estimate.low, estimate.high
+        bar = charts.rating_bar(*ends, zero=report.ratings.anchor_elo, extent=extent, label=span)
+        row += [
+            Cell(signed(estimate.value), estimate.value, "elo"),
+            Cell(_margin(estimate), estimate.high - estimate.value),
+            Cell(span, estimate.low, "low", title=span, markup=bar),
+        ]
+    else:
+        row += [NONE, NONE, ""]
+    row += [_score_cell(total.score), *_counts(total, "wins", "draws", "losses", "games")]
+    row += [_move_time(mean.value, short) for mean in (standing.seconds, standing.cpu_seconds)]
+    if report.standings.stakes:
+        mean = standing.returns.value
+        row.append(NONE if mean is None else Cell(f"{mean:+.3f}", mean, "mean_return"))
+    if report.bootstrap is not None:
+        index = report.bootstrap.players.index(name)
+        low, high = report.bootstrap.intervals()[index].tolist()
+        row.append(Cell(f"{signed(low)} to {signed(high)}", low))
+    return row
+
+
+def _move_time(seconds: float | None, short: bool) -> str:
+    if seconds is None:
+        return NONE
+    if short:
+        return f"{1000 * seconds:.2f}"
+    return f"{seconds:.3f}" if seconds < 10 else f"{seconds:.1f}"
+
+
+def verdict(report: TournamentReport) -> list[Paragraph]:
+    """Return the format's latest verdict, such as a winner; most formats have none."""
+    line = report.info.facts.get("text") if report.info else None
+    if not isinstance(line, str) or not line:
+        return []
+    return [Paragraph((printable(line, _VERDICT_WIDTH),), media=PRINTED)]
+
+
+def _remarks(report: TournamentReport) -> Paragraph:
+    """Return what holds for all games, and the limits of the ratings."""
+    standings, ratings = report.standings, report.ratings
+    first, lines = standings.first_player, []
+    if first.games:
+        elo = ""
+        if worth := ratings.first_player_advantage:
+            elo = f" and is worth {signed(worth.value)} \N{PLUS-MINUS SIGN} {_margin(worth)} Elo"
+        scored = f"{percent(first.score)} ({_wins_draws_losses(first)})"
+        lines.append(f"Moving first scored {scored}{elo}.")
+    if draws := ratings.draw_probability:
+        lines.append(
+            f"{counted(first.draws, 'game')} drawn ({percent(first.draws / first.games)}); between "
+            f"equals {percent(draws.value)} would be, 95% interval "
+            f"{_interval(draws.low, draws.high)}."
+        )
+    if standings.lengths.value is not None:
+        lines.append(f"Mean length {standings.lengths.value:.1f} moves.")
+    if len(ratings.groups) > 1 and first.games:
+        lines.append(
+            "No games link these groups, so ratings compare within each only: "
+            f"{_groups(ratings.groups)}."
+        )
+    if ratings.one_sided:
+        lines.append(
+            "Between these groups all points went one way, so that their distance rests on the "
+            f"prior: {_groups(ratings.one_sided)}."
+        )
+    if ratings.hides_first_move:
+        lines.append(
+            "By who moved first in these games, strength and the worth of moving first cannot be "
+            "told apart: both rest on the prior. Let players meet with both colours."
+        )
+    if report.info and (settings := report.info.pairing_settings()):
+        shown = "; ".join(map(parameter_list, settings))
+        line = f"These ratings count games with parameters of their own, too: {shown}"
+        lines.append(f"{printable(line, LINE_WIDTH)}.")
+    return Paragraph(tuple(lines))
+
+
+# -- players against players ---------------------------------------------------------------------
+
+_CROSSTABLE_NOTE = (
+    "Points of the row against the column over the number of games; blue is good for the row, "
+    "orange for the column. Columns are headed by rank."
+)
+
+
+def _crosstables(report: TournamentReport) -> Section:
+    blocks: list[Block] = [crosstable(report)]
+    if report.standings.first_player.draws:
+        blocks.append(_wins_draws_losses_table(report))
+    if report.superiority:
+        blocks.append(_superiority(report))
+    wide = len(report.standings.players) > 6
+    return Section("crosstable", "Crosstable", tuple(blocks), note=_CROSSTABLE_NOTE, wide=wide)
+
+
+def crosstable(report: TournamentReport) -> Table:
+    """Return points and games of each player against each; percentages where space is short."""
+    standings = report.standings
+    names = {name: player_name(name) for name in standings.players}
+
+    def cells(shown: Callable[[Tally], str]) -> Callable[[str, str], Cell]:
+        def cell(a: str, b: str) -> Cell:
+            tally = standings.against(a, b)
+            if tally.score is None:
+                return Cell(NONE, style="self")
+            results = f"{tally.wins} won, {tally.draws} drawn, {tally.losses} lost"
+            return Cell(
+                shown(tally),
+                tally.score,
+                style=f"c{shade(tally.score)}",
+                title=f"{names[a]} against {names[b]}: {results}",
+                data={"opponent": b},
+            )
+
+        return cell
+
+    def percentages() -> Table:
+        title = "Crosstable: score of the row against the column in %"
+        return _square(report, title, cells(lambda tally: f"{100 * (tally.score or 0):.0f}"))
+
+    return _square(
+        report,
+        "Crosstable: points/games of the row against the column",
+        cells(lambda tally: f"{tally.points:g}/{tally.games}"),
+        narrow=percentages,
+    )
+
+
+def shade(score: float) -> int:
+    """Return the colour class of a score from 0 to 1; the middle one is for a half."""
+    return round(score * (_SHADES - 1))
+
+
+def _wins_draws_losses_table(report: TournamentReport) -> Table:
+    def cell(a: str, b: str) -> Cell:
+        return Cell(_wins_draws_losses(report.standings.against(a, b)))
+
+    title = "W-D-L of the row against the column"
+    return _square(report, title, cell, omission="", media=("terminal", "text"))
+
+
+def _superiority(report: TournamentReport) -> Table:
+    chances = report.ratings.superiority()
+    index = {name: i for i, name in enumerate(report.ratings.players)}
+
+    def cell(a: str, b: str) -> Cell:
+        chance = float(chances[index[a], index[b]])
+        share = 100 * chance
+        shown = ">99" if share > 99.5 else "<1" if share < 0.5 else f"{share:.0f}"
+        return Cell(shown, chance, style=f"c{shade(chance)}")
+
+    title = "Superiority: likelihood that the row is stronger than the column in %"
+    return _square(report, title, cell)
+
+
+def _square(
+    report: TournamentReport,
+    title: str,
+    cell: Callable[[str, str], Cell],
+    *,
+    narrow: Callable[[], Table] | None = None,
+    omission: str | None = None,
+    media: tuple[Medium, ...] = (*PRINTED, "page"),
+) -> Table:
+    """Return a table of players against players, its columns headed by rank."""
+    players = ranked(report)
+    columns = [Column(str(rank), title=player_name(name)) for rank, name in players]
+    self = Cell("\N{MIDDLE DOT}", style="self")
+    rows: list[Row] = [
+        [str(rank), player_cell(a), *(self if a == b else cell(a, b) for _, b in players)]
+        for rank, a in players
+    ]
+    if omission is None:
+        start = title.split(":")[0]
+        omission = f"{start}: left out for {len(players)} players; the JSON report has it."
+    return Table(
+        title,
+        (RANK, PLAYER, *columns),
+        rows,
+        keys=report.ranking(),
+        style="heat",
+        sortable=False,
+        narrow=narrow,
+        omission=omission,
+        media=media,
+    )
+
+
+def _teams(details: Details) -> Section:
+    columns = (
+        Column("team", align="left"),
+        Column("members", align="left"),
+        Column("mean Elo"),
+        Column("\N{PLUS-MINUS SIGN}"),
+        Column("score", title="of members against players of no team or another"),
+        Column("games"),
+    )
+    rows: list[Row] = []
+    for team in details.teams:
+        members = ", ".join(map(player_name, team.members))
+        links = Markup(", ").join(map(name_markup, team.members))
+        row: list[Cell | str] = [player_cell(team.name), Cell(members, style="text", markup=links)]
+        if rating := team.rating:
+            row.append(Cell(signed(rating.value), rating.value, "elo"))
+            row.append(Cell(_margin(rating), rating.high - rating.value))
+        else:
+            row += [NONE, NONE]
+        tally = team.against_others
+        rows.append([*row, _score_cell(tally.score), *_counts(tally, "games")])
+    note = "The mean rating of a team's members, with the error of that mean."
+    keys = [team.name for team in details.teams]
+    blocks = _tables("Teams", columns, rows, keys=keys, media=_DETAILED)
+    return Section("teams", "Teams", blocks, note=note)
+
+
+def _tables(
+    title: str,
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    keys: Sequence[str] = (),
+    media: tuple[Medium, ...] = PAGE,
+) -> tuple[Table, ...]:
+    """Return a table; none without rows."""
+    return (Table(title, tuple(columns), rows, keys=keys, media=media),) if rows else ()
+
+
+def _lefts(*headers: str) -> list[Column]:
+    """Return columns that are aligned left."""
+    return [Column(header, align="left") for header in headers]
+
+
+# -- games ----------------------------------------------------------------------------------------
+
+
+def _colours(report: TournamentReport) -> Table:
+    """Return each player's results by who moved first."""
+    score = Column("score", drop=1)
+    rows: list[Row] = []
+    for rank, name in ranked(report):
+        standing = report.standings.players[name]
+        sides = (standing.as_first, standing.as_second)
+        results = (cell for side in sides for cell in (_wdl_cell(side), percent(side.score)))
+        rows.append([str(rank), player_cell(name), *results])
+    title = "By colour: W-D-L and score when moving first and second"
+    columns = (RANK, PLAYER, Column("first"), score, Column("second"), score)
+    return Table(title, columns, rows, keys=report.ranking())
+
+
+def _endings(report: TournamentReport) -> Section:
+    games: dict[str, int] = {}
+    for standing in report.standings.players.values():
+        for reason, tally in standing.endings.items():
+            games[reason] = games.get(reason, 0) + tally.games
+    reasons = sorted(games, key=lambda reason: (-games[reason], reason))
+    blocks: list[Block] = [_endings_table(report, reasons, len(reasons))]
+    if report.details is not None:
+        total = sum(report.details.terminations.values())
+        shares: dict[str, tuple[int, Markup]] = {}
+        for reason, count in report.details.terminations.items():
+            share = f"{count} ({percent(count / total)})"
+            shares[text(reason, NAME_WIDTH)] = count, tag("span", share, data_ending=text(reason))
+        blocks.append(Figure(charts.stacked_bar(shares, label="Shares of terminations")))
+    note = "Why games ended; by player won, drawn and lost games of each kind."
+    return Section("endings", "Endings", tuple(blocks), note=note)
+
+
+def _endings_table(report: TournamentReport, reasons: Sequence[str], shown: int) -> Table:
+    """Return each player's results by termination; the rarest share a column."""
+    rare = reasons[shown:]
+    rows: list[Row] = []
+    for rank, name in ranked(report):
+        endings = report.standings.players[name].endings
+        tallies = [endings.get(reason, Tally()) for reason in reasons[:shown]]
+        if rare:
+            tallies.append(sum((endings.get(reason, Tally()) for reason in rare), Tally()))
+        rows.append([str(rank), player_cell(name), *map(_wdl_cell, tallies)])
+    headers = [printable(reason, NAME_WIDTH) for reason in reasons[:shown]] + ["other"] * bool(rare)
+    return Table(
+        "How games ended, W-D-L",
+        (RANK, PLAYER, *map(Column, headers)),
+        rows,
+        keys=report.ranking(),
+        narrow=(lambda: _endings_table(report, reasons, shown - 1)) if shown else None,
+    )
+
+
+def _adjudication(report: TournamentReport) -> Section:
+    columns = (Column("rule", align="left"), *map(Column, ("ended", "held out", "wrong")))
+    blocks: tuple[Block, ...] = ()
+    if report.adjudications is not None:
+        rows: list[Row] = [
+            [printable(rule.rule, 40), *_counts(rule, "ended", "held_out", "wrong")]
+            for rule in report.adjudications.rules
+        ]
+        title = "Adjudication: games that rules ended, that were held out, and wrong verdicts"
+        blocks = (Table(title, columns, rows),)
+    note = (
+        "Games that rules ended; games that were played on although a rule had decided them, and "
+        "how many of these ended otherwise."
+    )
+    return Section("adjudication", "Adjudication", blocks, note=note)
+
+
+def _failures(report: TournamentReport) -> Section:
+    """Return forfeits and void games with their reasons."""
+    forfeits, voids = report.standings.forfeits, report.standings.voids
+    blocks: list[Block] = []
+    if forfeits:
+        lines = [_forfeit_line(row) for row in forfeits[:_MAX_LISTED_FORFEITS]]
+        if (more := len(forfeits) - len(lines)) > 0:
+            lines.append(f"and {more} more; the JSON report has all of them")
+        blocks.append(Paragraph(tuple(lines), f"Forfeits: {len(forfeits)}", PRINTED))
+    losers: list[Row] = [
+        [
+            NONE if row.loser is None else player_cell(row.players[row.loser]),
+            text(row.termination, NAME_WIDTH),
+            Cell(text(row.detail, _REASON_WIDTH), style="text"),
+        ]
+        for row in forfeits[:_MAX_FAILURES]
+    ]
+    blocks += _failure_table("Forfeits", forfeits, ("player", "how", "reason"), losers)
+    attempts: list[Row] = [
+        [
+            Cell(str(row.void_count), row.void_count),
+            Cell(text(row.void_reason, _REASON_WIDTH), style="text"),
+        ]
+        for row in voids[:_MAX_FAILURES]
+    ]
+    blocks += _failure_table("Void attempts", voids, ("attempts", "reason"), attempts)
+    return Section("failures", "Failures", tuple(blocks), wide=True)
+
+
+def _failure_table(
+    title: str, games: Sequence[GameRow], heads: Sequence[str], rows: Sequence[Row]
+) -> tuple[Table, ...]:
+    named: list[Row] = [
+        [text(game.game_id, 80), *row] for game, row in zip(games, rows, strict=False)
+    ]
+    first = f", the first {len(rows)} (the JSON has all)" if len(games) > len(rows) else ""
+    return _tables(f"{title}: {len(games)}{first}", _lefts("game", *heads), named)
+
+
+def _forfeit_line(row: GameRow) -> str:
+    detail = f": {row.detail}" if row.detail else ""
+    if row.loser is None:
+        return printable(f"{row.game_id}: {row.termination}{detail}", LINE_WIDTH)
+    loser, winner = (player_name(row.players[i]) for i in (row.loser, 1 - row.loser))
+    lost = f"{row.game_id}: {loser} lost to {winner} by {row.termination}{detail}"
+    return printable(lost, LINE_WIDTH)
+
+
+def _times(details: Details) -> Section:
+    uses = details.times if any(use.games for use in details.times) else ()
+    extent = 0.0, charts.widened([0.0, *(q for use in uses for q in use.quantiles)], 0.02)[1]
+    columns = (
+        Column("player", align="left"),
+        Column("s/move", title="mean wall time"),
+        Column("cpu s", title="mean CPU time"),
+        Column("median s", title="of the games' mean times per move"),
+        Column("spread over games", align="left", title="5, 25, 50, 75 and 95 % of games"),
+        Column("longest game s"),
+        Column("total"),
+        Column("lost on time"),
+    )
+    keys = [use.player for use in uses]
+    rows = [_time_row(use, extent) for use in uses]
+    note = (
+        "Seconds per move. The boxes span half of the games, the whiskers 90 %, from 0 to "
+        f"{_seconds(extent[1])} s."
+    )
+    blocks = _tables("Time use", columns, rows, keys=keys, media=_DETAILED)
+    return Section("time", "Time", blocks, note=note, wide=True)
+
+
+def _time_row(use: TimeUse, extent: tuple[float, float]) -> Row:
+    row: list[Cell | str] = [player_cell(use.player)]
+    for key, value in (("per_move", use.per_move), ("cpu_per_move", use.cpu_per_move)):
+        row.append(NONE if value is None else Cell(_seconds(value), value, key))
+    if use.quantiles:
+        spread = ", ".join(map(_seconds, use.quantiles))
+        middle = use.quantiles[2]
+        box = charts.box(use.quantiles, extent=extent, label=spread)
+        row += [Cell(_seconds(middle), middle), Cell(spread, middle, title=spread, markup=box)]
+    else:
+        row += [NONE, NONE]
+    row.append(Cell(_seconds(use.longest_game), use.longest_game, "longest_game"))
+    row.append(Cell(_duration(use.total), use.total, "total"))
+    return [*row, *_counts(use, "lost_on_time")]
+
+
+def _openings(details: Details) -> Section:
+    """Return results by opening, and by the game's parameters where they vary."""
+    note = "The first player's score, with 95 % intervals."
+    if (more := details.opening_count - len(details.openings)) > 0:
+        note += f" The {MOST_OPENINGS} openings of most games; {more} more."
+    if test := details.opening_test:
+        note += (
+            " If openings made no difference, results as uneven as these would come up with "
+            f"probability {test.p_value:.2g} ({test.replicates} shufflings)."
+        )
+    blocks = (
+        *_performance("By opening, the first player's results", "opening", details.openings),
+        *_performance("By parameters of the game", "parameters", details.settings),
+    )
+    return Section("openings", "Openings", blocks, note=note, wide=True)
+
+
+def _performance(title: str, head: str, lines: Sequence[PerformanceRow]) -> tuple[Table, ...]:
+    columns = (
+        Column(head, align="left"),
+        Column("score"),
+        Column("95 % interval", align="left"),
+        *map(Column, ("W", "D", "L", "games")),
+    )
+    rows: list[Row] = []
+    for line in lines:
+        span = _interval(line.low, line.high)
+        ends = line.score, line.low, line.high
+        bar = charts.rating_bar(*ends, zero=0.5, extent=(0.0, 1.0), label=span)
+        rows.append(
+            [
+                Cell(text(line.opening, _OPENING_WIDTH) if line.opening else "none", style="text"),
+                _score_cell(line.score),
+                Cell(span, line.low, "low", title=span, markup=bar),
+                *_counts(line, "wins", "draws", "losses", "games"),
+            ]
+        )
+    keys = [line.opening or "" for line in lines]
+    return _tables(title, columns, rows, keys=keys, media=_DETAILED)
+
+
+def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
+    from urllib.parse import quote
+
+    columns = _lefts("game", "first", "second", "result")
+    lines: list[Row] = []
+    for row in rows:
+        game_id = text(row.game_id, 80)
+        link = tag("a", game_id, href=f"{folder}/{quote(row.game_id, safe='~')}.html")
+        result = result_text(row)
+        cells = [Cell(game_id, markup=link), *map(player_cell, row.players)]
+        lines.append([*cells, Cell(result.striptags(), markup=result), *_counts(row, "moves")])
+    blocks = _tables("Replays", [*columns, Column("moves")], lines)
+    return [Section("replays", "Replays", blocks, wide=True)] if blocks else []
+
+
+# -- ratings over games, cycles, the format ------------------------------------------------------
+
+
+def _curves(details: Details) -> Section:
+    """Return ratings over games, from two prefixes on."""
+    curves = [curve for curve in details.curves if len(curve.games) > 1]
+    shown = curves[:_MAX_CURVES]
+    lines = [
+        charts.PlotLine(
+            name_markup(curve.player, NAME_WIDTH),
+            f"{player_name(curve.player)}: {signed(curve.elo[-1])} Elo",
+            curve.games,
+            curve.elo,
+            [Z95 * error for error in curve.standard_errors],
+        )
+        for curve in shown
+    ]
+    title = "Ratings over games"
+    chart = charts.line_chart(lines, x_label="games of all players", y_label="Elo", label=title)
+    note = "Ratings fitted again on the first games of the schedule; bands are 95 % intervals."
+    if len(curves) > len(shown):
+        note += f" The best {len(shown)} of {len(curves)}; the JSON has all."
+    return Section("history", title, (Figure(chart),) if lines else (), note=note)
+
+
+def _transitivity(details: Details) -> Section:
+    """Return cycles and alpha-rank, from three players on."""
+    cycles, shares = details.transitivity, details.alpha_rank
+    title = "Non-transitivity"
+    if cycles is None or shares is None:
+        return Section("transitivity", title, ())
+    if cycles.triples:
+        line = (
+            f"Of {cycles.triples} triples of players that met, {cycles.cycles} are cycles "
+            f"(A beats B beats C beats A): {percent(cycles.share)}. Ratings alone would lead to "
+            f"{percent(cycles.expected)}, in 95 % of leagues "
+            f"{_interval(cycles.low, cycles.high)}; a share as large has probability "
+            f"{cycles.p_value:.2g}."
+        )
+    else:
+        line = "There are no triples of players that met and did not share their points exactly."
+    line = " ".join(filter(None, (line, details.alpha_rank_caveat())))
+    heads = (Column("strongest cycles", align="left"), Column("weakest link"))
+    arrow = Markup(" \N{RIGHTWARDS ARROW} ")
+    chains: list[Row] = []
+    for cycle in cycles.strongest:
+        names = (*cycle.players, cycle.players[0])
+        text_form = " \N{RIGHTWARDS ARROW} ".join(map(player_name, names))
+        chain = Cell(text_form, markup=arrow.join(map(name_markup, names)))
+        chains.append([chain, Cell(percent(cycle.weakest), cycle.weakest)])
+    order = sorted(shares.items(), key=lambda item: -item[1])
+    ranks: list[Row] = [
+        [
+            str(rank),
+            player_cell(player),
+            Cell(percent(share), share, "alpha_rank"),
+            Cell("", share, markup=charts.share_bar(share, label=percent(share))),
+        ]
+        for rank, (player, share) in enumerate(order, start=1)
+    ]
+    bar = Column("", align="left", media=PAGE)
+    columns = (RANK, PLAYER, Column("alpha-rank"), bar)
+    keys = [player for player, _ in order]
+    blocks: tuple[Block, ...] = (
+        Paragraph((line,), title, _DETAILED),
+        *_tables("Cycles", heads, chains, media=_DETAILED),
+        *_tables("Alpha-rank", columns, ranks, keys=keys, media=_DETAILED),
+    )
+    note = (
+        "Whether one rating per player explains the results. Alpha-rank is the share of time that "
+        "a population that copies what wins would play each player."
+    )
+    return Section("transitivity", title, blocks, note=note)
+
+
+def _format(details: Details) -> Section:
+    """Return the format's latest facts: a line, a ranking, the state of a sequential test."""
+    facts = details.facts
+    blocks: list[Block] = []
+    if isinstance(line := facts.get("text"), str) and line:
+        blocks.append(Paragraph((printable(line, _VERDICT_WIDTH),), media=PAGE))
+    if facts.get("kind") == "sprt":
+        blocks += map(Figure, _sprt(facts))
+    ranking = facts.get("ranking")
+    if isinstance(ranking, (list, tuple)):
+        given = facts.get("parameters")
+        parameters = given if isinstance(given, Mapping) else {}
+        rows: list[Row] = []
+        for rank, player in enumerate(map(str, ranking[:_MAX_RANKING]), start=1):
+            values = parameters.get(player)
+            shown = parameter_list(values) if isinstance(values, Mapping) else ""
+            rows.append([str(rank), player_cell(player), Cell(text(shown, 400), style="text")])
+        columns = [RANK, PLAYER, Column("parameters", align="left")]
+        blocks += _tables("The format's ranking", columns, rows)
+    title = "Sequential test" if facts.get("kind") == "sprt" else "The format's own ranking"
+    return Section("format", title, tuple(blocks))
+
+
+def _sprt(facts: Mapping[str, Any]) -> list[Markup]:
+    """Return the ratio of a sequential test between its bounds, and its course."""
+    llr, lower, upper = (facts.get(key) for key in ("llr", "lower", "upper"))
+    if not (_is_number(llr) and _is_number(lower) and _is_number(upper)):
+        return []
+    pictures = [charts.ratio_bar(llr, lower, upper)]
+    curve = facts.get("curve")
+    if isinstance(curve, (list, tuple)) and len(curve) > 1 and all(map(_is_point, curve)):
+        xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
+        title = "log-likelihood ratio"
+        pictures.append(
+            charts.line_chart(
+                [charts.PlotLine(Markup.escape(title), title, xs, ys)],
+                x_label="pairs of games",
+                y_label="LLR",
+                label=f"the {title} over {xs[-1]:.0f} pairs",
+                space=0.3,
+                levels={"H1 is accepted": upper, "H0 is accepted": lower},
+            )
+        )
+    return pictures
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and abs(value) < 1e9
+
+
+def _is_point(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(_is_number, value))
+
+
+# -- the run --------------------------------------------------------------------------------------
+
+
+def _about(report: TournamentReport) -> Section:
+    """Return what was played by whom, with which versions, and the config."""
+    info = report.info
+    blocks: list[Block] = []
+    if info is not None:
+        facts = {
+            "game": f"{info.game} (version {info.game_version})",
+            "game parameters": json.dumps(dict(info.game_parameters)),
+            "time control": json.dumps(dict(info.time_control)),
+            "format": json.dumps(dict(info.format)) if info.format else "",
+            "seed": str(info.seed),
+            "begun": info.created,
+            "config": info.config_path,
+        }
+        rows: list[Row] = [
+            [key, Cell(text(value, _PARAMETERS_WIDTH), style="text")]
+            for key, value in facts.items()
+            if value
+        ]
+        blocks += _tables("Facts", _lefts("", ""), rows)
+    lines = []
+    players: list[Row] = []
+    for row in report.entered:
+        parameters = parameter_list(row.given)
+        if row.name != row.agent or row.given:  # otherwise the name says it all
+            line = f"{row.name} is {row.agent}{': ' if parameters else ''}{parameters}"
+            lines.append(printable(line, _VERDICT_WIDTH))
+        cells = text(row.agent, 60), text(parameters, _PARAMETERS_WIDTH)
+        players.append([player_cell(row.name), *cells])
+    if lines:
+        blocks.append(Paragraph(tuple(lines), "Players", ("text", "markdown")))
+    blocks += _tables("Players", _lefts("player", "agent", "parameters given"), players)
+    versions: list[Row] = [
+        [text(package, 60), text(", ".join(found), 200)]
+        for package, found in report.standings.versions.items()
+    ]
+    blocks += _tables("Versions", _lefts("package", "versions"), versions)
+    if info is not None and info.config_text:
+        config = tag("pre", printable_block(info.config_text), tabindex="0")
+        blocks.append(Figure(tag("details", tag("summary", "The config file"), config)))
+    return Section("about", "About this run", tuple(blocks), wide=True)
