@@ -73,12 +73,12 @@ def run(
 ) -> None:
     """Play the tournament of a config file. An existing DIR is extended and resumed."""
     from miai_tournaments.config.load import load_tournament
-    from miai_tournaments.running import run as running
+    from miai_tournaments.running.run import run as play
 
     options = replace(_options(workers, executor, address, records), store=store)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
-    _conclude(running.run(tournament, folder, options), folder)
+    _conclude(play(tournament, folder, options), folder)
 
 
 @app.command()
@@ -90,9 +90,9 @@ def resume(
     records: Records = None,
 ) -> None:
     """Play the remaining games of a tournament."""
-    from miai_tournaments.running import run as running
+    from miai_tournaments.running.run import resume as play_on
 
-    _conclude(running.resume(folder, _options(workers, executor, address, records)), folder)
+    _conclude(play_on(folder, _options(workers, executor, address, records)), folder)
 
 
 @app.command()
