@@ -445,7 +445,7 @@ def test_a_pairing_does_not_set_what_the_openings_do(tmp_path: Path) -> None:
     limited = load(tmp_path, text + "settings = {full_turn_limit = 3}\n")
     (game, *_) = schedule(limited)
     assert game.settings == {"full_turn_limit": 3, "fen": ROOKS}
-    with pytest.raises(ConfigError, match=r"settings\.fen: is told by the openings, too"):
+    with pytest.raises(ConfigError, match=r"settings\.fen: is also set by the openings"):
         load(tmp_path, text + f'settings = {{fen = "{PAWNS}"}}\n')
 
 

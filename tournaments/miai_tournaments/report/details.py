@@ -32,7 +32,7 @@ from miai.playing.adjudication import held_out
 from miai.playing.openings import Opening
 from miai.record import Termination, read_verdicts
 from miai.render import action_text
-from miai_tournaments.config.openings import game_with_settings, told_lines
+from miai_tournaments.config.openings import game_with_settings, plain_lines
 from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.performance import (
@@ -296,7 +296,7 @@ def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
 def _lines(info: RunInfo | None) -> Sequence[Opening]:
     results: Any = None if info is None else info.resolved.get("results")
     told = results.get("openings") if isinstance(results, Mapping) else None
-    return (told_lines(told) if isinstance(told, Mapping) else None) or ()
+    return (plain_lines(told) if isinstance(told, Mapping) else None) or ()
 
 
 MOST_OPENINGS: Final = 20

@@ -15,7 +15,7 @@ from miai.parameters import explain
 from miai_tournaments.config.balance import check_balance
 from miai_tournaments.config.extension import resolve, resolved_format
 from miai_tournaments.config.load import Tournament
-from miai_tournaments.config.openings import Openings, told_lines
+from miai_tournaments.config.openings import Openings, plain_lines
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format, build_format
 from miai_tournaments.store.database import damaged
@@ -94,7 +94,7 @@ def stored_openings(info: RunInfo, config: TournamentConfig, game: Game, folder:
     """
     results: Any = info.resolved.get("results")
     values = results.get("openings") if isinstance(results, Mapping) else None
-    lines = told_lines(values) if isinstance(values, Mapping) else None
+    lines = plain_lines(values) if isinstance(values, Mapping) else None
     if not isinstance(values, Mapping) or lines is None or not is_int(values.get("random_plies")):
         raise _damaged(folder, "value has no openings")
     openings = Openings(game, values["random_plies"], lines)
