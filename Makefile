@@ -5,7 +5,7 @@ BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2
 
-.PHONY: demo test check format bench soak clean help
+.PHONY: demo test check docs format bench soak clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -18,6 +18,9 @@ check: .venv/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+docs: .venv/installed-dev
+	$(BIN)/sphinx-build -W --keep-going -q -j 2 -b html docs docs/_build/html
+
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -29,10 +32,10 @@ bench: .venv/installed-dev
 	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test check format soak bench clean"
+	@echo "demo test check docs format soak bench clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

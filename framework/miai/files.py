@@ -1,19 +1,198 @@
-"""What to say of a file or folder that is not there, or is none."""
+"""Files that survive a crash: atomic writes, journals, and messages about missing paths."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+import errno
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
+from miai.plain import dumps, loads
+
+DRAFT_PATTERN = ".*.new"
+"""Glob pattern of the temporary files that a killed process leaves behind."""
+
+_SHOWN_NAME = 40
 _FEW = 12
+
+# Atomic writes
+
+
+@contextmanager
+def atomic_file(path: Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
+    """Open a temporary file that replaces `path` when the block ends without an error.
+
+    The temporary file lies in the same folder. After an error it is removed and `path` is
+    unchanged. An existing file keeps its permissions; a device or a pipe is written directly.
+
+    Args:
+      sync: wait until the file and its name are on the disk.
+
+    Raises:
+      OSError: the file cannot be opened, synced or renamed; its `filename` is `path`. Errors
+        of the block are passed on unchanged.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as file:
+            yield file
+        return
+    draft = path.with_name(f".{path.name[:_SHOWN_NAME]}.{secrets.token_hex(6)}.new")
+    with _naming(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        mode = path.stat().st_mode & 0o777 if path.exists() else None
+        file = draft.open("xb")
+    try:
+        with file:
+            yield file
+            with _naming(path):
+                file.flush()
+                if mode is not None:
+                    draft.chmod(mode)
+                if sync:
+                    os.fsync(file.fileno())
+        with _naming(path):
+            draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+    if sync:
+        sync_folder(path.parent)
+
+
+def write_bytes(path: Path, *pieces: bytes, sync: bool = True) -> None:
+    """Write a file atomically. Raises `OSError` with the path."""
+    with _naming(path), atomic_file(path, sync=sync) as file:
+        file.writelines(pieces)
+
+
+def write_text(path: Path, text: str, *, sync: bool = True) -> None:
+    """Write a text file in UTF-8 atomically. Raises `OSError` with the path."""
+    write_bytes(path, text.encode("utf-8"), sync=sync)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can."""
+    with contextlib.suppress(OSError):  # some file systems refuse; the files are whole by now
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let each `OSError` of the block name `path` instead of a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename == str(path):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+# Journals
+
+
+class Journal:
+    """An append-only file of JSON values, one a line, for one writer at a time.
+
+    Each line begins with the CRC-32 of its JSON in eight hexadecimal digits. A line that was being
+    written when the process or the power failed is recognised by it. Lines of plain JSON, as
+    earlier versions wrote them, are read too.
+
+    Attributes:
+      path: the file; it may be missing.
+      sync: whether `append` waits until the entries are on the disk.
+      torn: bytes that `read` cut off the end.
+    """
+
+    def __init__(self, path: Path, *, sync: bool = True) -> None:
+        self.path = path
+        self.sync = sync
+        self.torn = 0
+
+    def read(self) -> list[Any]:
+        """Return all entries up to the first torn one, and cut off the rest.
+
+        Raises:
+          OSError: the file cannot be read or cut.
+        """
+        entries: list[Any] = []
+        whole = 0
+        if not self.path.exists():
+            self.torn = 0
+            return entries
+        with _naming(self.path), self.path.open("rb+") as file:
+            for line in file:
+                try:
+                    entries.append(_entry(line))
+                except ValueError:
+                    break
+                whole += len(line)
+            self.torn = file.seek(0, os.SEEK_END) - whole
+            if self.torn:
+                file.truncate(whole)
+        return entries
+
+    def append(self, entries: Iterable[Any]) -> None:
+        """Add entries of plain data; after an error none of them is there.
+
+        Raises:
+          OSError: the file cannot be written.
+        """
+        remaining = memoryview(b"".join(map(_line, entries)))
+        with _naming(self.path), self.path.open("ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while remaining:
+                    remaining = remaining[file.write(remaining) :]
+                if self.sync:
+                    os.fsync(file.fileno())
+            except BaseException:
+                file.truncate(size)
+                raise
+        if self.sync and size == 0:
+            sync_folder(self.path.parent)
+
+    def replace(self, entries: Iterable[Any]) -> None:
+        """Replace all entries atomically. Raises `OSError` with the path."""
+        write_bytes(self.path, *map(_line, entries), sync=self.sync)
+
+
+def _line(entry: Any) -> bytes:
+    body = dumps(entry).encode("ascii")
+    return b"%08x %b\n" % (zlib.crc32(body), body)
+
+
+def _entry(line: bytes) -> Any:
+    """Return the entry of a line. Raises `ValueError` for a torn one."""
+    if not line.endswith(b"\n"):
+        raise ValueError("the line has no end")
+    if line[:1] in (b"{", b"["):
+        return loads(line)
+    checksum, _, body = line[:-1].partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(body):
+        raise ValueError("the checksum is wrong")
+    return loads(body)
+
+
+# Missing paths
 
 
 def absence(path: Path, beside: Iterable[str] = ()) -> str:
-    """Return that nothing is at a path, and what is there with a name near it.
+    """Return the message that a path does not exist, with near matches.
 
     Args:
-      beside: names in the path's folder that would do. Few of them are listed when none is near.
+      beside: valid names in the path's folder; listed when there are few and none is near.
     """
     missing = path
     while missing.parent != missing and not missing.parent.exists():
@@ -29,19 +208,16 @@ def absence(path: Path, beside: Iterable[str] = ()) -> str:
 
 
 def _other_folder(path: Path, missing: Path) -> str:
-    """Return which folders beside a missing one have a name near it.
-
-    The rest of the path follows where it leads on.
-    """
+    """Suggest folders with a name near the missing one, with the rest of the path if it exists."""
     try:
         folders = [p.name for p in missing.parent.iterdir() if p.is_dir()]
     except OSError:
         return ""
     near = difflib.get_close_matches(missing.name, folders, n=3, cutoff=0.7)
     rest = path.relative_to(missing)
-    found = [missing.with_name(name) for name in near]
-    whole = [folder / rest if (folder / rest).exists() else folder for folder in found]
-    return f" Did you mean {_either(whole)}?" if near else ""
+    folders_near = [missing.with_name(name) for name in near]
+    paths = [folder / rest if (folder / rest).exists() else folder for folder in folders_near]
+    return f" Did you mean {_either(paths)}?" if near else ""
 
 
 def _either(paths: Iterable[Path]) -> str:

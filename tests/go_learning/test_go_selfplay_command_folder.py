@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from miai.files import Journal
 from miai_go.errors import DataError
 from miai_go.learning.agent_games import GamesPlan, PlayedGame, PlayerPlan, pack, unpack
-from miai_go.learning.game_folder import GameFolder, GameJournal
+from miai_go.learning.game_folder import GameFolder
 from miai_go.learning.games import StoredGame
 from miai_go.learning.shards import open_shards
 from miai_go.learning.writing import ShardWriter
@@ -61,25 +62,6 @@ def test_a_packed_game_is_the_game() -> None:
             unpack(wrong)
 
 
-def test_a_journal_cut_anywhere_has_the_entries_before(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    GameJournal(path).append([{"a": 1}, {"b": "é"}])
-    whole = path.read_bytes()
-    GameJournal(path).append([{"c": [1, 2]}])
-    data = path.read_bytes()
-    for end in range(len(whole), len(data) + 1):
-        for rest in (b"", b"\0" * 20):
-            path.write_bytes(data[:end] + rest)
-            journal = GameJournal(path)
-            entries = journal.read()
-            complete = end == len(data)
-            assert entries == [{"a": 1}, {"b": "é"}] + [{"c": [1, 2]}] * complete
-            kept = len(data) if complete else len(whole)
-            assert journal.torn == end + len(rest) - kept
-            journal.append([{"d": 0}])
-            assert GameJournal(path).read() == [*entries, {"d": 0}]
-
-
 class Died(BaseException):
     """In place of a SIGKILL, after which the folder is as it is."""
 
@@ -113,7 +95,7 @@ def test_games_in_any_order_and_deaths_at_any_time(
     games, shard = 40, rng.choice((1, 3, 7, 100))
     fate = Fate(rng)
     for owner, name in (
-        (GameJournal, "replace"),
+        (Journal, "replace"),
         (GameFolder, "_write_sgf"),
         (ShardWriter, "flush"),
     ):

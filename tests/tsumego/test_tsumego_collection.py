@@ -37,7 +37,7 @@ tsumego.add_commands(APP)
 
 
 def reproved(problem: Problem) -> None:
-    """Compare everything that is told of a problem with a proof of its own."""
+    """Compare everything in a problem's answer key with a separate proof."""
     report = solve(problem, ko_masters=(Master.ATTACKER,), seki=False, seconds=None)
     assert problem.first is not None, problem.name
     assert report.first_answer(problem.first).is_safe == problem.safe, problem.name
@@ -139,7 +139,7 @@ def test_generated_problems_are_read_and_solved(tmp_path: Path, name: str) -> No
     ("arguments", "why"),
     [
         (("--out", "x.txt"), "name a file that ends in .sgf"),
-        (("--out", "x.sgf", "--empty", "a-b"), "give two numbers"),
+        (("--out", "x.sgf", "--empty", "a-b"), "write a range"),
         (("--out", "x.sgf", "--empty", "9-4"), "no zone has 9 to 4"),
         (("--out", "x.sgf", "--empty", "1-4"), "least_empty"),
     ],

@@ -133,7 +133,7 @@ def test_unreadable_problems_are_reported_with_status_2(tmp_path: Path) -> None:
     done = solve(path)
     assert done.returncode == 2
     assert "has no target; mark one of its stones with MA" in done.stdout
-    assert done.stderr == "miai: no problem could be read, for the reasons above\n"
+    assert done.stderr == "miai: no problem could be read; see the errors above\n"
 
 
 def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def found_of(empty: int, *, seed: int, draws: int) -> list[WalledProblem]:
 
 
 def made(folder: Path, plan: WalledPlan, *, workers: int = 1) -> bytes:
-    with GeneratingJournal(folder / "out.sgf", draws_of(plan)) as journal:
-        return write_problems(make_walled(plan, journal, workers=workers))
+    journal = GeneratingJournal(folder / "out.sgf", draws_of(plan))
+    return write_problems(make_walled(plan, journal, workers=workers))
 
 
 @pytest.mark.parametrize("empty", [4, 7, 9])
@@ -121,9 +121,9 @@ def test_shares_add_up_and_fall_with_the_size() -> None:
 
 def test_outlines_are_not_used_up(tmp_path: Path) -> None:
     plan = WalledPlan(count=15, seed=3, least_empty=4, most_empty=4)
-    with GeneratingJournal(tmp_path / "out.sgf", draws_of(plan)) as journal:
-        problems = make_walled(plan, journal)
-        shapes = {each.problem.name: each.shape for row in journal.chunks.values() for each in row}
+    journal = GeneratingJournal(tmp_path / "out.sgf", draws_of(plan))
+    problems = make_walled(plan, journal)
+    shapes = {each.problem.name: each.shape for row in journal.chunks.values() for each in row}
     taken = [shapes[problem.name] for problem in problems]
     assert len(problems) == 15
     assert max(taken.count(shape) for shape in set(taken)) <= MAX_PER_SHAPE

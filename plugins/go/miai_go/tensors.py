@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
@@ -25,6 +24,7 @@ from pydantic import Field
 from safetensors import SafetensorError
 
 from miai.errors import ParameterError
+from miai.files import write_bytes
 from miai.parameters import StrictModel, build_parameters
 from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
@@ -89,31 +89,11 @@ def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str]) -> 
             raise WeightsError(f"{path}: '{name}' has dtype {array.dtype}, which is not written")
         _check_finite(path, name, array, "not written")
     whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    write_atomically(path, [safetensors.numpy.save(whole, dict(metadata) or None)])
-
-
-def write_atomically(path: Path, pieces: list[bytes]) -> None:
-    """Write a file so that `path` is the old one or the whole new one, whatever happens.
-
-    Raises:
-      WeightsError: it cannot be written; what was at `path` is unchanged.
-    """
-    draft = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-        draft = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(0o644)
-        draft.replace(path)
+        write_bytes(path, safetensors.numpy.save(whole, dict(metadata) or None))
     except OSError as error:
         raise WeightsError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
 
 
 class TrainingRecord(StrictModel):

@@ -6,7 +6,6 @@ The kinds of run that have a folder with a store in it, and how each is spoken o
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Final, Self
 from urllib.parse import parse_qs, urlsplit
 
 from miai.errors import ConfigError, StoreError
+from miai.files import sync_folder, write_text
 
 ADDRESS_FILE: Final = "store.json"
 
@@ -68,16 +68,14 @@ class Address:
         """
         with _writing(folder / DRAFT_FILE):
             folder.mkdir(parents=True, exist_ok=True)
-            with (folder / DRAFT_FILE).open("w", encoding="utf-8") as file:
-                json.dump(asdict(self), file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
+            write_text(folder / DRAFT_FILE, json.dumps(asdict(self), indent=1))
 
     @staticmethod
     def keep(folder: Path) -> None:
         """Make the draft the file: the schema is there. Raises `StoreError` when it cannot."""
         with _writing(folder / ADDRESS_FILE):
             (folder / DRAFT_FILE).replace(folder / ADDRESS_FILE)
+            sync_folder(folder)
 
     @staticmethod
     def drop(folder: Path) -> None:

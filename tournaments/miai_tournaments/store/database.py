@@ -26,7 +26,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from miai.errors import StoreError
-from miai.files import absence
+from miai.files import absence, sync_folder
 from miai_tournaments.store.address import TOURNAMENT, RunKind
 from miai_tournaments.store.tables import BEFORE
 
@@ -68,6 +68,7 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
         finally:
             connection.close()
         draft.replace(path)
+        sync_folder(path.parent)
     except sqlite3.Error as error:
         raise explained(path, error) from error
     except OSError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from miai.errors import RecordError, StoreError
+from miai.files import write_bytes
 from miai.game import GameInfo
 from miai.plugins.loader import registry
 from miai.record import GameRecord, RecordFormat
@@ -62,18 +62,16 @@ class RecordFiles:
         return self.folder / f"{game_id}{format_.suffix}"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that it is there wholly or not at all.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file atomically, a text as UTF-8, and the folders above it.
 
     Raises:
       StoreError: it cannot be written.
     """
     if not path.name or path.is_dir():
         raise StoreError(f"{path}: is a folder; name a file")
-    draft = path.with_name(path.name + ".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)  # noqa: PTH105 - as short
+        write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from error

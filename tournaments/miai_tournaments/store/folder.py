@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from miai.errors import StoreError
+from miai.files import DRAFT_PATTERN, write_text
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address, RunKind
 from miai_tournaments.store.database import draft_names
 
@@ -50,7 +51,8 @@ def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder}: is a file; choose another folder with --out")
-        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+        paths = list(folder.iterdir()) if folder.exists() else []
+        names = {path.name for path in paths if not path.match(DRAFT_PATTERN)}
     except OSError as error:
         raise StoreError(f"{folder}: cannot be read: {error.strerror}") from error
     other = names - kind.own - {*draft_names(kind.file_name)}
@@ -152,7 +154,7 @@ def ask_to_stop(folder: Path) -> str | None:
     if runner is None:
         return None
     try:
-        (folder / STOP).write_text(_holder(folder).get("token", ""), encoding="utf-8")
+        write_text(folder / STOP, _holder(folder).get("token", ""))
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
     return runner

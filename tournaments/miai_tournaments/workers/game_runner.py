@@ -28,6 +28,7 @@ import psutil
 from miai.api import load_game
 from miai.clock import Clock, TimeControl
 from miai.errors import AgentError, AgentTimeoutError, AgentUnavailableError
+from miai.files import write_text
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.playing.adjudication import Panel, make_panel
@@ -157,11 +158,9 @@ def _write(path: Path, board: LiveSnapshot) -> bool:
     """Write a board; return whether that could be done."""
     values = {name: getattr(board, name) for name in LiveSnapshot.__slots__}
     values |= {"host": socket.gethostname(), "pid": os.getpid()}
-    draft = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(values), encoding="utf-8")
-        os.replace(draft, path)  # noqa: PTH105 - as short
+        write_text(path, json.dumps(values), sync=False)
     except OSError:  # a full disk, say, which the runner will tell of
         return False
     return True

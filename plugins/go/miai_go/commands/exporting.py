@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.files import sync_folder
 from miai_go.errors import WeightsError
 from miai_go.nets.oracle import Answers
 
@@ -161,6 +162,7 @@ def export_checked(
             checked = Checked(precision, len(planes), TOLERANCES[precision], differences)
             _judge(checked, source, points=weights.header.size**2)
             draft.replace(target)
+            sync_folder(target.parent)
     except OSError as error:
         raise WeightsError(f"{target}: cannot be written: {error.strerror}") from error
     return checked

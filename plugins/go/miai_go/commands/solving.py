@@ -233,12 +233,16 @@ def write_tree(
     """Write the proofs of a problem, for one first mover or both.
 
     Raises:
-      ProblemError: the problem is not solved within the time.
-      WeightsError: the file cannot be written.
+      ProblemError: the problem is not solved within the time, or the file cannot be written.
     """
+    from miai.files import write_bytes
+    from miai_go.errors import ProblemError
     from miai_go.life.proof_tree import proof_tree, write_proofs
-    from miai_go.tensors import write_atomically
 
     prover = solver.prover()
     proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in _sides(first)]
-    write_atomically(path, [write_proofs(problem, proofs)])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, write_proofs(problem, proofs))
+    except OSError as error:
+        raise ProblemError(f"{path}: cannot be written: {error.strerror}") from error

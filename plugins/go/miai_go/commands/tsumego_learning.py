@@ -267,15 +267,20 @@ def predict(
 
     Only blocks within a safe wall are asked about; of the others the reason is told.
     """
+    from miai.errors import ConfigError
+    from miai.files import write_text
     from miai_go.life.zones import board_of
     from miai_go.nets.life_predicting import Predictor, rows_of, svg_of, text_of
     from miai_go.shipped import TSUMEGO
-    from miai_go.tensors import write_atomically
 
     stones = board_of(file, moves=moves)
     fates = Predictor(weights or TSUMEGO).fates(stones)
     if svg is not None:
-        write_atomically(svg, [svg_of(stones, fates).encode("utf-8")])
+        try:
+            svg.parent.mkdir(parents=True, exist_ok=True)
+            write_text(svg, svg_of(stones, fates))
+        except OSError as error:
+            raise ConfigError(f"--svg {svg}: cannot be written: {error.strerror}") from error
     if as_json:
         print(json.dumps([_fate(fate, len(stones)) for fate in fates], indent=2))
         return

@@ -47,10 +47,11 @@ def generate(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Generate problems of life and death with proved answers, reproducibly for a seed.
+    """Generate problems with proved answers.
 
-    The problems are random walled fights that are critical and interesting, no two of them equal
-    under translation, symmetry and exchange of colours. Repeat an interrupted command to resume it.
+    They are random walled fights that are critical and interesting, no two of them equal under
+    translation, symmetry and exchange of colours. The same seed gives the same problems. Repeat an
+    interrupted command to resume it.
     """
     from miai_go.life.collection import write_collection
 
@@ -73,7 +74,7 @@ def generate(
 def list_problems(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the families of known positions, and the shipped problems by size and status."""
+    """List the families and the shipped problems."""
     from miai_go.life.collection import shipped_problems
 
     rows = _family_rows()
@@ -128,17 +129,17 @@ def _make(
     from miai_go.life.generating import GeneratingJournal, draws_of, make_walled
 
     line = _Progress()
-    with GeneratingJournal(out, draws_of(plan)) as journal:
-        try:
-            begin = [problem for _, problem in family_problems()] if families else []
-            known = family_keys() if families else frozenset()
-            walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
-            ) from None
-        finally:
-            line.end()
+    journal = GeneratingJournal(out, draws_of(plan))
+    try:
+        begin = [problem for _, problem in family_problems()] if families else []
+        known = family_keys() if families else frozenset()
+        walled = make_walled(plan, journal, workers=workers, known=known, progress=line.show)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
+        ) from None
+    finally:
+        line.end()
     return begin + walled, journal
 
 

@@ -33,6 +33,7 @@ import numpy as np
 
 from miai import __version__
 from miai.errors import MiaiError
+from miai.files import write_text
 from miai.search.protocol import SearchResult
 from miai_go.gtp.analysis import AnalysisTicker, Dialect, Request, info_line, parse_request
 from miai_go.gtp.clocks import (
@@ -46,7 +47,7 @@ from miai_go.gtp.clocks import (
     stones_of,
 )
 from miai_go.gtp.command_kinds import Handler, Streamer, action, color, expect, number, whole
-from miai_go.gtp.files import load_sgf, table_as_sgf, write_text
+from miai_go.gtp.files import load_sgf, table_as_sgf
 from miai_go.gtp.players import EnginePlayer, SearchPlayer, Stopwatch
 from miai_go.gtp.rule_names import KGS_NAMES, SETTLED, changed_rule, parse_rules, rules_as_json
 from miai_go.gtp.session import Session
@@ -561,7 +562,12 @@ def _printsgf(session: Session, words: tuple[str, ...]) -> str:
     text = table_as_sgf(session.table, result=result_text(final_margin(session)) if over else "")
     if not words:
         return f"\n{text}"
-    write_text(Path(words[0]), text)
+    path = Path(words[0])
+    try:
+        write_text(path, text)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise GtpError(f"cannot write {path}: {reason}") from error
     return ""
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
 
 from miai.errors import MiaiError
@@ -48,24 +45,3 @@ def table_as_sgf(table: EngineTable, *, result: str = "") -> str:
     for player, action in table.moves:
         set_move(file.extend_main_sequence(), player, action)
     return sgf_text(file)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises `GtpError`."""
-    try:
-        folder = path.parent
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise GtpError(f"cannot write {path}: {reason}") from error

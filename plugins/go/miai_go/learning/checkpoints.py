@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from miai.files import sync_folder
 from miai.plain import dumps, loads
 from miai_go.errors import TrainingError, WeightsError
 from miai_go.tensors import read_tensors, write_tensors
@@ -98,6 +99,7 @@ class Checkpoints:
             if final.exists():
                 shutil.rmtree(final)
             draft.rename(final)
+            sync_folder(self.folder)
         except OSError as error:
             raise self._unwritten(error.strerror or str(error)) from error
         except WeightsError as error:

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import re
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -22,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from miai.files import atomic_file, write_text
 from miai_go.errors import DataError
 
 if TYPE_CHECKING:
@@ -205,30 +204,21 @@ def save(
     digest = hashlib.sha256()
     count = 0
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        try:
-            while chunk := stream.read(_CHUNK):
-                count += len(chunk)
-                if count > max_bytes:
-                    raise DataError(f"{path.name}: is larger than {max_bytes} bytes; not kept")
-                digest.update(chunk)
-                file.write(chunk)
-                if progress is not None:
-                    progress(count)
-            if expected and digest.hexdigest() != expected:
-                raise DataError(
-                    f"{path.name}: has SHA-256 {digest.hexdigest()}, not {expected}; not kept"
-                )
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with atomic_file(path) as file:
+        while chunk := stream.read(_CHUNK):
+            count += len(chunk)
+            if count > max_bytes:
+                raise DataError(f"{path.name}: is larger than {max_bytes} bytes; not kept")
+            digest.update(chunk)
+            file.write(chunk)
+            if progress is not None:
+                progress(count)
+        if expected and digest.hexdigest() != expected:
+            raise DataError(
+                f"{path.name}: has SHA-256 {digest.hexdigest()}, not {expected}; not kept"
+            )
     if not expected:
-        _note(path).write_text(f"{digest.hexdigest()}  {path.name}\n", encoding="ascii")
+        write_text(_note(path), f"{digest.hexdigest()}  {path.name}\n")
     return digest.hexdigest()
 
 

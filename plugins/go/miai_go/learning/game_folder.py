@@ -11,99 +11,24 @@
 A finished game goes into the journal at once. When all before it are there it gets its SGF file;
 when a shard is full it is published in one rename, and only then the journal lets its games go. So
 a run that is killed at any moment has every game that was finished, once.
-
-A journal: plain data, an entry a line, that outlives whoever writes it.
-
-A line is a CRC-32 in eight hexadecimal digits, a blank and JSON. A line that was being written when
-the power or the process went is known by its CRC, and dropped with what follows it.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
+from miai.files import DRAFT_PATTERN, Journal, write_text
 from miai.plain import dumps, loads
-from miai_go.errors import DataError, WeightsError
+from miai_go.errors import DataError
 from miai_go.learning.agent_games import COLORS, GamesPlan, PlayedGame, pack, unpack
 from miai_go.learning.shards import read_manifest, shard_folders
 from miai_go.learning.writing import ShardWriter
-from miai_go.tensors import write_atomically
-
-
-class GameJournal:
-    """The journal in a file, which one process writes at a time.
-
-    Attributes:
-      path: the file; it need not be there.
-      torn: bytes that `read` dropped from its end.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.torn = 0
-
-    def read(self) -> list[dict[str, Any]]:
-        """Return the entries, and cut off what is torn at the end.
-
-        Raises:
-          DataError: the file cannot be read or cut.
-        """
-        entries: list[dict[str, Any]] = []
-        whole = 0
-        try:
-            with self.path.open("ab+") as file:
-                file.seek(0)
-                for line in file:
-                    entry = _entry(line)
-                    if entry is None:
-                        break
-                    entries.append(entry)
-                    whole += len(line)
-                self.torn = file.seek(0, os.SEEK_END) - whole
-                if self.torn:
-                    file.truncate(whole)
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
-        return entries
-
-    def append(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Add entries and bring them to the disk. Raises `DataError` where that fails."""
-        try:
-            with self.path.open("ab") as file:
-                file.writelines(map(_line, entries))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
-
-    def replace(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Let these be all entries, whole or not at all. Raises `DataError` where that fails."""
-        try:
-            write_atomically(self.path, [_line(entry) for entry in entries])
-        except WeightsError as error:
-            raise DataError(str(error)) from error
-
-
-def _line(entry: Mapping[str, Any]) -> bytes:
-    body = dumps(entry).encode("ascii")
-    return b"%08x %b\n" % (zlib.crc32(body), body)
-
-
-def _entry(line: bytes) -> dict[str, Any] | None:
-    """Return the entry of a line, or None for a torn one."""
-    checksum, _, body = line.removesuffix(b"\n").partition(b" ")
-    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
-        return None
-    entry = loads(body)
-    return entry if isinstance(entry, dict) else None
-
 
 PLAN: Final = "selfplay.json"
 GAMES_A_SHARD: Final = 1000
@@ -138,7 +63,7 @@ class GameFolder:
         self._size = size
         self._games_a_shard = games_a_shard
         self._settings = settings_of(plan)
-        self._journal = GameJournal(folder / "journal")
+        self._journal = Journal(folder / "journal")
         self._first = 0
         """Number of the first game that is in no shard."""
         self._ready: list[PlayedGame | None] = []
@@ -195,7 +120,8 @@ class GameFolder:
 
     def add(self, games: Mapping[int, PlayedGame]) -> None:
         """Take finished games, by number. Raises `DataError` where they cannot be written."""
-        self._journal.append({"number": number, **pack(played)} for number, played in games.items())
+        with _writing(self._journal.path):
+            self._journal.append(_entry(number, played) for number, played in games.items())
         self._held.update(games)
         self._advance()
 
@@ -225,7 +151,9 @@ class GameFolder:
     def _write_sgf(self, number: int, text: str) -> None:
         path = self.sgf_file(number)
         if not path.exists():
-            _write(path, text)
+            with _writing(path):
+                path.parent.mkdir(exist_ok=True)
+                write_text(path, text)
 
     def sgf_file(self, number: int) -> Path:
         """Return where a game's SGF is."""
@@ -251,11 +179,12 @@ class GameFolder:
             for game in games:
                 writer.add(game)
         self._first, self._ready = behind, []
-        self._journal.replace(
-            {"number": number, **pack(played)}
-            for number, played in self._held.items()
-            if played is not None
-        )
+        with _writing(self._journal.path):
+            self._journal.replace(
+                _entry(number, played)
+                for number, played in self._held.items()
+                if played is not None
+            )
 
     # -- going on -----------------------------------------------------------------------------
 
@@ -265,7 +194,8 @@ class GameFolder:
         if not path.exists():
             if shard_folders(self.folder / "games"):
                 raise DataError(f"{self.folder}: holds games but no {PLAN}; give another folder")
-            _write(path, dumps(self._settings) + "\n")
+            with _writing(path):
+                write_text(path, dumps(self._settings) + "\n")
             return
         kept = _read_plan(path)
         differing = sorted(
@@ -287,8 +217,10 @@ class GameFolder:
                 raise DataError(f"{shard}: is no shard of self-play; give another folder")
             self._first = behind
         self.turn = self._first
-        for entry in self._journal.read():
-            number = entry.pop("number", None)
+        with _writing(self._journal.path):
+            entries = self._journal.read()
+        for entry in entries:
+            number = entry.pop("number", None) if isinstance(entry, dict) else None
             if type(number) is not int:
                 raise DataError(f"{self._journal.path}: is no journal of self-play")
             if number >= self._first:
@@ -299,7 +231,7 @@ class GameFolder:
     def _remove_drafts(self) -> None:
         """Remove what a process that was killed was writing."""
         for place in (self.folder, self.sgf_file(self.turn).parent):
-            for draft in place.glob(".*.new"):
+            for draft in place.glob(DRAFT_PATTERN):
                 draft.unlink(missing_ok=True)
 
     def _unlock(self) -> None:
@@ -344,8 +276,13 @@ def _read_plan(path: Path) -> dict[str, Any]:
     return values
 
 
-def _write(path: Path, text: str) -> None:
+def _entry(number: int, played: PlayedGame) -> dict[str, Any]:
+    return {"number": number, **pack(played)}
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        write_atomically(path, [text.encode("utf-8")])
-    except WeightsError as error:
-        raise DataError(str(error)) from error
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.errors import ParameterError
+from miai.files import atomic_file, sync_folder, write_text
 from miai.parameters import StrictModel, build_parameters
 from miai_go.errors import DataError
 from miai_go.learning.life_columns import COLUMNS, Columns
@@ -130,11 +131,9 @@ def write_shard(
             "next_source": next_source,
             "columns": files,
         }
-        with (draft / MANIFEST).open("w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
+        write_text(draft / MANIFEST, json.dumps(manifest, indent=1))
         draft.rename(folder / f"{number:06}")
+        sync_folder(folder)
     except OSError as error:
         raise DataError(
             f"{folder}: a shard cannot be written: {error.strerror}; those before it are whole"
@@ -155,10 +154,8 @@ def prepare_folder(folder: Path) -> None:
 
 def _write(draft: Path, name: str, values: NDArray[Any]) -> dict[str, Any]:
     path = draft / f"{name}.npy"
-    with path.open("wb") as file:
+    with atomic_file(path) as file:
         np.save(file, values, allow_pickle=False)
-        file.flush()
-        os.fsync(file.fileno())
     return {"dtype": values.dtype.str, "shape": list(values.shape), "sha256": digest_of(path)}
 
 

@@ -9,6 +9,7 @@ import contextlib
 import csv
 import fcntl
 import hashlib
+import io
 import re
 import sys
 import threading
@@ -22,10 +23,10 @@ from typing import IO, Any, Final, Generic, Self, TextIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from miai.errors import ConfigError
+from miai.files import write_text
 from miai.parameters import assign, fill, read_toml
 from miai.plain import dumps
-from miai_go.errors import TrainingError, WeightsError
-from miai_go.tensors import write_atomically
+from miai_go.errors import TrainingError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -96,12 +97,10 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
             )
         if not begun:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / CONFIG).write_text(text, encoding="utf-8")
-        write_atomically(kept, [settings.encode("utf-8")])
+            write_text(folder / CONFIG, text)
+        write_text(kept, settings)
     except OSError as error:
         raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
-    except WeightsError as error:
-        raise TrainingError(str(error)) from error
 
 
 def _begun(folder: Path) -> bool:
@@ -261,10 +260,9 @@ def _drop_beyond(path: Path, step: int) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     kept = rows[:1] + [r for r in rows[1:] if len(r) == len(rows[0]) and _within(r[0], step)]
-    draft = path.with_suffix(".new")
-    with draft.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(kept)
-    draft.replace(path)
+    text = io.StringIO()
+    csv.writer(text).writerows(kept)
+    write_text(path, text.getvalue())
 
 
 def _within(text: str, step: int) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.files import atomic_file, sync_folder, write_text
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
 from miai_go.learning.shards import (
@@ -151,10 +152,8 @@ class ShardWriter:
         files = {}
         for name, values in columns.items():
             path = draft / f"{name}.npy"
-            with path.open("wb") as file:
+            with atomic_file(path) as file:
                 np.save(file, values, allow_pickle=False)
-                file.flush()
-                os.fsync(file.fileno())
             files[name] = {
                 "dtype": COLUMNS[name].dtype,
                 "shape": list(values.shape),
@@ -169,10 +168,7 @@ class ShardWriter:
             **self._head,
             "columns": files,
         }
-        with (draft / MANIFEST).open("w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
+        write_text(draft / MANIFEST, json.dumps(manifest, indent=1))
 
     def _publish(self, draft: Path) -> Path:
         numbers = [
@@ -180,16 +176,5 @@ class ShardWriter:
         ]
         done = self.folder / f"{max(numbers, default=-1) + 1:06}"
         draft.rename(done)
-        _sync(self.folder)
+        sync_folder(self.folder)
         return done
-
-
-def _sync(folder: Path) -> None:
-    """Bring a folder's names to the disk, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -13,6 +13,7 @@ What a round of AlphaGo Zero's loop learns from: its newest games, and recorded 
 from __future__ import annotations
 
 import csv
+import io
 import shutil
 import sys
 import threading
@@ -28,6 +29,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from miai.files import write_text
 from miai_go.errors import TrainingError
 from miai_go.learning.batches import Batch
 from miai_go.learning.checkpoints import Checkpoint
@@ -167,13 +169,11 @@ def read_ladder(folder: Path) -> list[Rung]:
 
 def write_ladder(folder: Path, rungs: list[Rung]) -> None:
     """Write the rungs of a run, and their picture where matplotlib is installed."""
-    path = folder / FILE
-    draft = path.with_suffix(".new")
-    with draft.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow([field.name for field in fields(Rung)])
-        rows.writerows(astuple(rung) for rung in rungs)
-    draft.replace(path)
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow([field.name for field in fields(Rung)])
+    rows.writerows(astuple(rung) for rung in rungs)
+    write_text(folder / FILE, text.getvalue())
     _draw(folder / PICTURE, rungs)
 
 

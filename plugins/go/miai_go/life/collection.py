@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from miai_go.errors import ProblemError, WeightsError
+from miai.files import write_bytes
+from miai_go.errors import ProblemError
 from miai_go.life.answers import solving_moves
 from miai_go.life.families import Member, members
 from miai_go.life.problem_sgf import problem_file, problem_of
@@ -23,7 +24,6 @@ from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_bytes
 from miai_go.sgf.writing import set_text
 from miai_go.shipped import FOLDER
-from miai_go.tensors import write_atomically
 
 SHIPPED: Final = FOLDER / "tsumego.sgf.gz"
 SHIPPED_DIGEST: Final = FOLDER / "tsumego.sha256"
@@ -90,17 +90,17 @@ def write_collection(out: Path, problems: Sequence[Problem], *, made_by: str) ->
       ProblemError: the collection cannot be written.
     """
     sgf = collection_sgf(problems, made_by=made_by)
+    one_file = out.suffix in (_GZIP, _SGF)
     try:
-        if out.suffix == _GZIP:
-            write_atomically(out, [gzip.compress(sgf, mtime=0)])
-        elif out.suffix == _SGF:
-            write_atomically(out, [sgf])
-        else:
-            for problem in problems:
-                name = f"{_file_name(problem.name)}{_SGF}"
-                write_atomically(out / name, [collection_sgf([problem], made_by=made_by)])
-    except WeightsError as error:
-        raise ProblemError(str(error)) from error
+        (out.parent if one_file else out).mkdir(parents=True, exist_ok=True)
+        if one_file:
+            write_bytes(out, gzip.compress(sgf, mtime=0) if out.suffix == _GZIP else sgf)
+            return hashlib.sha256(sgf).hexdigest()
+        for problem in problems:
+            name = f"{_file_name(problem.name)}{_SGF}"
+            write_bytes(out / name, collection_sgf([problem], made_by=made_by))
+    except OSError as error:
+        raise ProblemError(f"{error.filename}: cannot be written: {error.strerror}") from error
     return hashlib.sha256(sgf).hexdigest()
 
 

@@ -10,7 +10,6 @@ No two problems are the same under translation, symmetry and exchange of colours
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -24,11 +23,11 @@ from functools import cache
 from itertools import count
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
+from miai.files import Journal
 from miai.parameters import StrictModel, parameter
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
@@ -40,9 +39,7 @@ _VERSION: Final = 1
 
 
 class GeneratingJournal:
-    """A file beside the result: one line of JSON for the settings, and one per chunk of draws.
-
-    A context manager. An incomplete last line is dropped.
+    """A file beside the result: one entry for the settings, and one per chunk of draws.
 
     Attributes:
       chunks: the problems, by empty points and the number of the chunk.
@@ -58,73 +55,44 @@ class GeneratingJournal:
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.path = out.with_name(f"{out.name}{SUFFIX}")
         self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
-        self._head = json.dumps({"version": _VERSION, "settings": dict(settings)}, sort_keys=True)
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
+        self._journal = Journal(self.path)
+        head = {"version": _VERSION, "settings": dict(settings)}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            whole = self._read()
-            self._file = self.path.open("r+b" if whole else "wb")
-            self._file.truncate(whole)
-            self._file.seek(whole)
+            entries = self._journal.read()
         except OSError as error:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
-        if not whole:
-            self._append(self._head)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
+        if not entries:
+            self._append(head)
+        elif entries[0] != head:
+            raise ProblemError(
+                f"{self.path}: belongs to a run with other settings; repeat them, change "
+                "--out, or remove the file"
+            )
+        for number, entry in enumerate(entries[1:], 2):
+            self._restore(entry, number)
 
     def add(self, empty: int, chunk: int, problems: list[WalledProblem]) -> None:
         """Record the problems of a chunk. Raises `ProblemError` if they cannot be written."""
         self.chunks[empty, chunk] = problems
-        self._append(json.dumps([empty, chunk, [_to_row(problem) for problem in problems]]))
+        self._append([empty, chunk, [_to_row(problem) for problem in problems]])
 
     def remove(self) -> None:
         """Remove the file, after the result is written."""
         self.path.unlink(missing_ok=True)
 
-    def _read(self) -> int:
-        """Read the existing file; return the length of its complete lines in bytes."""
-        if not self.path.exists():
-            return 0
-        whole = 0
-        for number, line in enumerate(self.path.read_bytes().splitlines(keepends=True)):
-            if not line.endswith(b"\n"):
-                break
-            if number == 0 and line.strip() != self._head.encode():
-                raise ProblemError(
-                    f"{self.path}: belongs to a run with other settings; repeat them, change "
-                    "--out, or remove the file"
-                )
-            if number > 0:
-                self._take(line, number + 1)
-            whole += len(line)
-        return whole
-
-    def _take(self, line: bytes, number: int) -> None:
+    def _restore(self, entry: Any, number: int) -> None:
         try:
-            empty, chunk, rows = json.loads(line)
+            empty, chunk, rows = entry
             self.chunks[int(empty), int(chunk)] = [_from_row(row) for row in rows]
         except (ValueError, TypeError, KeyError) as error:
             raise ProblemError(
                 f"{self.path}: line {number} is damaged: {error}; remove the file to start again"
             ) from error
 
-    def _append(self, line: str) -> None:
-        assert self._file is not None
+    def _append(self, entry: Any) -> None:
         try:
-            self._file.write(f"{line}\n".encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._journal.append([entry])
         except OSError as error:
             raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
 

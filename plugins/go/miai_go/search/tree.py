@@ -23,21 +23,23 @@ class Tree(TreeView):
     Values are results, not points: 1 is a won game, -1 a lost one, 0 a draw, for the player to
     move at the root unless said otherwise.
 
-    `exploration`   factor of the UCT term, on values from -1 to 1
-    `rave`          number of visits at which a move's own value and its all-moves-as-first value
-                    weigh the same; 0 switches RAVE off
-    `fpu`           value of a move never tried; above 1 plus what exploration adds, every move is
-                    tried before any is tried twice
-    `expand_after`  visits after which a node gets children
-    `max_nodes`     nodes in memory, 32 bytes each and as much again once the tree is reused; when
-                    none is left, simulations go on in the tree as it is
-    `tactical`      whether playouts answer atari (`miai_go.kernels.tactical`), or are light
-    `seed`          the same seed, positions and numbers of simulations give the same results
-
     Moves in the tree are the legal ones that do not fill an own eye, and the pass. Two passes end
     the game and are scored as the board stands, by area; wins and losses found so are proven and
     cost no more simulations. Superko is kept in the tree, simple ko in the playouts. Not safe for
     use by two threads at once.
+
+    Args:
+      size: points on a side.
+      seed: the same seed, positions and numbers of simulations give the same results.
+      exploration: factor of the UCT term, on values from -1 to 1.
+      rave: number of visits at which a move's own value and its all-moves-as-first value have
+        equal weight; 0 switches RAVE off.
+      fpu: value of a move never tried; above 1 plus the exploration term, every move is tried
+        before any is tried twice.
+      expand_after: visits after which a node gets children.
+      max_nodes: maximum size in nodes (32 bytes each, doubled by reuse). When full, the search
+        continues without expanding.
+      tactical: whether playouts answer atari (`miai_go.kernels.tactical`); default: light ones.
     """
 
     def __init__(

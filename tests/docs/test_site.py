@@ -1,0 +1,87 @@
+"""The pages that the documentation site generates from the registry and the packages."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import catalogue
+import miai
+from miai.plugins.loader import registry
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    shutil.copytree(DOCS / "site", folder / "site")
+    shutil.copytree(DOCS / "pictures", folder / "pictures")
+    catalogue.write_pages(folder)
+    return folder
+
+
+def test_every_game_and_every_agent_has_a_page_with_its_parameters(site: Path) -> None:
+    for kind, folder in (("game", "games"), ("agent", "agents"), ("search", "agents")):
+        for component in registry().components(kind):
+            name = component.name if kind == "game" else catalogue.slug(component)
+            text = (site / "catalogue" / folder / f"{name}.md").read_text(encoding="utf-8")
+            for parameter in component.load_parameters().model_fields:
+                assert f"`{parameter}`\n: " in text, (name, parameter)
+
+
+def test_games_that_can_be_drawn_are_drawn_and_the_others_are_text(site: Path) -> None:
+    drawn = {path.stem for path in (site / "catalogue" / "pictures").glob("*.svg")}
+    assert drawn >= {"go", "rbc"}
+    text = (site / "catalogue" / "games" / "tic_tac_toe.md").read_text(encoding="utf-8")
+    assert "```text" in text
+    for name in drawn:
+        picture = (site / "catalogue" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
+        used = set(re.findall(r'href="#([\w-]+)"', picture))
+        defined = set(re.findall(r'id="([\w-]+)"', picture))
+        assert used <= defined, used - defined
+
+
+def test_pages_are_the_same_each_time(site: Path) -> None:
+    paths = sorted((site / "catalogue").rglob("*.*"))
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
+    catalogue.write_pages(site)
+    after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
+    assert before == after
+    assert len(before) > 30
+
+
+def test_pages_of_components_that_are_gone_are_removed(site: Path) -> None:
+    stale = site / "catalogue" / "games" / "no_such_game.md"
+    stale.write_text("# gone", encoding="utf-8")
+    catalogue.write_pages(site)
+    assert not stale.exists()
+
+
+def test_every_figure_of_strength_is_on_the_page_of_benchmarks_or_in_the_readme() -> None:
+    figures = tomllib.loads((DOCS / "site" / "strength.toml").read_text(encoding="utf-8"))
+    sources = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    sources += (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    names = {c.name for kind in ("agent", "search") for c in registry().components(kind)}
+    assert set(figures) <= names
+    for line in (line for lines in figures.values() for line in lines):
+        for figure in re.findall(r"\d+ (?:won|lost|drawn)|\d+\.\d %", line):
+            assert figure in sources, (line, figure)
+
+
+def test_a_position_is_drawn_for_every_game() -> None:
+    for component in registry().components("game"):
+        game = miai.load_game(component.name)
+        assert not catalogue.position_of(game).is_terminal()
+        assert catalogue.picture_of(game)
+
+
+def test_every_page_by_hand_is_in_a_table_of_contents() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^([\w/-]+)$", index, re.MULTILINE))
+    pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
+    assert pages <= listed, pages - listed
