@@ -1,7 +1,7 @@
-"""Reads the config file of a comparison and checks it before the first search.
+"""The config file of a comparison, read and checked before anything is searched.
 
-Searches, problems and the components they name are filled and built once. All mistakes are reported
-together, one line each, with the file and the path.
+Searches, problems and the components that they name are looked up and built once; all mistakes are
+reported together, a line each, with file and path.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _ARM_KEYS = frozenset({"name", "search", "parameters"})
 
 
 class Components:
-    """The searches and problems of a config, as far as they are right.
+    """The valid searches and problems of a config.
 
     Attributes:
-      arms: the arms whose searches and parameters are right.
-      problems: all parameters of the problem of each cell, by its number.
+      arms: arms with valid searches and parameters.
+      problems: all parameters of each cell's problem, by number of the cell.
     """
 
     def __init__(self, raw: Mapping[str, Any], mistakes: Problems) -> None:
@@ -66,7 +66,7 @@ class Components:
             self._check_cell(number, table, mistakes)
 
     def try_all(self, config: ComparisonConfig, mistakes: Problems) -> None:
-        """Make every arm's searcher for every problem it is to search, once."""
+        """Build every arm's searcher for each of its problems once."""
         tried: set[tuple[str, str]] = set()
         for cell in config.cells:
             for number, arm in enumerate(self.arms):
@@ -79,7 +79,7 @@ class Components:
     def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Problems) -> None:
         name, given = table.get("problem"), table.get("parameters", {})
         if not isinstance(name, str) or not isinstance(given, Mapping):
-            return  # the models have told why
+            return  # reported by the models
         with mistakes.at(f"cells[{number}].problem"):
             component = registry().get("belief-problem", name)
             filled = component.fill(given, where=f"cells[{number}].parameters")
@@ -94,14 +94,14 @@ class Components:
 
 
 def make_problem(name: str, given: Mapping[str, Any]) -> RootedProblem:
-    """Return a problem of that name. Raises what its factory raises."""
+    """Build a problem. Raises what its factory raises."""
     component = registry().get("belief-problem", name)
     problem: RootedProblem = component.load_factory()(component.fill(given))
     return problem
 
 
 def make_searcher(arm: Arm, problem: RootedProblem) -> BeliefSearcher:
-    """Return an arm's searcher that knows nothing yet. Raises what its factory raises."""
+    """Build a fresh searcher of an arm. Raises what its factory raises."""
     component = registry().get("belief-search", arm.search)
     searcher: BeliefSearcher = component.load_factory()(problem, component.fill(arm.given))
     return searcher
@@ -118,10 +118,10 @@ def _arm(table: Mapping[str, Any], *, where: str) -> Arm:
 
 
 def _resolved(filled: Parameters, *, where: str) -> dict[str, Any]:
-    """Return all parameters, those of the components that they name filled in as well.
+    """Return all parameters, including those of the components that they name.
 
     Raises:
-      ParameterError: there is no such component, or its parameters are wrong.
+      ParameterError: a component does not exist, or its parameters are wrong.
     """
     values = filled.model_dump(mode="json")
     for field, kind, name, given in named_components(filled):
@@ -137,9 +137,9 @@ def _resolved(filled: Parameters, *, where: str) -> dict[str, Any]:
 
 
 def _tables(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
-    found = raw.get(name)
-    tables = found if isinstance(found, list) else []
-    return [(number, table) for number, table in enumerate(tables) if isinstance(table, Mapping)]
+    tables = raw.get(name)
+    entries = tables if isinstance(tables, list) else []
+    return [(number, entry) for number, entry in enumerate(entries) if isinstance(entry, Mapping)]
 
 
 _EXAMPLE = "configs/compare-quick.toml"
@@ -147,13 +147,13 @@ _EXAMPLE = "configs/compare-quick.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A config that was checked, and what it names.
+    """A checked config.
 
     Attributes:
       config: the config.
-      arms: by name, in the order of the config.
-      blocks: what is to be searched, in the order of the config.
-      text, source: the file as it was written, and as it was named.
+      arms: arms by name, in the order of the config.
+      blocks: blocks of searches, in the order of the config.
+      text, source: content and path of the file.
     """
 
     config: ComparisonConfig
@@ -164,7 +164,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The comparison's name."""
+        """Name of the comparison."""
         return self.config.comparison.name
 
     @property
@@ -220,7 +220,7 @@ def _validate(raw: Mapping[str, Any], mistakes: Problems) -> ComparisonConfig | 
         details = error.errors()
         for detail in details:
             if detail["type"] == "too_short" and any(_is_below(d, detail) for d in details):
-                continue  # those that are wrong were not counted
+                continue  # invalid entries were not counted
             line = explain(detail, ComparisonConfig, "")
             if detail["loc"] in (("arms",), ("cells",)) and detail["type"] != "too_short":
                 table = detail["loc"][0]
@@ -230,13 +230,13 @@ def _validate(raw: Mapping[str, Any], mistakes: Problems) -> ComparisonConfig | 
 
 
 def _is_below(detail: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
-    """Return whether a finding is about something inside of what another is about."""
+    """Return whether an error is about something inside the subject of another."""
     path = above["loc"]
     return len(detail["loc"]) > len(path) and detail["loc"][: len(path)] == path
 
 
 def _check_names(config: ComparisonConfig, mistakes: Problems) -> None:
-    """Check that arms have names of their own, and that those which are named are there."""
+    """Check that arms have unique names, and that named arms exist."""
     section, names = config.comparison, [arm.name for arm in config.arms]
     for number, name in enumerate(names):
         if (first := names.index(name)) != number:
@@ -249,19 +249,19 @@ def _check_names(config: ComparisonConfig, mistakes: Problems) -> None:
             mistakes.refuse_unknown(f"cells[{number}].arms", name, names, "arm")
         for needed in sorted({section.baseline, section.judge}):
             if cell.arms is not None and needed not in cell.arms:
-                told = f"lack '{needed}'; every cell needs the baseline and truth"
-                mistakes.add(f"cells[{number}].arms", told)
+                message = f"lack '{needed}'; every cell needs the baseline and truth"
+                mistakes.add(f"cells[{number}].arms", message)
 
 
 def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Problems) -> None:
-    """Check that no two blocks have one name, and that there are not too many searches."""
+    """Check that blocks have unique names, and that there are not too many searches."""
     games: dict[str, tuple[int, object]] = {}
     for number, cell in enumerate(config.cells):
         name, problem = game_name(cell), (cell.problem, cell.parameters)
         first, other = games.setdefault(name, (number, problem))
         if other != problem:
-            told = f"'{name}' names another problem in cells[{first}]; give each a name of its own"
-            mistakes.add(f"cells[{number}].name", told)
+            message = f"'{name}' names another problem in cells[{first}]; give each its own name"
+            mistakes.add(f"cells[{number}].name", message)
     seen: set[object] = set()
     for block in blocks:
         if block.cell in seen:
@@ -269,4 +269,4 @@ def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Probl
         seen.add(block.cell)
     count = sum(block.count for block in blocks)
     if count > MAX_SEARCHES:
-        mistakes.add("cells", f"make {count} searches; at most {MAX_SEARCHES} are made")
+        mistakes.add("cells", f"make {count} searches; the maximum is {MAX_SEARCHES}")
