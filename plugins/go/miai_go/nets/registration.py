@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
 
-KIND: Final = "go.tsumego-network"
+LIFE_NETWORK: Final = "go.tsumego-network"
 
 
 _LIFE_PARAMETERS = "miai_go.nets.life_components"
@@ -49,10 +49,14 @@ _LIFE_NETWORKS = (
 
 def register_life_networks(registry: Registry) -> None:
     """Declare the kind and add the components."""
-    registry.declare_kind(KIND, summary=_LIFE_SUMMARY)
+    registry.declare_kind(LIFE_NETWORK, summary=_LIFE_SUMMARY)
     for name, factory, parameters, summary in _LIFE_NETWORKS:
         registry.add(
-            KIND, name, factory, parameters=f"{_LIFE_PARAMETERS}:{parameters}", summary=summary
+            LIFE_NETWORK,
+            name,
+            factory,
+            parameters=f"{_LIFE_PARAMETERS}:{parameters}",
+            summary=summary,
         )
 
 
