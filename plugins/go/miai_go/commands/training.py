@@ -103,7 +103,7 @@ def evaluate(
     symmetry: Annotated[str, typer.Option(help="none or average.")] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure weights on recorded games: moves foretold, values and their calibration."""
+    """Measure move prediction, values and their calibration on recorded games."""
     from miai_go.learning.measuring import evaluate_weights
 
     measures = evaluate_weights(

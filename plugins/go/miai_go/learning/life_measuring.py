@@ -267,7 +267,7 @@ def pooled(measures: Sequence[LifeMeasures]) -> LifeMeasures:
 def find_baselines(
     positions: LabelledPositions, header: NetHeader, *, sample: int = 300, seed: int = 0
 ) -> Baselines:
-    """Return what can be foretold without a network, with the split of a network."""
+    """Return what can be predicted without a network, with the split of a network."""
     train, test = split_rows(positions, header)
     side, safe = positions.columns["side"], positions.safe()
     right = 0

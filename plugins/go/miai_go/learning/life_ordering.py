@@ -260,7 +260,7 @@ class _Tensors:
         return loss
 
     def fit(self, learner: _Learner, rows: Tensor, *, learnt: int) -> OrderingFit:
-        """Return how well samples are foretold."""
+        """Return how well samples are predicted."""
         outputs = learner(self._traits[rows], self._sides[rows])
         captured, powers = self._captured[rows], self._powers[rows]
         share = float(captured.float().mean())
@@ -274,8 +274,8 @@ class _Tensors:
         )
 
 
-def _explained(foretold: Tensor, powers: Tensor) -> float:
-    return 1 - float(((foretold - powers) ** 2).mean() / powers.var(correction=0))
+def _explained(predicted: Tensor, powers: Tensor) -> float:
+    return 1 - float(((predicted - powers) ** 2).mean() / powers.var(correction=0))
 
 
 def _unscaled(

@@ -1,4 +1,4 @@
-"""How good a network is on recorded games: moves foretold, values and their calibration.
+"""Accuracy of a network on recorded games: move prediction, values and their calibration.
 
 Measuring weights on recorded games.
 """
@@ -45,7 +45,7 @@ class Measures:
       rank: how many other moves were held at least as likely as the one played, int64 of shape
         (n,).
       surprise: cross-entropy of the move played, in nats, float64 of shape (n,).
-      value: foretold results, float64 of shape (n,), for the player to move.
+      value: predicted results, float64 of shape (n,), for the player to move.
       result: the results, float64 of shape (n,), nan where unknown.
     """
 
@@ -144,7 +144,7 @@ def measure(
         plies.append(batch.ply)
         results.append(batch.result.astype(np.float64))
         if outputs.policy is not None:
-            rank, surprise = _foretold(outputs.policy.numpy(), batch.action)
+            rank, surprise = _rank_and_surprise(outputs.policy.numpy(), batch.action)
             ranks.append(rank)
             surprises.append(surprise)
         if outputs.value is not None:
@@ -161,7 +161,7 @@ def measure(
     )
 
 
-def _foretold(
+def _rank_and_surprise(
     logits: NDArray[np.float32], action: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the rank and the cross-entropy of the moves that were played; ties count against."""

@@ -182,7 +182,7 @@ class LearntPatterns:
 
     Attributes:
       weights: the file.
-      test: how well moves of games that were not learnt from are foretold.
+      test: prediction accuracy on held-out games.
     """
 
     weights: Path
