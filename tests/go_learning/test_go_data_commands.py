@@ -137,7 +137,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         (("import", ".", "--out", "x", "--min-rank", "very"), "no rank"),
         (("import", ".", "--out", "x", "--size", "99"), "size"),
         (("stats", "gone"), "no such file"),
-        (("download", "gone"), "go.dataset"),
+        (("download", "gone"), "no collection of games is called 'gone'"),
     ],
 )
 def test_mistakes_are_told(
@@ -149,14 +149,10 @@ def test_mistakes_are_told(
 
 
 def public_datasets() -> list[PublicDataset]:
-    from miai.plugins.registry import Registry
-    from miai_go.learning import collections as components
+    from miai_go.learning.collections import DATASETS, public_dataset
 
-    registry = Registry()
-    components.register(registry)
-    found = registry.components("go.dataset")
-    assert len(found) > 3
-    return [component.build(values={}) for component in found]
+    assert len(DATASETS) > 3
+    return [public_dataset(name) for name in DATASETS]
 
 
 def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:

@@ -150,7 +150,7 @@ def test_a_search_plays_as_an_agent_unless_an_agent_has_its_name() -> None:
     registry.add("search", "deep", lambda: None, summary="a search")
     registry.add("search", "both", lambda: None, summary="a search")
     registry.add("agent", "both", lambda: None, summary="an agent")
-    summaries = {c.name: c.summary for c in registry.agents()}
+    summaries = {c.name: c.summary for c in registry.components("agent", adapted=True)}
     assert summaries == {"deep": "a search", "both": "an agent"}
     assert registry.get("agent", "deep").kind == "agent"
 

@@ -39,6 +39,7 @@ from miai.beliefs.retention import Retention
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, subset_test
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
+from miai.plugins.kinds import BOUNDS, RETENTION
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
@@ -630,7 +631,7 @@ def _limited(bounds: Bounds, given: BoundsParameters) -> Bounds:
     least = getattr(bounds, "entry_bytes", LEAST_LIMIT)
     if given.limit < least:
         raise ParameterError(f"limit: {given.limit} bytes have no room for one entry; {least} do")
-    retention: Retention = registry().get("retention", given.retention).build(values={})
+    retention: Retention = registry().get(RETENTION, given.retention).build(values={})
     return LimitedBounds(bounds, retention, limit=given.limit)
 
 
@@ -645,7 +646,7 @@ def named_bounds(name: str, **parameters: Any) -> MakeBounds:
       UnknownComponentError: no plugin registered bounds of that name.
       ParameterError: the parameters are not theirs.
     """
-    component = registry().get("bounds", name)
+    component = registry().get(BOUNDS, name)
     component.fill(parameters)  # a mistake is told now, not when the first search begins
 
     def make(universe: Universe[Any]) -> Bounds:

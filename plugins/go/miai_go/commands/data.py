@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.learning.collections import PublicDataset
     from miai_go.learning.filters import GameFilters
     from miai_go.learning.importing import ImportReport
 
@@ -36,7 +35,9 @@ def list_datasets(as_json: _Json = False) -> None:
     """List public collections of games that are known by name."""
     from dataclasses import asdict
 
-    datasets = [_public(name) for name in _names()]
+    from miai_go.learning.collections import DATASETS, public_dataset
+
+    datasets = [public_dataset(name) for name in sorted(DATASETS)]
     if as_json:
         print(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
         return
@@ -65,9 +66,9 @@ def download(
 ) -> None:
     """Fetch an archive of a public collection over https, with its checksum."""
     from miai_go.errors import DataError
-    from miai_go.learning.collections import fetch
+    from miai_go.learning.collections import fetch, public_dataset
 
-    dataset = _public(name)
+    dataset = public_dataset(name)
     address = url or dataset.url
     if not address:
         raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
@@ -237,19 +238,6 @@ def _print_report(report: ImportReport, out: Path, written: int, seconds: float)
     if report.bad > _TOLD:
         print(f"          and {report.bad - _TOLD} more; --json tells up to {len(report.told)}")
     print(f"{written:8}  written to {out}")
-
-
-def _names() -> list[str]:
-    from miai.plugins.loader import registry
-
-    return [component.name for component in registry().components("go.dataset")]
-
-
-def _public(name: str) -> PublicDataset:
-    from miai.plugins.loader import registry
-
-    dataset: PublicDataset = registry().get("go.dataset", name).build(values={})
-    return dataset
 
 
 class _Line:

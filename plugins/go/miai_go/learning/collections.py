@@ -1,11 +1,8 @@
 """Public collections of games by name: where they are, and how they get here.
 
-A component of kind ``go.dataset`` is a factory(parameters) -> `PublicDataset`. Nothing is fetched
-before somebody asks for it.
+Nothing is fetched before a command asks for it.
 
 Fetching an archive of games: over https only, no larger than allowed, with its checksum.
-
-The components of data: public collections of games by name.
 """
 
 from __future__ import annotations
@@ -15,16 +12,17 @@ import http.client
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from miai.errors import near_matches
 from miai.files import atomic_file, write_text
 from miai_go.errors import DataError
 
 if TYPE_CHECKING:
-    from miai.plugins.registry import Registry
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,21 +245,24 @@ def _check_address(url: str) -> None:
         raise DataError(f"{url}: is not fetched: only https addresses are; fetch it by hand")
 
 
-_DATASETS: Final = {
-    "aya-selfplay": ("aya_selfplay", "Games of the engine Aya with itself; 9x9, 13x13, 19x19"),
-    "cgos-9x9": ("cgos_9x9", "Games of engines on the Computer Go Server; 9x9"),
-    "cwi": ("cwi", "Professional games since the Edo period; 19x19, some 9x9"),
-    "kgs-4d": ("kgs_4d", "Games of strong players on the KGS Go Server; 19x19"),
-    "nngs": ("nngs", "All games of the No Name Go Server; every size"),
+DATASETS: Final[Mapping[str, Callable[[], PublicDataset]]] = {
+    "aya-selfplay": aya_selfplay,
+    "cgos-9x9": cgos_9x9,
+    "cwi": cwi,
+    "kgs-4d": kgs_4d,
+    "nngs": nngs,
 }
+"""Public collections by name."""
 
 
-def register(registry: Registry) -> None:
-    """Declare the kind of data sets and add those that are known."""
-    registry.declare_kind(
-        "go.dataset",
-        summary="A public collection of games; factory(parameters) -> "
-        "miai_go.learning.collections.PublicDataset",
-    )
-    for name, (factory, summary) in _DATASETS.items():
-        registry.add("go.dataset", name, f"miai_go.learning.collections:{factory}", summary=summary)
+def public_dataset(name: str) -> PublicDataset:
+    """Return a public collection of games by name.
+
+    Raises:
+      DataError: no collection has the name; the message offers near matches.
+    """
+    if name not in DATASETS:
+        raise DataError(
+            f"no collection of games is called '{name}'. {near_matches(name, DATASETS)}"
+        )
+    return DATASETS[name]()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from miai.plugins.loader import registry
 from miai_go.errors import require_torch
+from miai_go.kinds import LIFE_NETWORK, NETWORK
 from miai_go.nets.network import NetworkShape, Outputs
-from miai_go.nets.registration import KIND
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,7 +33,7 @@ def build_network(
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network: nn.Module = registry().get("go.network", name).build(shape, values=values)
+        network: nn.Module = registry().get(NETWORK, name).build(shape, values=values)
     return network
 
 
@@ -43,7 +43,7 @@ def filled_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
       UnknownComponentError, ParameterError: no such network, or not with these values.
     """
-    return registry().get("go.network", name).fill(values).model_dump(mode="json")
+    return registry().get(NETWORK, name).fill(values).model_dump(mode="json")
 
 
 def folded(network: nn.Module) -> nn.Module:
@@ -93,7 +93,7 @@ def build_net(
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network: nn.Module = registry().get(KIND, name).build(shape, values=values)
+        network: nn.Module = registry().get(LIFE_NETWORK, name).build(shape, values=values)
     return network
 
 
@@ -103,4 +103,4 @@ def filled_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
       UnknownComponentError, ParameterError: no such network, or not with these values.
     """
-    return registry().get(KIND, name).fill(values).model_dump(mode="json")
+    return registry().get(LIFE_NETWORK, name).fill(values).model_dump(mode="json")
