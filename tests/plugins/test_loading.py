@@ -15,9 +15,11 @@ from miai.plugins.registry import Registry
 
 GOOD = """
 from miai import hookimpl
+from miai.plugins.kinds import Kind
+COLOUR = Kind("good.colour", "builtins:str", (), "Colours")
 @hookimpl
 def miai_register(registry):
-    registry.declare_kind("good.colour", summary="Colours")
+    registry.declare(COLOUR)
     registry.add("good.colour", "blue", lambda parameters: "blue", summary="The sky's")
     registry.add("agent", "good", "miai.agent:RandomAgent", summary="Good")
 """
@@ -103,7 +105,7 @@ def test_a_component_that_cannot_be_imported_is_found_by_check(modules: Path) ->
 
 
 def test_a_component_of_a_missing_plugin_s_kind_is_dormant(modules: Path) -> None:
-    source = GOOD.replace('registry.declare_kind("good.colour", summary="Colours")', "pass")
+    source = GOOD.replace("registry.declare(COLOUR)", "pass")
     plugins = host(entry(modules, "good", source))
     assert plugins.plugins[-1].state == "loaded"
     assert [c.name for c in plugins.registry.dormant()] == ["blue"]
@@ -228,7 +230,9 @@ def test_a_factory_that_makes_something_else_is_told(monkeypatch: pytest.MonkeyP
     known.add("game", "counter", "collections:Counter", summary="")
     game = miai.load_game("tic_tac_toe")
     monkeypatch.setattr(api, "registry", lambda: known)
-    with pytest.raises(PluginLoadError, match="'counter' of plugin 'miai': its factory made a"):
+    with pytest.raises(
+        PluginLoadError, match="'counter' of plugin 'miai': its factory returned Counter"
+    ):
         api.load_game("counter")
     known.add("agent", "list", "builtins:slice", summary="")
     with pytest.raises(PluginLoadError, match="factory made a slice, not an Agent"):

@@ -143,6 +143,8 @@ def _played(
             f"{type(error).__name__}: {error}; a defect of the plugin: tell its author, with what "
             "MIAI_TRACEBACK=1 shows"
         ) from error
+    finally:
+        table.close()
 
 
 class _Shown:

@@ -228,9 +228,8 @@ class Appraiser:
 
     def close(self) -> None:
         """Release what a search holds."""
-        close = getattr(self._search, "close", None)
-        if close is not None:
-            close()
+        if self._search is not None:
+            self._search.close()
 
 
 def require_suitable_game(game: Game, kind: Kind, name: str) -> None:

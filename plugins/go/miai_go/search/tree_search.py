@@ -122,6 +122,9 @@ class TreeSearch(ABC):
         else:
             self._start = None
 
+    def close(self) -> None:  # noqa: B027 - most trees hold nothing outside this process
+        """Release what the search holds outside this process."""
+
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return the best move; values are for the player to move.
 
