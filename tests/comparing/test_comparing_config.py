@@ -58,7 +58,7 @@ def with_cells(old: str, new: str) -> str:
         ),
         (
             with_arm('search = "compiled"\nbounds = "table"\nbounds_parameters = { limit = 9000 }'),
-            "arms[3] (odd): bounds_parameters.retention: the compiled search keeps what came first",
+            "arms[3] (odd): bounds_parameters.retention: the compiled search forgets nothing",
         ),
         (
             with_arm('bounds = "dominance"\nbounds_parameters = { k = 4096, limit = 4096 }'),

@@ -110,7 +110,7 @@ def test_runs_that_nobody_links_are_refused_with_the_reason() -> None:
 
 def test_runs_of_other_games_are_refused() -> None:
     other = RunResults(source="x", game="chess", identities=(A, B), results=ONE.results)
-    with pytest.raises(ConfigError, match="x: is of the game chess, one of go"):
+    with pytest.raises(ConfigError, match="x: is a run of chess, one of go"):
         join_runs([ONE, other])
     komi = run_of("x", [A, B], [("0", "1", 1.0)], game_parameters='{"komi":6.5}')
     seven = run_of("y", [A, B], [("0", "1", 1.0)], game_parameters='{"komi":7.5}')
@@ -136,7 +136,7 @@ def test_other_clocks_and_the_same_seeds_are_told() -> None:
     warnings = join_runs(runs).warnings
     assert "the time control differs" in warnings[0]
     assert "1 s in x; 9 s in y" in warnings[0]
-    assert "x and y have 1 seeds" in warnings[1]
+    assert "x and y share 1 seeds" in warnings[1]
 
 
 @pytest.mark.parametrize("runs", [[], [run_of("x", [A, B], [])]])
@@ -209,7 +209,7 @@ def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None
     found = read_run(tmp_path / "run")
     assert found.results.games.sum() == found.left_out == 4
     (warning,) = join_runs([found]).warnings
-    assert "4 games with parameters of the game of their own" in warning
+    assert "4 games with their own parameters" in warning
 
 
 def test_the_list_is_the_fit_of_all_games(folders: list[Path]) -> None:

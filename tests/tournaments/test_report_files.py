@@ -15,7 +15,7 @@ from tests.tournaments.pages import read_page
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_report import INFO, game, small_tournament
 
-from miai_tournaments.report.columns import csv_files, write_parquet
+from miai_tournaments.report.files import csv_files, write_parquet
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.store.store import Store
@@ -86,10 +86,10 @@ def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
         assert len({line.count("|") for line in lines}) <= 1, table
 
 
-def test_what_alpha_rank_does_not_know_is_told() -> None:
+def test_alpha_rank_names_what_it_takes_from_ratings() -> None:
     star = [game(n, *pair, 1) for n, pair in enumerate([("a", "hub"), ("hub", "b"), ("hub", "c")])]
     report = build_report(star, details=True)
-    told = "For 3 pairs of players that never met, alpha-rank takes what ratings foretell."
+    told = "For 3 pairs of players that never met, alpha-rank uses the scores that ratings predict."
     assert f"did not share their points exactly. {told}" in report.to_markdown()
     assert "0 of 0" not in report.to_markdown()
     assert told in report_page(report)
@@ -97,7 +97,7 @@ def test_what_alpha_rank_does_not_know_is_told() -> None:
     assert "never met" not in build_report(everybody, details=True).to_markdown()
 
 
-def test_what_plays_under_each_name_is_told_in_every_format(run: Path) -> None:
+def test_every_format_names_agents_and_parameters(run: Path) -> None:
     with Store.read(run) as store:
         report = build_report(store, details=True)
     document: Any = report.to_json()

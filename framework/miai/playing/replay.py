@@ -6,7 +6,7 @@ from typing import Any
 
 from miai.errors import GameError, MiaiError, RecordError
 from miai.game import Game, Player, State
-from miai.record import GameRecord, MoveRecord, Termination, told_as_json
+from miai.record import GameRecord, MoveRecord, Termination, observations_as_json
 
 _TOLERANCE = 1e-9
 
@@ -73,7 +73,7 @@ def _check_told(state: State, recorded: Any, where: str) -> None:
     if state.game.info.perfect_information:
         return
     players = range(state.game.num_players())
-    if told_as_json([state.observation(player) for player in players]) != recorded:
+    if observations_as_json([state.observation(player) for player in players]) != recorded:
         raise RecordError(f"{state.game.info.name}: {where} the players were told otherwise")
 
 

@@ -126,18 +126,10 @@ class RateList:
 
     def to_csv(self) -> str:
         """Return a line an agent, with a heading; parameters as JSON, runs separated by blanks."""
-        import csv
-        import io
-        import json
+        from miai_tournaments.report.files import csv_text
 
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        for entry in self.entries():
-            cells = {**entry, "parameters": json.dumps(entry["parameters"], sort_keys=True)}
-            cells["runs"] = " ".join(entry["runs"])
-            writer.writerow([cells[column] for column in _COLUMNS])
-        return text.getvalue()
+        rows = [{**entry, "runs": " ".join(entry["runs"])} for entry in self.entries()]
+        return csv_text(rows, _COLUMNS)
 
     def to_table(self) -> Table:
         """Return the list as a table for a terminal."""

@@ -31,13 +31,11 @@ from miai_tournaments.compare.results import (
     ComparisonStore,
     SearchKey,
 )
+from miai_tournaments.config.extension import ABSENT, change_text, differences
 from miai_tournaments.report.document import counted
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.address import COMPARISON
 from miai_tournaments.store.folder import locked, refuse_foreign
-
-_ABSENT = "(absent)"
-_LONGEST = 60
 
 
 def resolve(comparison: Comparison) -> dict[str, Any]:
@@ -98,8 +96,8 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
         )
     old, new = info.resolved, resolve(comparison)
     lines = [
-        f"  {'.'.join(path)}: {_change(before, after)}"
-        for path, before, after in _differences(old, new)
+        f"  {'.'.join(path)}: {change_text(before, after)}"
+        for path, before, after in differences(old, new)
         if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
     ]
     if lines:
@@ -111,23 +109,9 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
         )
 
 
-ConfigPath = tuple[str, ...]
-
-
-def _differences(
-    old: Any, new: Any, path: ConfigPath = ()
-) -> Iterator[tuple[ConfigPath, Any, Any]]:
-    """Yield (path, old value, new value) of everything that differs between two plain values."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), (*path, key))
-    elif (list(old) if isinstance(old, tuple) else old) != new:
-        yield path, old, new
-
-
-def _allowed(path: ConfigPath, before: Any, after: Any) -> bool:
+def _allowed(path: tuple[str, ...], before: Any, after: Any) -> bool:
     if len(path) == 2 and path[0] in ("arms", "cells"):
-        return bool(before == _ABSENT)
+        return bool(before == ABSENT)
     if path[0] == "cells" and path[2] == "roots":
         return isinstance(before, int) and isinstance(after, int) and after > before
     if path[0] == "cells" and path[2] in ("seeds", "arms"):
@@ -136,28 +120,14 @@ def _allowed(path: ConfigPath, before: Any, after: Any) -> bool:
     return False
 
 
-def _is_new_default(path: ConfigPath, before: Any, after: Any, new: Mapping[str, Any]) -> bool:
+def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
     """Return whether a parameter is one that a newer plugin has added, at its default."""
-    if before != _ABSENT or len(path) != 4 or path[2] != "parameters":
+    if before != ABSENT or len(path) != 4 or path[2] != "parameters":
         return False
     entry = new[path[0]][path[1]]
     kind, name = ("belief-search", "search") if path[0] == "arms" else ("belief-problem", "problem")
     fields = registry().get(kind, entry[name]).load_parameters().model_fields
     return path[3] in fields and bool(fields[path[3]].get_default() == after)
-
-
-def _change(before: Any, after: Any) -> str:
-    """Return what became of a value."""
-    if after == _ABSENT:
-        return "was removed"
-    if before == _ABSENT:
-        return f"was added: {_show(after)}"
-    return f"{_show(before)} -> {_show(after)}"
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 LINE_SECONDS = 5.0

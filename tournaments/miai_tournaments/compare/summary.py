@@ -1,11 +1,10 @@
-"""The rows of a comparison: what each arm took and erred in each cell, from what was measured.
+"""The rows of a comparison: costs and errors of each arm in each cell, with their intervals.
 
-Intervals of what a comparison measures: shares by Wilson, speed-ups by resampling roots.
+Shares have Wilson's interval, speed-ups that of a bootstrap over roots.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +14,7 @@ import numpy as np
 from miai.seeds import derive_seed
 from miai_tournaments.compare.blocks import Arm, Block
 from miai_tournaments.compare.results import Measured, SearchKey
-
-Z95 = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution."""
+from miai_tournaments.ratings.performance import wilson_interval
 
 REPLICATES = 2000
 _LEAST_ROOTS = 5
@@ -39,14 +36,7 @@ class Interval:
 
 def wilson(count: int, total: int) -> Interval | None:
     """Return a share with its 95 % interval (E. Wilson, JASA 1927); None of nothing."""
-    if total == 0:
-        return None
-    share, weight = count / total, Z95**2 / total
-    middle = (share + weight / 2) / (1 + weight)
-    half = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
-    low = 0.0 if count == 0 else middle - half
-    high = 1.0 if count == total else middle + half
-    return Interval(share, low, high)
+    return Interval(count / total, *wilson_interval(count, total)) if total else None
 
 
 def ratio_of_sums(

@@ -5,8 +5,6 @@ What a comparison leaves in its folder beside the store: text, JSON and CSV.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -26,6 +24,7 @@ from miai_tournaments.report.document import (
     counted,
     printable,
 )
+from miai_tournaments.report.files import csv_text
 from miai_tournaments.report.printing import to_text
 from miai_tournaments.store.export import write_whole
 
@@ -193,8 +192,8 @@ def write_files(
     write_whole(folder / "comparison.txt", to_text(blocks(comparison, rows), WIDTH))
     text = json.dumps(to_json(comparison, info, rows), indent=2)
     write_whole(folder / "comparison.json", text + "\n")
-    write_whole(folder / "rows.csv", _csv(_flat(row.to_json()) for row in rows))
-    write_whole(folder / "searches.csv", _csv(_search_rows(comparison, found)))
+    write_whole(folder / "rows.csv", csv_text(_flat(row.to_json()) for row in rows))
+    write_whole(folder / "searches.csv", csv_text(_search_rows(comparison, found)))
 
 
 def _search_rows(comparison: Comparison, found: Searches) -> Iterable[dict[str, Any]]:
@@ -221,14 +220,3 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
         for end, name in (("value", key), ("low", f"{key}_low"), ("high", f"{key}_high")):
             flat[name] = None if value is None else value[end]
     return flat
-
-
-def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(text, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
-    return text.getvalue()

@@ -18,7 +18,8 @@ from miai_tournaments.formats.format import Format, format_component
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
-_ABSENT = "(absent)"
+ABSENT = "(absent)"
+"""In place of a value that one of two configs lacks."""
 
 _RULES = "adjudication.rules."
 
@@ -60,8 +61,8 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
     if isinstance(old, Mapping):
         old = {**_earlier(old), **old}
     lines = [
-        f"  {_told(path, tournament)}: {_change(before, after)}"
-        for path, before, after in differences(old, new)
+        f"  {_told(path, tournament)}: {change_text(before, after)}"
+        for path, before, after in map(_dotted, differences(old, new))
         if not _allowed(path, before, after, tournament.format)
         and not _is_new_default(path, before, after, new)
     ]
@@ -78,14 +79,25 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
         )
 
 
-def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield (path, old value, new value) of everything that differs between two plain values."""
+Difference = tuple[tuple[str, ...], Any, Any]
+"""The keys that lead to a value, the old value and the new one."""
+
+
+def differences(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[Difference]:
+    """Yield everything that differs between two plain values."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in [*old, *(key for key in new if key not in old)]:
-            below = f"{path}[{key}]" if path == "players" else f"{path}.{key}" if path else key
-            yield from differences(old.get(key, _ABSENT), new.get(key, _ABSENT), below)
-    elif old != new:
+            yield from differences(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
+    elif (list(old) if isinstance(old, tuple) else old) != new:
         yield path, old, new
+
+
+def _dotted(difference: Difference) -> tuple[str, Any, Any]:
+    """Return a difference with its path as a text; players' names are in brackets."""
+    (first, *keys), before, after = difference
+    if first == "players" and keys:
+        first = f"players[{keys.pop(0)}]"
+    return ".".join([first, *keys]), before, after
 
 
 def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +118,7 @@ def _allowed(path: str, before: Any, after: Any, format_: Format) -> bool:
     if path in grows:
         return isinstance(before, int) and isinstance(after, int) and after > before
     new = path.startswith(("players[", "teams.")) and "]." not in path
-    return format_.may_gain_players and before == _ABSENT and new
+    return format_.may_gain_players and before == ABSENT and new
 
 
 def _told_growth(format_: Format) -> str:
@@ -121,7 +133,7 @@ def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) 
     """Return whether a parameter is one that a newer plugin has added, at its default."""
     place, _, name = path.rpartition(".")
     rule = place.removeprefix(_RULES)
-    if before != _ABSENT or not (place in _KINDS or place.startswith(("players[", _RULES))):
+    if before != ABSENT or not (place in _KINDS or place.startswith(("players[", _RULES))):
         return False
     if place in _KINDS:
         kind, component = _KINDS[place], new[place]["name"]
@@ -130,7 +142,7 @@ def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) 
     else:
         kind, component = "agent", new["players"][place[len("players[") : -1]]["agent"]
     fields = registry().get(kind, component, game=new["game"]["name"]).load_parameters()
-    default = fields.model_fields[name].get_default() if name in fields.model_fields else _ABSENT
+    default = fields.model_fields[name].get_default() if name in fields.model_fields else ABSENT
     return bool(default == after)
 
 
@@ -144,11 +156,11 @@ def _told(path: str, tournament: Tournament) -> str:
     return tournament.place(name) + (f": {key.removeprefix('.')}" if key else "")
 
 
-def _change(before: Any, after: Any) -> str:
+def change_text(before: Any, after: Any) -> str:
     """Return what became of a value."""
-    if after == _ABSENT:
+    if after == ABSENT:
         return "was removed"
-    if before == _ABSENT:
+    if before == ABSENT:
         return f"was added: {_show(after)}"
     return f"{_show(before)} -> {_show(after)}"
 

@@ -1,9 +1,8 @@
-"""What the games of a whole store add up to, counted by column: a million games take seconds.
+"""Standings: the results of a tournament's games, added up player by player.
 
-The same as `standings.count_games` of its rows, which is asked where a column holds something odd:
-it looks at each row, and names the one that is wrong.
-
-What a tournament's games add up to, player by player; the ratings come on top of it.
+`count_games` counts rows one by one. `count_store` counts a store column by column, which takes
+seconds for a million games; if a column holds something unexpected it falls back to
+`count_games`, which names the faulty row.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ FORFEITS = frozenset(Termination) - {
 
 @dataclass(slots=True)
 class Tally:
-    """Wins, draws and losses, of one side's view."""
+    """Wins, draws and losses from one side's point of view."""
 
     wins: int = 0
     draws: int = 0
@@ -55,7 +54,7 @@ class Tally:
 
     @property
     def score(self) -> float | None:
-        """Points a game, from 0 to 1; None without a game."""
+        """Points per game, from 0 to 1; None without a game."""
         return self.points / self.games if self.games else None
 
     def add(self, result: int, games: int = 1) -> None:
@@ -74,7 +73,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Mean:
-    """A sum and what it is divided by; its value is None where nothing was counted."""
+    """A mean as its sum and count; its value is None for a count of 0."""
 
     total: float = 0.0
     count: int = 0
@@ -97,8 +96,8 @@ class PlayerStanding:
     Attributes:
       as_first, as_second: results when moving first and second.
       endings: results by termination.
-      seconds, cpu_seconds: means a move; CPU over the games in which it was measured.
-      returns: mean utility a game.
+      seconds, cpu_seconds: means per move; CPU over the games in which it was measured.
+      returns: mean utility per game.
     """
 
     as_first: Tally = field(default_factory=Tally)
@@ -136,15 +135,15 @@ class Standings:
 
     Attributes:
       players: by name, in the order in which they were entered.
-      pairings: results by ``(first, second)``, of the first player's view.
+      pairings: results by ``(first, second)``, from the first player's point of view.
       statuses: number of games by status.
-      void_attempts: attempts at games that were void, in all.
-      voids: games of which an attempt was void.
+      void_attempts: total number of void attempts.
+      voids: games with a void attempt.
       forfeits: games that were lost by an agent's fault.
-      stakes: whether wins were of different worth, so that mean returns tell more than scores.
+      stakes: whether wins differed in value, so that mean returns say more than scores.
       lengths: mean number of moves of a game.
-      versions: of the software involved, each with every version that was met.
-      started: when the first and the last game were begun; empty before any was.
+      versions: all versions of each package that the games used.
+      started: when the first and the last game began; empty without games.
     """
 
     players: dict[str, PlayerStanding]
@@ -172,7 +171,7 @@ class Standings:
 
     @property
     def first_player(self) -> Tally:
-        """Results of whoever moved first."""
+        """Results of the players who moved first."""
         return sum(self.pairings.values(), Tally())
 
     def against(self, player: str, opponent: str) -> Tally:
@@ -192,7 +191,7 @@ def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Stan
     """Return the standings of games of any status.
 
     Args:
-      players: names that come first, whether they are in a game or not.
+      players: names that come first, with or without games.
 
     Raises:
       StoreError: a game is not of two players, or a finished one has no result.
@@ -224,7 +223,7 @@ def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Stan
         forfeits=tuple(row for row in done if row.termination in FORFEITS),
         stakes=len({max(row.returns) for row in done if outcome(row)}) > 1,
         lengths=Mean(sum(row.moves for row in done), len(done)),
-        versions=met_versions(row.versions for row in done),
+        versions=_versions(row.versions for row in done),
         started=(started[0], started[-1]) if started else (),
     )
 
@@ -248,17 +247,17 @@ def _at(values: Sequence[T], seat: int) -> T | None:
     return values[seat] if seat < len(values) else None
 
 
-def met_versions(told: Iterable[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return for each package the versions that were met, both in order."""
-    met: dict[str, dict[str, None]] = {}
-    for versions in told:
+def _versions(games: Iterable[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the versions of each package, both in order."""
+    packages: dict[str, set[str]] = {}
+    for versions in games:
         for name, version in versions.items():
-            met.setdefault(name, {})[version] = None
-    return {name: tuple(sorted(versions)) for name, versions in sorted(met.items())}
+            packages.setdefault(name, set()).add(version)
+    return {name: tuple(sorted(versions)) for name, versions in sorted(packages.items())}
 
 
 CHUNK: Final = 100_000
-"""Rows that are counted at once."""
+"""Rows that are counted in one go."""
 
 COLUMNS: Final = (
     *("players", "returns", "termination", "moves", "player_moves"),
@@ -271,7 +270,7 @@ K = TypeVar("K")
 
 
 class _OddError(Exception):
-    """A column holds what it should not."""
+    """A column holds something unexpected."""
 
 
 def count_store(store: Store) -> Standings:
@@ -293,8 +292,8 @@ def count_store(store: Store) -> Standings:
 
 
 @dataclass(slots=True)
-class _Known(Generic[K]):
-    """Numbers the texts of a column of few different ones, and reads each of them once."""
+class _Texts(Generic[K]):
+    """Numbers the different texts of a column and parses each once."""
 
     read: Callable[[str], K]
     numbers: dict[str, int] = field(default_factory=dict)
@@ -317,11 +316,11 @@ class _Count:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.places = {name: number for number, name in enumerate(names)}
-        self.players = _Known(self._pair)
-        self.returns = _Known(_utilities)
-        self.moves = _Known(_counts)
-        self.endings = _Known(str)
-        self.versions = _Known(_texts)
+        self.players = _Texts(self._pair)
+        self.returns = _Texts(_utilities)
+        self.moves = _Texts(_counts)
+        self.endings = _Texts(str)
+        self.versions = _Texts(_texts)
         self.results = Counter[tuple[int, int, int]]()
         """Games by pair, termination and outcome: 0 lost by the first, 1 drawn, 2 won."""
         self.sums = np.zeros((5, len(names)))
@@ -347,8 +346,8 @@ class _Count:
         self.versions.of(columns["versions"])
         if set(map(type, columns["started"])) != {str}:
             raise _OddError
-        if told := list(filter(None, columns["started"])):
-            self.started = [min([*self.started[:1], *told]), max([*self.started[1:], *told])]
+        if times := list(filter(None, columns["started"])):
+            self.started = [min([*self.started[:1], *times]), max([*self.started[1:], *times])]
 
     def _add_times(
         self, pairs: Integers, returns: Floats, columns: dict[str, Sequence[Any]]
@@ -374,7 +373,7 @@ class _Count:
                 self.sums[number] += np.bincount(who, values, len(self.names))
 
     def standings(self, store: Store) -> Standings:
-        """Return what was counted, with the rows of a store that are told one by one."""
+        """Return the standings, with the forfeits and voids of a store as rows."""
         found = {name: PlayerStanding() for name in self.names}
         pairings: dict[tuple[str, str], Tally] = {}
         for (pair, ending, outcome), count in self.results.items():
@@ -398,7 +397,7 @@ class _Count:
             forfeits=tuple(store.ended(sorted(FORFEITS & set(self.endings.values)))),
             stakes=len({max(pair) for pair in self.returns.values if pair[0] != pair[1]}) > 1,
             lengths=self.length,
-            versions=met_versions(self.versions.values),
+            versions=_versions(self.versions.values),
             started=tuple(self.started),
         )
 
@@ -415,7 +414,7 @@ def _texts(text: str) -> dict[str, str]:
         values = json.loads(text)
     except (ValueError, RecursionError):
         raise _OddError from None
-    if not isinstance(values, dict) or not all(isinstance(told, str) for told in values.values()):
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
         raise _OddError
     return values
 
@@ -438,14 +437,14 @@ def _two(text: str, check: Callable[[Any], bool]) -> tuple[float, ...]:
     return tuple(values)
 
 
-def _looked_up(known: _Known[tuple[float, ...]], texts: Sequence[str]) -> Floats:
+def _looked_up(column: _Texts[tuple[float, ...]], texts: Sequence[str]) -> Floats:
     """Return the values ``(n, 2)`` of texts."""
-    numbers = known.of(texts)
-    return np.array(known.values, np.float64)[numbers]
+    numbers = column.of(texts)
+    return np.array(column.values, np.float64)[numbers]
 
 
 def _durations(texts: Sequence[str]) -> Floats:
-    """Return the durations ``(n, 2)`` of texts, nan for null; all are read as one JSON text."""
+    """Return the durations ``(n, 2)`` of texts, nan for null; parsed as one JSON text for speed."""
     try:
         values = np.array(from_json(f"[{','.join(texts)}]", allow_inf_nan=False), np.float64)
     except (ValueError, TypeError, OverflowError):

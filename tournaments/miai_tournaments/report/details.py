@@ -1,18 +1,7 @@
-"""What a report tells beyond standings and ratings, and takes a while to find out.
+"""Details of a report, which take longer to compute: pages, Markdown and JSON show them.
 
-Ratings over games, time use, openings, settings, teams, cycles and alpha-rank, what the format
-said. A terminal has no room for it; pages, Markdown and JSON have.
-
-How often rules of adjudication have ended games, and how often they would have been wrong.
-
-Ratings over games: the fit repeated on growing prefixes of the schedule.
-
-The prefixes follow the order of the schedule, not that in which games ended, so that the curves do
-not depend on which worker was faster.
-
-What players' moves took: the spread over games of the mean time of a move.
-
-What openings are called in a report: by their name, their moves, or where they start.
+Ratings over games, use of time, results by opening and by parameters of the game, teams, cycles
+and alpha-rank, the format's facts; and the counts of adjudicated games.
 """
 
 from __future__ import annotations
@@ -30,7 +19,8 @@ from miai.errors import MiaiError, RecordError
 from miai.game import Game
 from miai.playing.adjudication import held_out
 from miai.playing.openings import Opening
-from miai.record import Termination, read_verdicts
+from miai.record import Termination
+from miai.record_reader import read_verdicts
 from miai.render import action_text
 from miai_tournaments.config.openings import game_with_settings, told_lines
 from miai_tournaments.ratings.alpharank import alpha_rank
@@ -56,7 +46,7 @@ if TYPE_CHECKING:
 
 
 POINTS: Final = 50
-"""Prefixes that are fitted."""
+"""Number of prefixes of the schedule that are fitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +55,8 @@ class Curve:
 
     Attributes:
       player: its name.
-      games: length of each prefix, in games of all players; those in which it had not played are
-        left out.
-      elo, standard_errors: of the fit of each prefix.
+      games: length of each prefix, in games of all players, from its first game on.
+      elo, standard_errors: fit of each prefix.
     """
 
     player: str
@@ -94,13 +83,16 @@ def rating_curves(
     prior_games: float = PRIOR_GAMES,
     points: int = POINTS,
 ) -> list[Curve]:
-    """Return a curve for each player, in the order given.
+    """Return each player's rating on growing prefixes of the schedule, in the order given.
+
+    Prefixes follow the schedule, not the order in which games ended, so curves do not depend on
+    which worker was faster.
 
     Args:
       rows: games of any status, in the order of the schedule; those that are done count.
       players: every player of the games.
       anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
-      points: most prefixes.
+      points: maximum number of prefixes.
     """
     index = {name: i for i, name in enumerate(players)}
     size = len(players)
@@ -155,9 +147,9 @@ class TimeUse:
       games: games in which its time was measured.
       per_move, cpu_per_move: means over all its moves, wall and CPU time; None where unknown.
       quantiles: of the games' mean times of a move, at `QUANTILES`; empty without games.
-      longest_game: the most it took for one game.
-      total: what it took for all.
-      lost_on_time: games that it forfeited by its clock or by a hang.
+      longest_game: maximum for one game.
+      total: sum over all games.
+      lost_on_time: games forfeited by its clock or a hang.
     """
 
     player: str
@@ -229,8 +221,8 @@ class OpeningNames:
     """Names the openings of a run's games.
 
     Args:
-      info: of the run, which knows the lines of a file and their names.
-      game: for the notation of openings; numbers stand for actions without it.
+      info: of the run, with the lines of an opening file and their names.
+      game: provides the notation; without it actions are shown as numbers.
     """
 
     def __init__(self, info: RunInfo | None, game: Game | None) -> None:
@@ -241,7 +233,7 @@ class OpeningNames:
         self._texts: dict[_Key, str] = {}
 
     def name(self, row: GameRow) -> str:
-        """Return what a game's opening is called; empty for none."""
+        """Return the name of a game's opening; empty for none."""
         opening = self._opening(row)
         key = _key(opening.actions, opening.settings)
         if key not in self._texts:
@@ -277,16 +269,16 @@ class OpeningNames:
 def opening_text(actions: Sequence[int], game: Game | None) -> str:
     """Return an opening in the game's notation, cut where it is long."""
     shown = actions[:_MOST_PLIES]
-    told: list[str] = []
+    names: list[str] = []
     state = None if game is None else game.new_initial_state()
     for action in shown:
-        told.append(str(action) if state is None else action_text(state, action))
+        names.append(str(action) if state is None else action_text(state, action))
         try:
             if state is not None:
                 state.apply_action(action)
         except ValueError:  # of another version of the game: what follows stays numbers
             state = None
-    return " ".join(told) + (" ..." if len(actions) > len(shown) else "")
+    return " ".join(names) + (" ..." if len(actions) > len(shown) else "")
 
 
 def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
@@ -295,12 +287,12 @@ def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
 
 def _lines(info: RunInfo | None) -> Sequence[Opening]:
     results: Any = None if info is None else info.resolved.get("results")
-    told = results.get("openings") if isinstance(results, Mapping) else None
-    return (told_lines(told) if isinstance(told, Mapping) else None) or ()
+    openings = results.get("openings") if isinstance(results, Mapping) else None
+    return (told_lines(openings) if isinstance(openings, Mapping) else None) or ()
 
 
 MOST_OPENINGS: Final = 20
-"""Openings that are listed, those of most games first."""
+"""Maximum number of openings in the list, those of most games first."""
 
 _MOST_ALPHA_RANKED = 300
 _LEAST_FOR_CYCLES = 3
@@ -313,8 +305,8 @@ class Team:
     Attributes:
       name: of the team.
       members: players' names.
-      rating: the mean of its members'; None before any of them has played.
-      against_others: results of its members against players who are not in it.
+      rating: mean of its members; None before any of them has played.
+      against_others: results of its members against all other players.
     """
 
     name: str
@@ -325,20 +317,20 @@ class Team:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """See the module.
+    """Details of a report.
 
     Attributes:
       curves: ratings over games, best player first.
       times: use of time, likewise.
       openings: results of the first player by opening, up to `MOST_OPENINGS` of them.
-      opening_count: how many openings there are.
-      opening_test: whether results depend on the opening; None where there are not two.
-      settings: likewise by the game's parameters, where games have their own.
+      opening_count: number of openings.
+      opening_test: whether results depend on the opening; None with fewer than two.
+      settings: the same by parameters of the game, if they vary.
       teams: in the order in which they were entered.
       transitivity: cycles; None with fewer than three players.
       alpha_rank: shares by player, best player first; None likewise.
-      unmet: pairs of these players that never met; alpha-rank takes what ratings foretell.
-      facts: what the format told last.
+      unmet: pairs of these players that never met; alpha-rank uses the scores that ratings predict.
+      facts: the latest facts of the format.
       terminations: games by reason, the most frequent first.
     """
 
@@ -355,12 +347,12 @@ class Details:
     facts: Mapping[str, Any]
     terminations: Mapping[str, int]
 
-    def alpha_rank_rests_on(self) -> str:
-        """Return a sentence where alpha-rank knows some pairs of players by their ratings only."""
+    def alpha_rank_caveat(self) -> str:
+        """Return a sentence on pairs whose scores alpha-rank takes from ratings; empty for none."""
         if not self.unmet:
             return ""
-        pairs = f"{self.unmet} pair{'s' * (self.unmet != 1)}"
-        return f"For {pairs} of players that never met, alpha-rank takes what ratings foretell."
+        pairs = f"{self.unmet} pair{'s' * (self.unmet != 1)} of players that never met"
+        return f"For {pairs}, alpha-rank uses the scores that ratings predict."
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -390,9 +382,9 @@ def build_details(
     """Return the details of a report.
 
     Args:
-      rows: the games that the report is of, in the order of the schedule.
-      players: for their teams.
-      game: for the notation of openings; numbers stand for actions without it.
+      rows: the games of the report, in the order of the schedule.
+      players: their teams.
+      game: provides the notation; without it actions are shown as numbers.
     """
     names = report.ranking()
     ratings = report.ratings
@@ -442,13 +434,13 @@ def _by_opening(rows: Iterable[GameRow], names: OpeningNames) -> list[Row]:
 
 
 def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[PerformanceRow]:
-    """Return results by the parameters of the game; empty where all games have the same."""
+    """Return results by parameters of the game; empty if all games have the same."""
     table: list[Row] = []
     for row in rows:
         settings = names.settings(row)
-        told = json.dumps(settings, sort_keys=True) if settings else ""
+        text = json.dumps(settings, sort_keys=True) if settings else ""
         first, second = row.players
-        table.append((told, first, second, (outcome(row) + 1) / 2))
+        table.append((text, first, second, (outcome(row) + 1) / 2))
     lines = list(measure_performance(table).openings)
     return lines if len(lines) > 1 or any(line.opening for line in lines) else []
 
@@ -499,8 +491,8 @@ def _terminations(report: TournamentReport) -> dict[str, int]:
 
 
 def _line(line: PerformanceRow) -> dict[str, Any]:
-    told = {name: getattr(line, name) for name in ("wins", "draws", "losses", "low", "high")}
-    return {"opening": line.opening, "games": line.games, "score": line.score, **told}
+    rest = {name: getattr(line, name) for name in ("wins", "draws", "losses", "low", "high")}
+    return {"opening": line.opening, "games": line.games, "score": line.score, **rest}
 
 
 def _team(team: Team) -> dict[str, Any]:
@@ -523,13 +515,13 @@ def _team(team: Team) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class RuleCount:
-    """What became of the games that one rule has spoken on.
+    """The games that one rule of adjudication decided.
 
     Attributes:
       rule: its name.
       ended: games that it ended.
-      held_out: games that were played on, to an end without a forfeit.
-      wrong: of these, games that ended with another winner, or with one where it saw a draw.
+      held_out: games played on to an end without a forfeit, as a check.
+      wrong: of these, games with another result than the verdict.
     """
 
     rule: str
@@ -540,7 +532,7 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class Adjudications:
-    """The rules of a tournament.
+    """The rules of adjudication of a tournament.
 
     Attributes:
       hold_out: share of the games that are played to their end.
@@ -558,19 +550,17 @@ class Adjudications:
 
 
 def count_adjudications(store: Store, info: RunInfo) -> Adjudications | None:
-    """Return what rules have done in a run; None where it has none.
-
-    Of games that are held out the records are looked at, of all others one row.
+    """Return the counts of the rules of a run; None if it has no rules.
 
     Raises:
-      StoreError: the store cannot be read, or a record is not as it should be.
+      StoreError: the store cannot be read, or a record is malformed.
     """
-    hold_out, names = _told(info)
+    hold_out, names = _rules(info)
     if not names:
         return None
     counts = {name: RuleCount(name) for name in names}
     ended: Counter[str] = Counter()
-    left: list[str] = []
+    checked: list[str] = []
     for game_id, seed, termination, detail in store.cells(
         ("game_id", "seed", "termination", "detail")
     ):
@@ -578,12 +568,12 @@ def count_adjudications(store: Store, info: RunInfo) -> Adjudications | None:
             ended[str(detail).partition(":")[0]] += 1  # as the referee writes it
         elif hold_out and termination not in FORFEITS:
             if not is_int(seed):
-                raise damaged(store.path, f"table games, row '{game_id}': seed is no number")
+                raise damaged(store.path, f"table games, row '{game_id}': seed is not a number")
             if held_out(seed, hold_out):
-                left.append(game_id)
+                checked.append(game_id)
     for name, count in counts.items():
         count.ended = ended[name]
-    for game_id in left:
+    for game_id in checked:
         _add_held_out(counts, store, game_id)
     return Adjudications(hold_out, list(counts.values()))
 
@@ -605,10 +595,10 @@ def _winner(returns: Sequence[float]) -> int:
     return (returns[0] > returns[1]) - (returns[0] < returns[1])
 
 
-def _told(info: RunInfo) -> tuple[float, list[str]]:
-    """Return the share that is held out and the names of the rules, as the store tells them."""
-    told = info.adjudication()
-    share, names = told.get("hold_out"), told.get("order")
+def _rules(info: RunInfo) -> tuple[float, list[str]]:
+    """Return the share of games that is held out, and the names of the rules."""
+    section = info.adjudication()
+    share, names = section.get("hold_out"), section.get("order")
     if not isinstance(share, (int, float)) or not isinstance(names, list):
         return 0.0, []
     return float(share), [str(name) for name in names]

@@ -1,13 +1,17 @@
-"""A report as files, in any of its formats."""
+"""A report as files, in any of its formats; CSV for spreadsheets and Parquet for programs."""
 
 from __future__ import annotations
 
+import csv
+import importlib
+import io
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from miai.errors import ConfigError
 from miai_tournaments.store.export import write_whole
 from miai_tournaments.store.rows import GameRow
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 
 
 FOLDER: Final = "report"
-"""Where a tournament's pages lie, in its folder."""
+"""Where reports are written, in the run's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class ReportFormat:
     """A format of reports.
 
     Attributes:
-      file: the name of its file, or of its folder, in the folder ``report``.
+      file: name of its file, or of its folder, in the folder ``report``.
       write: writes a report there.
     """
 
@@ -50,16 +54,12 @@ def _markdown(report: TournamentReport, path: Path, replays: Sequence[GameRow]) 
     write_whole(path, report.to_markdown())
 
 
-def _csv(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    from miai_tournaments.report.columns import csv_files
-
+def _csv_folder(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
     for name, content in csv_files(report).items():
         write_whole(path / name, content)
 
 
 def _parquet(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    from miai_tournaments.report.columns import write_parquet
-
     write_parquet(report.rows, path)
 
 
@@ -67,11 +67,11 @@ FORMATS: Final = {
     "text": ReportFormat("report.txt", _text),
     "html": ReportFormat("index.html", _html),
     "markdown": ReportFormat("report.md", _markdown),
-    "csv": ReportFormat("csv", _csv),
+    "csv": ReportFormat("csv", _csv_folder),
     "json": ReportFormat("report.json", _json),
     "parquet": ReportFormat("games.parquet", _parquet),
 }
-"""By name."""
+"""Formats by name."""
 
 
 def write_report(
@@ -82,19 +82,129 @@ def write_report(
     out: Path | None = None,
     replays: Sequence[GameRow] = (),
 ) -> Path:
-    """Write a report, which has details, and return where.
+    """Write a report with details and return its path.
 
     Args:
-      folder: the tournament's.
+      folder: folder of the run.
       name: one of `FORMATS`.
-      out: the file, for csv the folder; by default in ``report/`` of the tournament's folder.
+      out: the file, for csv the folder; by default in ``report/`` of the run's folder.
       replays: games that the page links to.
 
     Raises:
-      ConfigError: what the format needs is not installed.
-      StoreError: it cannot be written.
+      ConfigError: a package that the format needs is not installed.
+      StoreError: the report cannot be written.
     """
-    made = FORMATS[name]
-    path = out or folder / FOLDER / made.file
-    made.write(report, path, replays)
+    format = FORMATS[name]
+    path = out or folder / FOLDER / format.file
+    format.write(report, path, replays)
     return path
+
+
+# -- columns --------------------------------------------------------------------------------
+
+_FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
+_COLUMNS: Final = tuple(field.name for field in fields(GameRow))
+_AS_JSON: Final = ("settings", "versions")
+_EXTRA: Final = "parquet"
+
+
+def csv_files(report: TournamentReport) -> dict[str, str]:
+    """Return CSV by file name: players, crosstable and games, and those details that exist."""
+    document: Mapping[str, Any] = report.to_json()
+    files = {
+        "players.csv": csv_text([_flat(player) for player in document["players"]]),
+        "crosstable.csv": csv_text(document["crosstable"]),
+        "games.csv": csv_text([_game(row) for row in report.rows], _COLUMNS),
+    }
+    details = document.get("details") or {}
+    for name in ("openings", "times", "teams"):
+        if details.get(name):
+            files[f"{name}.csv"] = csv_text(details[name])
+    return files
+
+
+def write_parquet(rows: Sequence[GameRow], path: Path) -> None:
+    """Write games with all their columns as Parquet; ``settings`` and ``versions`` are JSON.
+
+    Raises:
+      ConfigError: pyarrow is not installed.
+      StoreError: the file cannot be written.
+    """
+    try:
+        pyarrow = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise ConfigError(
+            f"--format parquet: needs pyarrow; install it with: pip install 'miai[{_EXTRA}]'"
+        ) from None
+    table = pyarrow.table(
+        {name: [_parquet_cell(name, getattr(row, name)) for row in rows] for name in _COLUMNS},
+        schema=_schema(pyarrow),
+    )
+    content = io.BytesIO()
+    parquet.write_table(table, content)
+    write_whole(path, content.getvalue())
+
+
+def _schema(pyarrow: Any) -> Any:
+    text, whole, real = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
+    kinds = {
+        **dict.fromkeys(("round", "seed", "loser", "moves", "void_count"), whole),
+        **dict.fromkeys(("opening", "player_moves"), pyarrow.list_(whole)),
+        **dict.fromkeys(("returns", "seconds", "cpu_seconds"), pyarrow.list_(real)),
+        "players": pyarrow.list_(text),
+        "wall_seconds": real,
+    }
+    return pyarrow.schema([(name, kinds.get(name, text)) for name in _COLUMNS])
+
+
+def _parquet_cell(name: str, value: Any) -> Any:
+    return json.dumps(value) if name in _AS_JSON else value
+
+
+def _game(row: GameRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _COLUMNS}
+
+
+_WHOLE: Final = frozenset(("terminations", "parameters"))
+"""Tables whose keys differ from row to row, each in a cell."""
+
+
+def _flat(entry: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return tables in a table as columns of its own: ``as_first.wins``."""
+    flat: dict[str, Any] = {}
+    for key, value in entry.items():
+        if key in _WHOLE:
+            flat[before + key] = value
+        elif isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{key}.")
+        else:
+            flat[before + key] = value
+    return flat
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """Return rows as CSV with a heading.
+
+    Lists and tables in a cell are JSON. A text that a spreadsheet would take for a formula begins
+    with an apostrophe.
+
+    Args:
+      columns: keys of the rows; by default those of the first one.
+    """
+    table = list(rows)
+    out = io.StringIO()
+    names = columns or (list(table[0]) if table else [])
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    for row in table:
+        writer.writerow([_cell(row[name]) for name in names])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULAS) else value
+    if isinstance(value, (Mapping, list, tuple)):
+        return json.dumps(value)
+    return "" if value is None else value

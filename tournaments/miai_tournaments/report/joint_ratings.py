@@ -1,9 +1,7 @@
-"""Results of several runs as one league: who is the same agent, and who links the runs.
+"""Joint ratings: several runs as one league, with the agents that link them.
 
-An agent is the same in two runs where its name, its kind, its parameters and its version are. So
-an agent that learnt, or whose code changed, is a new player of the list, and the old one stays.
-
-A run's store as what `joining` joins: its agents' identities and their results.
+An agent is the same in two runs if its name, its component, its parameters and its version are the
+same. An agent that learnt or whose code changed is therefore a new player.
 """
 
 from __future__ import annotations
@@ -31,14 +29,14 @@ _MOST_NAMES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who played.
+    """The identity of an agent across runs.
 
     Attributes:
       name: the player's own name.
       agent: name of the component.
       parameters: all parameters, as JSON with sorted keys.
-      version: of the distribution that brings the agent, such as ``miai-go 0.3.0``; empty where
-        it is not known.
+      version: distribution of the agent with its version, such as ``miai-go 0.3.0``; empty if
+        unknown.
     """
 
     name: str
@@ -54,7 +52,7 @@ class Identity:
         return cls(name, agent, canonical(parameters), version)
 
     def difference(self, other: Identity) -> dict[str, tuple[str, str]]:
-        """Return what differs from another identity: agent, version, and single parameters."""
+        """Return the differences from another identity: agent, version, and single parameters."""
         pairs = {"agent": (self.agent, other.agent), "version": (self.version, other.version)}
         mine, theirs = (_table(identity.parameters) for identity in (self, other))
         for key in {**mine, **theirs}:
@@ -64,18 +62,18 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunResults:
-    """What one run has to tell.
+    """The results of one run.
 
     Attributes:
-      source: how the run is spoken of, such as its folder.
-      key: what two copies of the run have in common.
-      game, game_parameters: what was played; must be the same in all runs (the latter as JSON).
-      conditions: what else should be the same, by name: the game's version, clocks, move limit,
+      source: name of the run in messages, such as its folder.
+      key: equal for copies of the run.
+      game, game_parameters: the game and its parameters as JSON; the same in all runs.
+      conditions: whatever else should be the same, by name: the game's version, clocks, move limit,
         openings, rules of adjudication.
-      identities: who played; the order is that of `results.players`, whatever these are called.
-      results: of the games that are finished.
-      seeds: of the games; where two runs share some, the same games may count twice.
-      left_out: finished games that are not counted, being played with other parameters.
+      identities: the agents, in the order of `results.players`.
+      results: results of the finished games.
+      seeds: seeds of the games; if two runs share some, the same games may count twice.
+      left_out: finished games that do not count because they had other parameters.
     """
 
     source: str
@@ -94,13 +92,13 @@ class Joined:
     """Several runs as one league.
 
     Attributes:
-      results: of all games; `results.players` are labels: an agent's name, and where several have
-        the same, what tells them apart.
-      identities: of the labels, in their order.
-      sources: for each label, in which runs it finished games.
+      results: results of all games; `results.players` are labels: an agent's name and, among
+        namesakes, what distinguishes it.
+      identities: identities of the labels, in their order.
+      sources: runs in which each label finished games.
       links: labels of agents that played in several runs.
       groups: labels that games link, largest first; ratings compare within a group only.
-      warnings: what a reader has to know, a line each.
+      warnings: caveats for the reader, a line each.
     """
 
     results: PairResults
@@ -117,7 +115,7 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
     Agents without a finished game are left out.
 
     Args:
-      unlinked: whether to go on, with a warning, where no games link some agents to others.
+      unlinked: whether agents that no games link lead to a warning instead of an error.
 
     Raises:
       ConfigError: there is no run or no finished game, a run is there twice, runs are of
@@ -136,10 +134,10 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
                 sources.append([])
             if run.source not in sources[place[i]]:
                 sources[place[i]].append(run.source)
-        found = run.results
-        wins = found.points - found.draws / 2
-        losses = found.games - found.draws - wins
-        parts.append((place[found.first], place[found.second], wins, found.draws, losses))
+        own = run.results
+        wins = own.points - own.draws / 2
+        losses = own.games - own.draws - wins
+        parts.append((place[own.first], place[own.second], wins, own.draws, losses))
     if not numbers:
         raise ConfigError("rate: no game is finished in any of the runs; play some first")
     labels = label(tuple(numbers))
@@ -148,10 +146,10 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
     groups = results.groups()
     warnings = [*_conditions(runs), *_left_out(runs), *_repeated(runs)]
     if len(groups) > 1:
-        told = _apart(tuple(numbers), labels, groups)
+        warning = _apart(tuple(numbers), labels, groups)
         if not unlinked:
-            raise ConfigError(f"{told}; or rate each group for itself with --unlinked")
-        warnings.append(told)
+            raise ConfigError(f"{warning}; or rate each group separately with --unlinked")
+        warnings.append(warning)
     return Joined(
         results=results,
         identities=tuple(numbers),
@@ -163,7 +161,7 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
 
 
 def label(identities: Sequence[Identity]) -> tuple[str, ...]:
-    """Return a text for each identity, all different: its name, and what tells namesakes apart."""
+    """Return a unique label for each identity: its name, and what distinguishes namesakes."""
     namesakes: dict[str, list[Identity]] = {}
     for identity in identities:
         namesakes.setdefault(identity.name, []).append(identity)
@@ -189,11 +187,11 @@ def _label(identity: Identity, namesakes: Sequence[Identity]) -> str:
         return identity.name
     parameters = _table(identity.parameters)
     own = {"agent": identity.agent, "version": identity.version or "version unknown"}
-    told = [
+    details = [
         own[key] if key in own else f"{key}={canonical(parameters.get(key))}"
         for key in sorted(keys, key=lambda key: (key != "agent", key != "version", key))
     ]
-    text = f"{identity.name} ({', '.join(told)})"
+    text = f"{identity.name} ({', '.join(details)})"
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 4]}...)"
 
 
@@ -204,27 +202,27 @@ def _table(parameters: str) -> dict[str, Any]:
 
 def _check(runs: Sequence[RunResults]) -> None:
     if not runs:
-        raise ConfigError("rate: no run is given; name the folders of one or several")
+        raise ConfigError("rate: no run is given; name the folders of one or more runs")
     keys: dict[str, str] = {}
     for run in runs:
         for key in {run.source, run.key} - {""}:
             if key in keys:
                 raise ConfigError(
-                    f"{run.source}: is the same run as {keys[key]}; its games would count twice, "
-                    "name it once"
+                    f"{run.source}: is the same run as {keys[key]}, so its games would count "
+                    "twice; name it once"
                 )
         keys.update(dict.fromkeys({run.source, run.key} - {""}, run.source))
     begin = runs[0]
     for run in runs[1:]:
         if run.game != begin.game:
             raise ConfigError(
-                f"{run.source}: is of the game {run.game}, {begin.source} of {begin.game}; one "
-                "list is of one game"
+                f"{run.source}: is a run of {run.game}, {begin.source} of {begin.game}; rate "
+                "runs of one game"
             )
         if run.game_parameters != begin.game_parameters:
             raise ConfigError(
                 f"{run.source}: has other parameters of {run.game} than {begin.source}: "
-                f"{_shown(begin.game_parameters, run.game_parameters)}; one list is of one game"
+                f"{_shown(begin.game_parameters, run.game_parameters)}; rate runs of one game"
             )
 
 
@@ -235,16 +233,16 @@ def _conditions(runs: Sequence[RunResults]) -> Iterable[str]:
         for run in runs:
             values.setdefault(run.conditions.get(name, ""), []).append(run.source)
         if len(values) > 1:
-            told = "; ".join(f"{value or 'none'} in {_few(w)}" for value, w in values.items())
-            yield f"the {name} differs, and ratings mean strength in all of it mixed: {told}"
+            shown = "; ".join(f"{value or 'none'} in {_few(w)}" for value, w in values.items())
+            yield f"the {name} differs, so ratings are for a mixture of conditions: {shown}"
 
 
 def _left_out(runs: Sequence[RunResults]) -> Iterable[str]:
     for run in runs:
         if run.left_out:
             yield (
-                f"{run.source}: {run.left_out} games with parameters of the game of their own, a "
-                "handicap say, are left out"
+                f"{run.source}: {run.left_out} games with their own parameters, such as a "
+                "handicap, are left out"
             )
 
 
@@ -254,18 +252,17 @@ def _repeated(runs: Sequence[RunResults]) -> Iterable[str]:
             shared = len(run.seeds & other.seeds)
             if shared:
                 yield (
-                    f"{other.source} and {run.source} have {shared} seeds of games in common: "
-                    "agents that play by their seed alone played the same games there, which "
-                    "count twice"
+                    f"{other.source} and {run.source} share {shared} seeds of games: "
+                    "deterministic agents played the same games there, which count twice"
                 )
 
 
 def _apart(
     identities: Sequence[Identity], labels: Sequence[str], groups: Sequence[Sequence[str]]
 ) -> str:
-    """Return who is not linked to whom, with namesakes that nearly would."""
-    told = " | ".join(_few(list(group)) for group in groups[:_MOST_NAMES])
-    text = f"rate: no games link these groups, so that ratings do not compare: {told}"
+    """Return a message on the groups that are not linked, with namesakes that differ."""
+    shown = " | ".join(_few(list(group)) for group in groups[:_MOST_NAMES])
+    text = f"rate: no games link these groups, so their ratings do not compare: {shown}"
     number = {name: i for i, group in enumerate(groups) for name in group}
     for i, one in enumerate(identities):
         for j in range(i):
@@ -293,15 +290,14 @@ FRAMEWORK = "miai"
 
 
 def read_run(folder: Path) -> RunResults:
-    """Return the results of the finished games of a run, as far as they are of one game.
+    """Return the results of the finished games of a run.
 
-    Those with parameters of the game of their own, a handicap say, are another game, in which the
-    same difference in strength leads to other results: they are counted and left out. A position
-    that an opening starts from is none of these: both players have either side of it.
+    Games with their own parameters, such as a handicap, are left out: there the same difference in
+    strength leads to other results. Starting positions of openings count, since both players have
+    either side of them.
 
-    An agent's version is that of the distribution that brings it, as each game's row has it: an
-    agent that was updated in the middle of a run is two identities. It is not known where the
-    agent is not installed here.
+    An agent's version is that of its distribution in each game's row, so an agent that was updated
+    during a run is two identities. It is unknown if the agent is not installed here.
 
     Raises:
       StoreError: there is no store, or it cannot be read.
@@ -327,7 +323,7 @@ def read_run(folder: Path) -> RunResults:
 
 
 def distribution_of(agent: str, game: str) -> str | None:
-    """Return the name of the distribution that brings an agent; None where it is not known."""
+    """Return the name of an agent's distribution; None if it is unknown."""
     host = plugin_host()
     try:
         component = host.registry.get("agent", agent, game=game)
@@ -343,14 +339,14 @@ class _Counter:
     """Games counted by the identities that played them.
 
     Attributes:
-      identities: in the order in which they were met.
+      identities: numbers of the identities, in order of appearance.
     """
 
     def __init__(self, info: RunInfo, players: list[PlayerRow]) -> None:
         self.identities: dict[Identity, int] = {}
         self._players = {player.name: player for player in players}
-        self._brings = {p.name: distribution_of(p.agent, info.game) for p in players}
-        self._known: dict[tuple[str, str], int] = {}
+        self._distributions = {p.name: distribution_of(p.agent, info.game) for p in players}
+        self._numbers: dict[tuple[str, str], int] = {}
         self._counts: dict[tuple[int, int], list[int]] = {}
 
     def add(self, row: GameRow) -> None:
@@ -369,23 +365,23 @@ class _Counter:
         return PairResults.from_counts(*columns, players=names)
 
     def _number(self, name: str, versions: Mapping[str, str]) -> int:
-        brings = self._brings[name]
-        version = versions.get(brings, "") if brings else ""
+        distribution = self._distributions[name]
+        version = versions.get(distribution, "") if distribution else ""
         key = (name, version)
-        if key not in self._known:
+        if key not in self._numbers:
             player = self._players[name]
             identity = Identity.of(
                 name,
                 player.agent,
                 player.parameters,
-                version=f"{brings} {version}" if version else "",
+                version=f"{distribution} {version}" if version else "",
             )
-            self._known[key] = self.identities.setdefault(identity, len(self.identities))
-        return self._known[key]
+            self._numbers[key] = self.identities.setdefault(identity, len(self.identities))
+        return self._numbers[key]
 
 
 def _run_conditions(info: RunInfo) -> dict[str, str]:
-    """Return what should be the same in runs that are joined, besides the game."""
+    """Return the conditions that should be the same in joined runs, besides the game."""
     rules = info.adjudication()
     rules = rules if rules.get("order") else {}
     clock = {key: value for key, value in info.time_control.items() if value is not None}
@@ -399,18 +395,17 @@ def _run_conditions(info: RunInfo) -> dict[str, str]:
 
 
 def _openings(info: RunInfo) -> str:
-    """Return what tells the run's set of openings from others, short; empty for none.
+    """Return a short text that identifies the set of openings; empty for none.
 
-    A set has no order: the same lines from another one on, or shuffled by another seed, are the
-    same set. Names count for nothing.
+    The order of the lines and their names do not matter.
     """
     results = info.resolved.get("results")
-    told = results.get("openings") if isinstance(results, Mapping) else None
-    lines = told_lines(told) if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping) or not (lines or told.get("random_plies")):
+    openings = results.get("openings") if isinstance(results, Mapping) else None
+    lines = told_lines(openings) if isinstance(openings, Mapping) else None
+    if not isinstance(openings, Mapping) or not (lines or openings.get("random_plies")):
         return ""
     played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())
-    rest = [told.get("random_plies"), told.get("balance")]
-    text = f"{len(lines)} lines" if lines else f"{told.get('random_plies')} random plies"
+    rest = [openings.get("random_plies"), openings.get("balance")]
+    text = f"{len(lines)} lines" if lines else f"{openings.get('random_plies')} random plies"
     digest = hashlib.sha256(canonical([played, rest]).encode()).hexdigest()
     return f"{text} ({digest[:8]})"

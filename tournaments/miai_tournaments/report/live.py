@@ -31,7 +31,7 @@ TABLE_SHARE = 0.05
 
 
 def describe(game: ScheduledGame, result: GameResult) -> str:
-    """Return one line that says how a game ended."""
+    """Return a line that describes how a game ended."""
     one, other = game.players
     own, theirs = result.returns
     reason = result.termination
@@ -165,14 +165,14 @@ def make_reporter(title: str) -> Reporter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """The state of a tournament.
+    """The state of a run.
 
     Attributes:
-      folder, name, game: which one.
+      folder, name, game: its folder, its name and its game.
       counts: games by status.
-      runner: who runs it now, in words; None when nobody does.
-      open: whether the format may add games when these are played.
-      voids: (game, attempts that were void, reason of the last).
+      runner: process that runs it now, in words; None for none.
+      open: whether the format may add games after these.
+      voids: (game, void attempts, latest reason).
     """
 
     folder: str
@@ -184,7 +184,7 @@ class RunStatus:
     open: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the state as plain data."""
         return {**asdict(self), "total": self.total}
 
     @property
@@ -193,7 +193,7 @@ class RunStatus:
         return sum(self.counts.values())
 
     def to_text(self) -> str:
-        """Return it in a few lines."""
+        """Return the state in a few lines."""
         counts = self.counts
         so_far = " scheduled so far" if self.open else ""
         done = f"{counts['done']} of {self.total} games{so_far} are done"
@@ -208,12 +208,12 @@ class RunStatus:
 
 
 def read_status(folder: Path) -> RunStatus:
-    """Return the state of the tournament in a folder. Raises `StoreError` when there is none."""
+    """Return the state of the run in a folder. Raises `StoreError` if there is none."""
     runner = runner_of(folder)
     with Store.read(folder) as store:
         info, counts = store.info(), store.counts()
         voids = [(row.game_id, row.void_count, row.void_reason) for row in store.voided()]
-    if runner is None:  # what a runner that died left marked as running is not
+    if runner is None:  # games that a killed runner left marked as running
         counts["pending"] += counts["running"]
         counts["running"] = 0
     return RunStatus(

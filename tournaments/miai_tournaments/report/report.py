@@ -1,4 +1,4 @@
-"""The report of a tournament: standings and ratings as JSON, plain text or on a terminal.
+"""The report of a tournament: standings and ratings, as JSON or as a document.
 
     with Store.read(folder) as store:
         print(build_report(store).to_text())
@@ -35,15 +35,15 @@ class TournamentReport:
     """A tournament's report.
 
     Attributes:
-      info: what holds for the whole run; None where only games were given.
-      standings: the games, counted.
-      ratings: of the players.
-      bootstrap: of the ratings, where it was asked for.
-      superiority: whether the matrices between players are part of the report.
-      details: what takes a while to find out, where it was asked for.
-      rows: the games, in the order of the schedule, where they were read one by one.
-      entered: the players as they were entered; empty where only games were given.
-      adjudications: what rules of adjudication have done; None where a run has none.
+      info: facts of the whole run; None for a report of games without a run.
+      standings: results of the games.
+      ratings: ratings of the players.
+      bootstrap: bootstrap of the ratings, on request.
+      superiority: whether the report includes matrices between players.
+      details: details, on request.
+      rows: the games in the order of the schedule, if they were read one by one.
+      entered: the players as entered; empty for a report of games without a run.
+      adjudications: counts of the rules of adjudication; None without rules.
     """
 
     info: RunInfo | None
@@ -175,22 +175,21 @@ def build_report(
     bootstrap_seed: int = 0,
     details: bool = False,
 ) -> TournamentReport:
-    """Return the report of a tournament as it stands.
+    """Return the current report of a tournament.
 
     Args:
-      source: a store, games of any status, or what they add up to; the rows themselves are read
-        where the bootstrap or the details are asked for.
-      info, players: what a store would know, where games are given.
+      source: a store, games of any status, or standings; bootstrap and details need games.
+      info, players: facts of the run and names of its players, if games are given.
       anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
-      superiority: whether to report the probability, for every two players, that the one is
+      superiority: whether to report, for each pair of players, the probability that one is
         stronger than the other, and the covariance of the ratings.
-      bootstrap: replicates of the pair bootstrap; 0 for none.
-      bootstrap_seed: what they are drawn from.
-      details: whether to find out what `miai_tournaments.report.details` tells.
+      bootstrap: number of replicates of the pair bootstrap; 0 for none.
+      bootstrap_seed: seed of the replicates.
+      details: whether to compute the details (`miai_tournaments.report.details`).
 
     Raises:
-      ConfigError: the anchor is no player, or a number is out of range.
-      StoreError: the store cannot be read, or a game is not one of two players.
+      ConfigError: the anchor is not a player, or a number is out of range.
+      StoreError: the store cannot be read, or a game does not have two players.
     """
     entered: list[PlayerRow] = []
     adjudications = None
@@ -241,8 +240,8 @@ def build_report(
 def _detailed(report: TournamentReport) -> TournamentReport:
     from miai_tournaments.report.details import build_details, game_of
 
-    found = build_details(report, report.rows, players=report.entered, game=game_of(report.info))
-    return replace(report, details=found)
+    details = build_details(report, report.rows, players=report.entered, game=game_of(report.info))
+    return replace(report, details=details)
 
 
 def _paired(rows: Iterable[GameRow]) -> Iterator[PairedGame]:

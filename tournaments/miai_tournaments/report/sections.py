@@ -769,7 +769,7 @@ def _transitivity(details: Details) -> Section:
         )
     else:
         line = "There are no triples of players that met and did not share their points exactly."
-    line = " ".join(filter(None, (line, details.alpha_rank_rests_on())))
+    line = " ".join(filter(None, (line, details.alpha_rank_caveat())))
     heads = (Column("strongest cycles", align="left"), Column("weakest link"))
     arrow = Markup(" \N{RIGHTWARDS ARROW} ")
     chains: list[Row] = []

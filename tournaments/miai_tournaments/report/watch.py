@@ -1,7 +1,7 @@
-"""A tournament watched from another process: ``miai tournament watch``.
+"""A run watched from another process: ``miai tournament watch``.
 
-Only reads: the store, which any process may while the runner writes (WAL), and the boards that
-workers leave in the log folder (`miai_tournaments.workers.game_runner`).
+It only reads: the store, which SQLite allows while the runner writes, and the boards that workers
+leave in the folder of logs (`miai_tournaments.workers.game_runner`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from miai_tournaments.store.store import Store
 from miai_tournaments.workers.game_runner import LiveSnapshot, read_boards
 
 REFRESH_SECONDS: Final = 0.5
-"""How often the view is made anew."""
+"""Time between two updates of the view."""
 
 TABLE_SHARE: Final = 0.1
-"""Most of the time that is spent on reading games and making tables."""
+"""Maximum share of the time that is spent on reading games and building tables."""
 
 WINDOW: Final = timedelta(minutes=5)
-"""Over which the rate of games is told."""
+"""Time over which the rate of games is measured."""
 
 _MOST_BOARDS = 6
 _BAR = 40
@@ -43,10 +43,10 @@ _BOARD_WIDTH = 60
 
 
 class RunView:
-    """The view of one run, made again and again.
+    """The view of one run, updated again and again.
 
     Attributes:
-      over: whether there is nothing more to wait for.
+      over: whether the run has ended.
     """
 
     def __init__(self, store: Store, console: Console) -> None:
@@ -58,7 +58,7 @@ class RunView:
         self.over = False
 
     def view(self) -> RenderableType:
-        """Return the run as it stands."""
+        """Return the current view."""
         runner = runner_of(self._store.folder)
         counts = self._store.counts()
         done, total = counts["done"], sum(counts.values())
@@ -97,7 +97,7 @@ class RunView:
         return f"run by {runner}; Ctrl-C ends this view, not the run"
 
     def _growing(self) -> bool:
-        """Return whether the format may add games to those that are scheduled."""
+        """Return whether the format may add games."""
         return self._info.facts.get("open") is True
 
     def _boards(self, runner: str | None) -> list[RenderableType]:
@@ -116,7 +116,7 @@ def watch(folder: Path, *, once: bool = False, console: Console | None = None) -
     """Show a run until it ends.
 
     Args:
-      once: whether to print it as it stands, and no more.
+      once: whether to print the view once and return.
 
     Raises:
       StoreError: there is no run in the folder, or it cannot be read.
@@ -153,7 +153,7 @@ def rate(rows: Sequence[GameRow], now: datetime, window: timedelta = WINDOW) -> 
 
 
 def _span(row: GameRow) -> tuple[datetime, datetime] | None:
-    """Return when a game began and ended; None where that cannot be told."""
+    """Return when a game began and ended; None if unknown."""
     try:
         begin = datetime.fromisoformat(row.started)
         end = begin + timedelta(seconds=row.wall_seconds)
@@ -163,7 +163,7 @@ def _span(row: GameRow) -> tuple[datetime, datetime] | None:
 
 
 def _progress(done: int, total: int, rows: Sequence[GameRow], *, growing: bool) -> RenderableType:
-    """Return the bar, the rate and, where all games are scheduled, the expected end."""
+    """Return the bar, the rate and, if all games are scheduled, the expected end."""
     facts = f"  {done}/{total} games" + (" scheduled so far" if growing else "")
     a_minute = rate(rows, datetime.now(UTC))
     if a_minute > 0 and (growing or done < total):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from miai.errors import RecordError, StoreError
-from miai.files import write_text
+from miai.files import write_bytes
 from miai.game import GameInfo
 from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
@@ -63,8 +63,8 @@ class RecordFiles:
         return self.folder / f"{game_id}{format_.suffix}"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file atomically, and the folders above it.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file atomically, a text as UTF-8, and the folders above it.
 
     Raises:
       StoreError: it cannot be written.
@@ -73,6 +73,6 @@ def write_whole(path: Path, text: str) -> None:
         raise StoreError(f"{path}: is a folder; name a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
+        write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from error

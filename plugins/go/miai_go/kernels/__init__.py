@@ -1,12 +1,11 @@
 """Compiled kernels of Go: numba functions on fixed-dtype arrays, no Python objects.
 
-`rules` holds the board's layout and moves, `playouts` the light playouts, `search` the Monte Carlo
+`rules` holds the board's layout and moves, `playouts` the light playouts, `uct` the Monte Carlo
 tree search. The classes that own the arrays are in `miai_go.rules.board`,
-`miai_go.rules.playouts` and
-`miai_go.search.tree`.
+`miai_go.rules.playouts` and `miai_go.search.tree`.
 
-To compile fast, a point is an `int64` wherever it is passed, and a part is called from many places
-rather than written out; see `miai.kernels`.
+To compile fast, points are passed as `int64`, and parts are called rather than inlined; see
+`miai.kernels`.
 """
 
 from pathlib import Path

@@ -1,8 +1,7 @@
-"""Planes of many positions in one call: what the encoders of `miai_go.nets` run.
+"""Planes of many positions in one call, for the encoders of `miai_go.nets`.
 
-Rows of `words` and `trails` are positions (`miai_go.kernels.trail`), rows of `out` their planes,
-flat. Nothing is written to the positions. How liberties are kept is told in
-`miai_go.kernels.liberties`.
+Rows of `words` and `trails` are positions (`miai_go.kernels.trail`), which are not changed; rows of
+`out` are their planes, flat. `miai_go.kernels.liberties` describes how liberties are stored.
 """
 
 import numpy as np
@@ -116,7 +115,7 @@ def mark_move(
 
 @part
 def slips_out(b: Words, chain: Int, x: Int, y: Int, width: Int, masks: Masks) -> bool:
-    """Say whether a chain with liberties `x`, where it is attacked, and `y` gets three by `y`.
+    """Return whether a chain with liberties `x`, where it is attacked, and `y` gets three by `y`.
 
     A quick yes that saves reading, where the attack captures nothing.
     """

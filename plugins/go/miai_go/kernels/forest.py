@@ -2,7 +2,7 @@
 
 A forest has one tree for each game, all in the same arrays, so that the leaves of many games make
 one batch. A simulation comes in two halves: `gather` walks down from the roots and writes the
-positions of the leaves it meets, their trails too; whoever owns the forest has them valued; `apply`
+positions and trails of the leaves; the owner of the forest has them evaluated; `apply`
 gives the leaves their children and carries the values up. Between the halves a leaf is pending,
 and those on its path count it as lost (virtual loss), so that several leaves of one tree differ.
 
@@ -97,7 +97,7 @@ SETTINGS = 11
 KOMI = 0
 C_PUCT = 1  # weight of the priors
 C_BASE = 2  # visits at which that weight has grown by log 2; 0: it does not grow
-FPU = 3  # how much worse than its parent a move never tried is held
+FPU = 3  # value of an untried move below that of its parent
 ROOT_FPU = 4
 VIRTUAL_LOSS = 5  # losses that a pending leaf counts as
 MIX = 6  # share of the playouts in a leaf's value, lambda
@@ -154,7 +154,7 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
 
 @part
 def mixed_value(ints: Ints, floats: Floats, node: Int) -> float:
-    """Return what a move never tried is held to be worth to the player to move at `node`.
+    """Return the assumed value of an untried move, for the player to move at `node`.
 
     That is the node's own value mixed with the values of the moves tried, weighted by their priors
     (Danihelka et al. 2022, appendix D).
@@ -447,7 +447,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
                     prove(ints, path, depth)
             elif ints[VALUED, node] != 0 and depth < settings[DEPTH]:
                 # No room for its children: the search ends. Its value, counted again and again,
-                # would draw all visits to the one leaf that is held too high.
+                # would draw all visits to a single leaf with too high a value.
                 settings[DONE] -= 1
                 settings[BUDGET] = settings[DONE]
                 break
@@ -541,8 +541,8 @@ def keep_branch(
 ) -> int:
     """Make the subtree under `root` the whole tree; return the nodes in use.
 
-    Nodes that got no children for depth or for want of room are valued anew when they are met:
-    both have changed. The spare arrays have the shape of the tree's own and are work space.
+    Nodes that have no children because of depth or lack of room are evaluated again when reached,
+    since both have changed. The spare arrays have the shape of the tree's own and are work space.
     """
     zero = np.int64(0)
     copy_nodes(ints, floats, spare_ints, spare_floats, np.int64(root), zero, np.int64(1))

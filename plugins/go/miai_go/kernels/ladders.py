@@ -224,7 +224,7 @@ def holds(
     laid: Int,
     stamp: Int,
 ) -> bool:
-    """Say whether an atari at `x` does not let the chain stretch to three liberties at `y`."""
+    """Return whether an atari at `x` does not let the chain stretch to three liberties at `y`."""
     color = np.int64(grid[chain])
     grid[x] = 3 - color
     sides = open_sides(grid, stride, y)
@@ -285,7 +285,7 @@ def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int
 def read(  # noqa: C901  kernels read from top to bottom
     grid: Grid, stride: Int, chain: Int, room: Room, top: Int
 ) -> bool:
-    """Say whether a chain in atari gets away, frame 1 holding the first move to be tried.
+    """Return whether a chain in atari gets away, frame 1 holding the first move to be tried.
 
     With a `top` of 1 that is all; with 0, frame 0 holds the attack that it answers.
     """
@@ -354,7 +354,7 @@ def start_attack(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) ->
 
 @part
 def escape_works(grid: Grid, stride: Int, chain: Int, move: Int, room: Room) -> bool:
-    """Say whether a chain in atari gets away by `move`, a legal one of its owner."""
+    """Return whether a chain in atari gets away by `move`, a legal one of its owner."""
     frame = frame_of(grid, np.int64(1))
     room[MOVES] = 0
     room[frame + MOVE] = move
@@ -365,7 +365,7 @@ def escape_works(grid: Grid, stride: Int, chain: Int, move: Int, room: Room) -> 
 
 @part
 def ladder_works(grid: Grid, stride: Int, chain: Int, x: Int, y: Int, room: Room) -> bool:
-    """Say whether a chain with liberties `x` and `y` is lost after a legal move on `x`."""
+    """Return whether a chain with liberties `x` and `y` is lost after a legal move on `x`."""
     frame = frame_of(grid, np.int64(0))
     room[MOVES] = 0
     room[frame + MOVE] = 0

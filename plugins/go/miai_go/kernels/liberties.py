@@ -65,7 +65,7 @@ def sides_of(p: Int, stride: Int) -> tuple[np.uint32, np.uint32, np.uint32, np.u
 def row_of(b: Words, q: np.uint32) -> Int:
     """Return the row of masks for what is on a point.
 
-    For empty and border points it is their own row, which nobody reads. One row for them all would
+    For empty and border points it is their own row, which is never read. One row for them all would
     be slow: each change would wait for the one before.
     """
     what = np.int64(b[q])
@@ -164,7 +164,7 @@ def united(width: Int, union: Masks) -> Int:
 
 @part
 def reaches(b: Words, s: Int, p: Int, c: Int) -> bool:
-    """Say whether `s` is next to `p` or to a chain of `c` that is next to `p`."""
+    """Return whether `s` is next to `p` or to a chain of `c` that is next to `p`."""
     stride = np.int64(b[STRIDE])
     for t in sides_of(s, stride):
         if t == p:
@@ -230,7 +230,7 @@ def joined_stones(b: Words, p: Int, c: Int) -> Int:
 
 @part
 def may_play(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
-    """Say whether `c` may play on the empty point `p`, as `rules.legal` does without suicide."""
+    """Return whether `c` may play on the empty point `p`, as `rules.legal` does without suicide."""
     if np.int64(b[KO]) == p + c:
         return False
     if b[p + AROUND] >= ONE_EMPTY:
@@ -246,7 +246,7 @@ def may_play(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
 
 @part
 def takes_stones(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
-    """Say whether a stone of `c` on `p` captures."""
+    """Return whether a stone of `c` on `p` captures."""
     stride = np.int64(b[STRIDE])
     takes = False
     for q in sides_of(p, stride):

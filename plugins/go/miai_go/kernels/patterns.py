@@ -231,7 +231,7 @@ def read_codes(b: Words, c: Int, counts: Numbers, codes: Grid) -> None:
 
 @part
 def rescues(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
-    """Say whether a capture at `p` takes stones beside an own chain in atari."""
+    """Return whether a capture at `p` takes stones beside an own chain in atari."""
     stride = np.int64(b[STRIDE])
     for q in sides_of(p, stride):
         chain = np.int64(b[q])

@@ -63,7 +63,7 @@ def list_empty(b: Words) -> int:
 
 @part
 def true_eye(b: Words, p: Int, c: Int) -> bool:
-    """Say whether `p`, all of whose neighbours are stones of `c` or border, is a true eye.
+    """Return whether `p`, all of whose neighbours are stones of `c` or border, is a true eye.
 
     At most one of the diagonal points may be hostile, and none at the edge.
     """
@@ -83,7 +83,7 @@ def true_eye(b: Words, p: Int, c: Int) -> bool:
 
 @part
 def fills_eye(b: Words, p: Int, c: Int) -> bool:
-    """Say whether a move of `c` at `p` fills an eye of his own."""
+    """Return whether a move of `c` at `p` fills an eye of his own."""
     return bool((b[p + AROUND] >> (4 * c - 4)) & 7 == 4) and true_eye(b, p, c)
 
 
@@ -188,7 +188,7 @@ def own_finished(b: Words, owner: NDArray[np.int8]) -> int:
 def count_area(
     b: Words, moves: Int, limit: int, owner: NDArray[np.int8], stack: NDArray[np.int32]
 ) -> int:
-    """Return Black's area minus White's after a playout of so many moves, and write `owner`.
+    """Return Black's area minus White's after a playout, and write `owner`.
 
     After none, or when the playout was broken off at its limit, that is the area as it stands.
     """

@@ -12,7 +12,7 @@ from miai_go.kernels.trail import COLOR, LAST, Trail
 
 @part
 def passes_before(b: Words, trail: Trail) -> int:
-    """Return 1 after a pass, else 0; a position after two is no leaf."""
+    """Return 1 after a pass, else 0; a position after two is not a leaf."""
     return int(trail[LAST] == b[SIZE] * b[SIZE])
 
 

@@ -152,13 +152,13 @@ def recount(b: Words, n0: Int, n1: Int, n2: Int, n3: Int, change: Int) -> None:
 
 @part
 def dead(b: Words, c: Int, chain: Int) -> bool:
-    """Say whether `chain` is of colour `c` and has no liberty."""
+    """Return whether `chain` is of colour `c` and has no liberty."""
     return bool((chain & 3 == c) & (b[chain + CHAIN_INFO] < LIBERTY))
 
 
 @part
 def alive(b: Words, c: Int, chain: Int) -> bool:
-    """Say whether `chain` is of colour `c` and has a liberty."""
+    """Return whether `chain` is of colour `c` and has a liberty."""
     return bool((chain & 3 == c) & (b[chain + CHAIN_INFO] >= LIBERTY))
 
 
@@ -287,7 +287,7 @@ def put(b: Words, p: Int, c: Int) -> Int:
 
 @part
 def legal(b: Words, p: Int, c: Int, suicide: bool) -> bool:
-    """Say whether `c` may play at `p` under simple ko."""
+    """Return whether `c` may play at `p` under simple ko."""
     if b[p] != 0 or b[KO] == p + c:
         return False
     if suicide or b[p + AROUND] >= ONE_EMPTY:
@@ -374,7 +374,7 @@ def play(b: Words, action: Int, c: Int) -> Int:
 
 @kernel
 def is_legal(b: Words, action: Int, c: Int, suicide: bool) -> bool:
-    """Say whether `c` may play at `action` under simple ko."""
+    """Return whether `c` may play at `action` under simple ko."""
     return legal(b, point_of(b, action), c, suicide)
 
 

@@ -24,7 +24,7 @@ def turn_planes(
       planes: any dtype, of shape (rows, planes, points); a view of (rows, planes, size, size).
       symmetries: of each row, from 0 to 7.
       tables: of shape (8, points + 1), see `miai_go.rules.symmetry.point_tables`.
-      out: of the shape of `planes`, and no part of it.
+      out: of the shape of `planes`, without shared memory.
     """
     points = planes.shape[2]
     for row in range(planes.shape[0]):

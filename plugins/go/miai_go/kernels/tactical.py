@@ -70,7 +70,7 @@ def only_liberty(b: Words, chain: Int) -> Int:
 
 @part
 def escapes(b: Words, p: Int, c: Int, chain: Int) -> bool:
-    """Say whether a stone on `p`, the only liberty of `chain` of `c`, seems to give it two."""
+    """Return whether a stone on `p`, the only liberty of `chain` of `c`, seems to give it two."""
     free = np.int64(b[p + AROUND]) >> 8
     if free >= 2:
         return True

@@ -159,7 +159,7 @@ def select(
 
 @part
 def repeats(history: Hashes, count: int, key: np.uint64) -> bool:
-    """Say whether `key` is among the first `count` hashes."""
+    """Return whether `key` is among the first `count` hashes."""
     found = False
     for i in range(count):
         found |= history[i] == key

@@ -1,11 +1,10 @@
 """Compiled kernels of life and death: positions of a zone as two words, and proof-number search.
 
-`stones` plays moves, `life` knows unconditional life, `table` remembers. `judging` says what a
-position is by itself, `expanding` lists a node's children, `weighing` makes numbers of theirs,
-`search` is the loop, on the arrays of `stack`; `guide` asks a small network about the `traits` of a
-position. The class that owns the arrays is `miai_go.life.prover.Prover`. `planes` shows
-positions to larger networks, `net` is the fully connected one of them, `zone_net` the one whose
-features live in the zone, on the ground of `zone_ground`.
+`stones` plays moves, `judging` evaluates positions statically, `table` is the transposition table,
+and `search` is the proof-number search, on the arrays of `stack`. `guide` is a small network that
+predicts from the `traits` of a position how hard it is. `miai_go.life.prover.Prover` owns the
+arrays. `planes` encodes positions for the larger networks: `dense_net`, which is fully connected,
+and `zone_net`, whose features belong to points of the zone.
 """
 
 from pathlib import Path

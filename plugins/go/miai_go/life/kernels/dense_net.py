@@ -1,10 +1,10 @@
-"""The fully connected network, reckoned where the prover is: some ten microseconds a position.
+"""The fully connected network as a kernel, about ten microseconds a position.
 
-Its input is bits, few of them set, so that the first layer is a sum of columns. What does not
-change while a zone is searched, the wall and the edge of the board, is summed once (`prepare`);
-what the zone shows is added for each position. After that only units above zero count.
+Its input is sparse bits, so that the first layer is a sum of columns. The part that is constant in
+a zone, wall and edge of the board, is summed once (`prepare`); the zone's points are added for each
+position. In later layers, inputs that are zero cost nothing.
 
-All arrays are float32 and laid out so that what one input adds to all outputs is contiguous; see
+All arrays are float32, with the weights of one input to all outputs contiguous; see
 `miai_go.nets.life_arrays.DenseArrays`.
 """
 
@@ -35,7 +35,7 @@ from miai_go.life.kernels.stones import ATTACKER, ONE, POINTS, Int, Words
 Floats = NDArray[np.float32]
 
 NONE = np.int64(63)
-"""Where the logit of no move stands among those of the points of a zone."""
+"""Index of the logit of no move, among those of the zone's points."""
 _ZERO = np.float32(0.0)
 
 
@@ -59,12 +59,12 @@ def prepare(
     places: NDArray[np.int16],
     base: Floats,
 ) -> None:
-    """Sum what a zone's surroundings give to the first layer; find where its points are.
+    """Sum the contribution of a zone's surroundings to the first layer; find its points' places.
 
     Args:
       board: points on a side of the board.
       centre: the point of the zone in the middle of the window, a stone of the target.
-      side: who moves first.
+      side: the side that moves first.
       first: weights of the first layer, of shape (planes * window ** 2, width).
       bias: of the first layer, of shape (width,).
       places: int16 of shape (64,), written; -1 for points beyond the window.
@@ -114,12 +114,12 @@ def evaluate(
     room: Floats,
     logits: Floats,
 ) -> float:
-    """Return how sure it is that the target is safe, from -1 to 1; write the moves' logits.
+    """Return the value of the target's safety, from -1 to 1; write the moves' logits.
 
     Args:
       zone, diagonals, facts: of the zone, see `miai_go.life.kernels.planes`.
-      attacker, defender: the stones; who moves first is in `base`.
-      few: whether the network takes the reference's planes alone.
+      attacker, defender: the stones; `base` includes the first mover.
+      few: whether the network takes only the reference's planes.
       places, base: from `prepare`.
       first: as in `prepare`.
       inner: the blocks' layers, of shape (2 * blocks, width, width), inputs first.
@@ -178,7 +178,7 @@ def layer(weights: Floats, bias: Floats, inputs: Floats, out: Floats) -> None:
 
 @part
 def rectify(units: Floats) -> None:
-    """Set what is below 0 to 0."""
+    """Set negative numbers to 0."""
     for i in range(len(units)):
         units[i] = max(units[i], _ZERO)
 

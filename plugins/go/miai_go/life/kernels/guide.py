@@ -1,12 +1,12 @@
-"""A network's advice to the search: with which numbers a new position begins.
+"""A network that orders the search by initial proof and disproof numbers of new positions.
 
-From the traits of a position (`traits`) a small network foretells three things: the odds that it is
-proved, and how many positions a proof, or a disproof, would take. The proof number begins at the
-size of the proof, more where a proof is unlikely, the disproof number likewise. What is proved does
-not change, only what is looked at first. Positions that the table knows keep their numbers.
+From the traits of a position (`traits`) a small network predicts three numbers: the odds of a
+proof, and the positions that a proof or a disproof would take. The initial proof number is the
+size of the proof, more if a proof is unlikely; the disproof number likewise. This changes the order
+of the search, not what is proved. Positions in the table keep their numbers.
 
-That sizes learnt from searches make better beginnings than ones does so for trees in general (df-pn
-with evaluation: Nagai and Imai 1999; a network that was trained: Gao, Müller and Hayward 2017).
+Initial numbers from an evaluation are known to improve df-pn (Nagai and Imai 1999), also with a
+trained network (Gao, Müller and Hayward 2017).
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from miai_go.life.kernels.traits import count_traits
 Floats = NDArray[np.float32]
 
 ODDS, PROOF, DISPROOF = range(3)
-"""What a network foretells: log odds of a proof, log2 of the positions of a proof, a disproof."""
+"""Outputs: log odds of a proof, log2 of the positions of a proof, and of a disproof."""
 OUTPUTS = 3
 
 DOUBT = 0.5
-"""Powers of two by which a number grows for each unit of the log odds against it."""
+"""Powers of two by which a number grows per unit of the log odds against it."""
 
 MOST_POWER = 18.0
-"""Numbers begin at most at two to the power of this, far below what they may grow to."""
+"""Log2 of the maximum initial number, far below the maximum number."""
 
 
 class Guide(NamedTuple):
-    """A network, and where it works.
+    """A network and its work space.
 
     Attributes:
-      asked: int64 of shape (1,): whether it is asked at all.
-      linear: float32 of shape (2, TRAITS, OUTPUTS), for either side to move.
+      asked: int64 of shape (1,): whether the search consults it.
+      linear: float32 of shape (2, TRAITS, OUTPUTS), by side to move.
       inner: of shape (2, TRAITS, width), to a hidden layer; outer: of shape (2, width, OUTPUTS).
       traits: of shape (TRAITS,), work space; units: of shape (width,), work space.
     """
@@ -66,7 +66,7 @@ class Guide(NamedTuple):
 def advise(
     zone: Words, guide: Guide, levels: Ints, children: Ints, child_sets: Words, level: Int
 ) -> None:
-    """Let the network say how hard the new children of a node are to prove and to disprove."""
+    """Set the initial numbers of a node's new children by the network."""
     after = 1 - levels[level, SIDE]
     for i in range(levels[level, COUNT]):
         if children[level, i, NEW] == 0:
@@ -81,7 +81,7 @@ def advise(
 
 @part
 def foretold(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float32]:
-    """Return what the network makes of the traits, `side` to move; see `ODDS`."""
+    """Return the network's outputs for the traits, with `side` to move; see `ODDS`."""
     traits, units = guide.traits, guide.units
     odds, proof, disproof = np.float32(0.0), np.float32(0.0), np.float32(0.0)
     for j in range(len(units)):
@@ -103,5 +103,5 @@ def foretold(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float3
 
 @part
 def number_of(power: float | np.floating[Any]) -> Int:
-    """Return two to a power, from 1 to the most."""
+    """Return two to a power, limited to the range of initial numbers."""
     return np.int64(2.0 ** min(max(float(power), 0.0), MOST_POWER))

@@ -1,8 +1,7 @@
-"""What a position is by itself: decided as it stands, or how hard it looks to prove.
+"""Static evaluation of a position: decided on the board, or how hard it looks to prove.
 
-Unconditional life: a target that cannot be captured even if its owner always passes.
-
-D. B. Benson, "Life in the game of Go", Information Sciences 10 (1976).
+A target lives unconditionally if it cannot be captured even if its owner always passes (D. B.
+Benson, "Life in the game of Go", Information Sciences 10, 1976).
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from miai_go.life.kernels.stones import (
 
 @part
 def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) -> bool:
-    """Say whether the target lives unconditionally.
+    """Return whether the target lives unconditionally.
 
     Regions are the connected parts of the zone without stones of the defender; one that touches
-    what is beyond the zone is the attacker's and encloses nothing. A region is vital to a block
-    when each of its empty points is a liberty of the block. Blocks without two vital regions whose
-    other blocks remain are struck out until nothing changes.
+    points outside the zone is the attacker's and does not count. A region is vital to a block when
+    each of its empty points is a liberty of the block. Blocks without two vital regions, surrounded
+    by remaining blocks only, are removed until nothing changes.
 
     Args:
       room: work space, 256 words.
@@ -84,11 +83,11 @@ def judge(
     defender: np.uint64,
     room: Words,
 ) -> Int:
-    """Return PROVEN, DISPROVEN or 0 for a position that `side` has just made.
+    """Return PROVEN, DISPROVEN or 0 for a position after a move of `side`.
 
-    The target is gone, or in atari with the attacker to move and no ban on its last liberty, or it
-    lives unconditionally. After a move of the attacker's that last is asked only where life is the
-    goal: it must be seen there, since who lives and has nothing left but eyes may not pass.
+    The target is captured, or in atari with the attacker to move and no ban on its last liberty, or
+    alive unconditionally. After a move of the attacker the last is checked only if the goal is
+    life: there it is necessary, since a defender with nothing but eyes left may not pass.
     """
     capturing = task[GOAL] == CAPTURE
     if side == ATTACKER:
@@ -109,7 +108,7 @@ def judge(
 
 @part
 def outlook(zone: Words, task: Ints, attacker: np.uint64, defender: np.uint64) -> Int:
-    """Return the proof number of a position that nothing is known of."""
+    """Return the initial proof number of a new position."""
     if task[GOAL] == LIFE:
         return np.int64(1)
     eyes = popcount(eye_points(zone, attacker, defender))
@@ -119,7 +118,7 @@ def outlook(zone: Words, task: Ints, attacker: np.uint64, defender: np.uint64) -
 
 @part
 def eye_points(zone: Words, attacker: np.uint64, defender: np.uint64) -> np.uint64:
-    """Return the points where the defender could have an eye yet."""
+    """Return the points where the defender could still have an eye."""
     safe = attacker & zone[OPEN]
     edge = safe
     rim = ZERO

@@ -1,8 +1,7 @@
-"""Positions of zones as planes, on a square window whose middle is a stone of the target.
+"""Positions of zones as planes, on a square window centred on a stone of the target.
 
-All that is beyond the zone counts as the attacker's wall. What a point of the zone shows is a
-*code*: one bit for each plane. The same codes make planes for torch and feed the network that is
-reckoned in kernels.
+Everything outside the zone counts as the attacker's wall. A point's *code* has one bit for each
+plane. The codes become planes for torch, and are the input of the networks in kernels.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ ROW, COLUMN, WALLS, OFF = range(4)
 FACTS = 4
 
 NEAREST = -1
-"""As a pick: the stone of the target that is nearest to its middle."""
+"""As a pick: the stone of the target nearest to its middle."""
 
 
 @inlined
@@ -56,7 +55,7 @@ def plane(number: Int) -> np.uint64:
 
 @kernel
 def lay_out(zone: Words, size: int, facts: Ints, diagonals: Words) -> None:
-    """Fill in what planes need to know of a zone beside its words.
+    """Compute what planes need about a zone in addition to its words.
 
     Args:
       size: points on a side of the board.
@@ -119,8 +118,8 @@ def encode(
       diagonals, facts: of shapes (problems, 64) and (problems, 64, FACTS), from `lay_out`.
       boards: points on a side of each problem's board.
       problems: which zone each position is of; so are the following, one for each position.
-      sides: who moves first, 0 the attacker.
-      picks: which stone of the target is in the middle, modulo how many there are; or NEAREST.
+      sides: the side that moves first, 0 the attacker.
+      picks: the target's stone in the centre, modulo their number, or NEAREST.
       turns: symmetries, numbered as in `miai_go.rules.symmetry`.
       window: points on a side, odd.
       out: of shape (n, 14 or 21, window * window), written.
@@ -150,7 +149,7 @@ def encode(
 
 @part
 def centre_of(zone: Words, facts: Ints, defender: np.uint64, pick: Int) -> Int:
-    """Return the stone of the target that is in the middle of the window."""
+    """Return the stone of the target in the centre of the window."""
     block, _rim = block_at(zone, defender, lowest(zone[TARGET]))
     count = popcount(block)
     if pick >= 0:
@@ -195,7 +194,7 @@ def turned(row: Int, column: Int, turn: Int, window: Int) -> Int:
 def place_points(
     zone: Words, facts: Ints, centre: Int, turn: Int, window: Int, places: NDArray[np.int16]
 ) -> None:
-    """Write for each point of the zone where it is in the window, -1 for nowhere."""
+    """Write the place of each point of the zone in the window, -1 if outside."""
     half = window // 2
     count = popcount(zone[POINTS])
     for p in range(64):
@@ -217,7 +216,7 @@ def paint_board(
     window: Int,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write what a window shows if all of the board in it is wall."""
+    """Write the planes of a window in which all of the board is wall."""
     half = window // 2
     out[:] = 0
     first = ATTACKER_FIRST if side == ATTACKER else DEFENDER_FIRST
@@ -243,10 +242,10 @@ def find_codes(
     few: bool,
     codes: Words,
 ) -> None:
-    """Write the code of each point of the zone: what it shows beside who moves first.
+    """Write the code of each point of the zone, without the first mover.
 
     Args:
-      few: whether only the reference's planes are wanted.
+      few: whether to write only the reference's planes.
       codes: 64 words.
     """
     count = popcount(zone[POINTS])
@@ -269,7 +268,7 @@ def find_codes(
 def code_blocks(
     zone: Words, attacker: np.uint64, defender: np.uint64, side: Int, codes: Words
 ) -> np.uint64:
-    """Code the blocks of a side; return the target's block where the side is the defender."""
+    """Code the blocks of a side; return the target's block if the side is the defender."""
     stones = defender if side == DEFENDER else attacker
     free = zone[POINTS] & ~(attacker | defender)
     target = ZERO
@@ -293,7 +292,7 @@ def code_blocks(
 
 @part
 def is_eye(zone: Words, diagonals: Words, facts: Ints, defender: np.uint64, p: Int) -> bool:
-    """Say whether an empty point is an eye of one point that no diagonal can make false."""
+    """Return whether an empty point is an eye of one point that no diagonal can make false."""
     if zone[p] & ~defender != ZERO or zone[OPEN] & bit(p) != ZERO:
         return False
     other = popcount(diagonals[p] & ~defender) + facts[p, WALLS]
@@ -309,7 +308,7 @@ def code_more(
     target: np.uint64,
     codes: Words,
 ) -> None:
-    """Code what the reference does not show."""
+    """Code the planes beyond those of the reference."""
     points = zone[POINTS]
     free = points & ~(attacker | defender)
     _block, rim = block_at(zone, defender, lowest(target))
@@ -340,9 +339,9 @@ def code_more(
 
 @part
 def out_of_reach(zone: Words, attacker: np.uint64) -> np.uint64:
-    """Return where the defender can have no eye: the attacker's safe stones and all next to them.
+    """Return where the defender cannot have an eye: the attacker's safe stones and all beside them.
 
-    Safe are stones that are connected with what is beyond the zone.
+    Stones connected with points outside the zone are safe.
     """
     safe = attacker & zone[OPEN]
     edge = safe
@@ -360,7 +359,7 @@ def out_of_reach(zone: Words, attacker: np.uint64) -> np.uint64:
 
 @part
 def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
-    """Return the middles of rooms of three to six points: the one with most neighbours in it."""
+    """Return the centres of rooms of three to six points: their points with the most neighbours."""
     vital = ZERO
     rest = eyes
     while rest:
@@ -382,7 +381,7 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
 
 @part
 def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
-    """Return the Euler number of a block: 1 less the holes that it has within the zone."""
+    """Return the Euler number of a block: 1 minus its holes within the zone."""
     stones, sides, squares = popcount(block), np.int64(0), np.int64(0)
     left = block
     while left:
@@ -401,7 +400,7 @@ def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
 
 @part
 def playable(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
-    """Say whether a side may play on an empty point, kos apart."""
+    """Return whether a side may play on an empty point, kos apart."""
     mine = own | bit(p)
     lost = taken(zone, side, mine, other, p)
     return bool(lost != ZERO or breathes(zone, side, mine, other, p))
@@ -409,7 +408,7 @@ def playable(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -
 
 @kernel
 def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, found: Ints) -> Int:
-    """Find the row that differs least from any view of a query; return by how many points.
+    """Find the row that differs least from any view of a query; return the number of points.
 
     Args:
       query: uint64 of shape (views, words), the first half of the words one bit a point, the

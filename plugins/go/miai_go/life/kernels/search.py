@@ -1,26 +1,21 @@
 """Depth-first proof-number search for the question whether a goal can be forced.
 
-The *reacher* wants to reach the goal, the *stayer* to keep it from ever being reached. With the
-goal `CAPTURE` the attacker reaches by taking the target; with `LIFE` the defender reaches by
-unconditional life (see `life`). What never ends is the stayer's: a position that was met before on
-the way counts for it.
+The *reacher* wants to reach the goal, the *stayer* to prevent it for ever. With the goal `CAPTURE`
+the reacher is the attacker, who captures the target; with `LIFE` it is the defender, who makes
+unconditional life (see `judging`). Endless play is a success of the stayer: a position that repeats
+on the path counts as disproven.
 
-Nodes of the reacher are proven by one child, those of the stayer by all: a node's proof number is
-the least of the children's at the reacher's nodes, their sum at the stayer's, and its disproof
-number the other way round. The search goes down into the child that decides most while the numbers
-stay below thresholds (Nagai 2002), a quarter above those of the second best (Pawlewicz and Lew
-2007). A new position begins with a proof number that grows with the target's liberties and with the
-points where the defender could have an eye yet, or with numbers that a network foretells. Sums stay
-below infinity, which only what is proved has: a sum that reached it, as they may where lines of
-play meet again, would be taken for a proof.
+A node of the reacher is proven by one child, a node of the stayer by all. Its proof number is the
+minimum of the children's at the reacher's nodes and their sum at the stayer's; its disproof number
+the other way round. The search descends into the most proving child while the numbers stay below
+thresholds (Nagai 2002), a quarter above those of the second best (Pawlewicz and Lew 2007). The
+initial proof number grows with the target's liberties and the points where the defender could still
+have an eye, or comes from a network (see `guide`). Sums stay below infinity, which is reserved for
+decided nodes: where lines of play transpose, a sum that reached it would pass for a proof.
 
-A proof never rests on the way to a node, since meeting a position again counts against it. A
-disproof may: it then tells how high on the way the position stands that it met (`LEAST`), and holds
-only below that; where the position is the node itself or below it, it holds everywhere.
-
-The children of a node, with all that is known of them before they are gone down into.
-
-What a node's children make of it: its numbers, its best child, what a disproof rests on.
+A proof never depends on the path to a node, since a repetition counts against it. A disproof may.
+It then records the highest level on the path that it depends on (`LEAST`) and holds only below that
+level; if this is the node itself or below it, the disproof holds everywhere.
 """
 
 from __future__ import annotations
@@ -111,10 +106,10 @@ def expand(
     room: Words,
     level: Int,
 ) -> None:
-    """List the children of a node, with all that is known of them.
+    """List the children of a node, with their numbers so far.
 
-    A pass comes last. The stayer may always pass; the reacher only where a ban can be got rid of:
-    a pass without one would be answered by a pass.
+    A pass comes last. The stayer may always pass; the reacher only to lift a ban, since any other
+    pass would be answered by a pass.
     """
     side, ban = levels[level, SIDE], levels[level, BAN]
     attacker, defender = sets[level, OF_ATTACKER], sets[level, OF_DEFENDER]
@@ -168,7 +163,7 @@ def look(
     child: Int,
     way: np.uint64,
 ) -> None:
-    """Note what is known of a child: decided by itself, met before on the way, or in the table."""
+    """Set a child's numbers: decided statically, repeated on the path, or from the table."""
     side = levels[level, SIDE]
     attacker = child_sets[level, child, OF_ATTACKER]
     defender = child_sets[level, child, OF_DEFENDER]
@@ -201,7 +196,7 @@ def look(
 
 @part
 def weigh(task: Ints, levels: Ints, children: Ints, level: Int) -> tuple[Int, Int, Int, Int, Int]:
-    """Return a node's numbers, what its disproof rests on, and its best child.
+    """Return a node's numbers, the level its disproof depends on, and its best child.
 
     Returns:
       proof number, disproof number, LEAST of a disproof, best child, and the deciding number of the
@@ -222,9 +217,9 @@ def weigh(task: Ints, levels: Ints, children: Ints, level: Int) -> tuple[Int, In
 def least_and_sum(
     levels: Ints, children: Ints, level: Int, deciding: Int, opposing: Int
 ) -> tuple[Int, Int, Int, Int]:
-    """Return the least number of one kind, the sum of the other, the best child, the second least.
+    """Return the minimum of one number, the sum of the other, the best child, the second minimum.
 
-    Among children of the same number the one of the least opposing number is best.
+    Among children with equal numbers, the one with the smallest opposing number is best.
     """
     least, second, total = INFINITE, INFINITE, np.int64(0)
     best, tie = np.int64(-1), INFINITE
@@ -243,7 +238,7 @@ def least_and_sum(
 
 @part
 def rests_of_all(levels: Ints, children: Ints, level: Int) -> Int:
-    """Return the highest level that the disproofs of any of the children rest on."""
+    """Return the highest level that a disproof of any child depends on."""
     rests = NOWHERE
     for i in range(levels[level, COUNT]):
         rests = min(rests, children[level, i, LEAST])
@@ -252,7 +247,7 @@ def rests_of_all(levels: Ints, children: Ints, level: Int) -> Int:
 
 @part
 def surest(levels: Ints, children: Ints, level: Int) -> Int:
-    """Return the disproven child whose disproof rests on the lowest level."""
+    """Return the disproven child whose disproof depends on the lowest level."""
     best = np.int64(-1)
     for i in range(levels[level, COUNT]):
         if children[level, i, DN] == 0 and (
@@ -275,12 +270,12 @@ def search(
     room: Words,
     guide: Guide,
 ) -> int:
-    """Search on until the root is proven or disproven, or STOP positions have been made.
+    """Continue the search until the root is decided or STOP positions have been made.
 
-    To begin, the root is in row 0 of `levels` and `sets`, its COUNT -1, its thresholds infinite.
+    At the start the root is in row 0 of `levels` and `sets`, its COUNT -1, its thresholds infinite.
 
     Returns:
-      PAUSED, PROVEN, DISPROVEN, or TOO_DEEP where there are not enough levels.
+      PAUSED, PROVEN, DISPROVEN, or TOO_DEEP if there are not enough levels.
     """
     level = tally[LEVEL]
     while True:
@@ -332,7 +327,7 @@ def list_children(
 
 @kernel
 def settled(zone: Words, task: Ints, levels: Ints, sets: Words, room: Words) -> Int:
-    """Return PROVEN or DISPROVEN for a root that is decided as it stands, 0 for any other.
+    """Return PROVEN or DISPROVEN for a root that is decided statically, 0 for any other.
 
     The root is in row 0 of `levels` and `sets`.
     """
@@ -391,7 +386,7 @@ def store(
     least: Int,
     best: Int,
 ) -> None:
-    """Keep what a node was found to be."""
+    """Store the result of a node in the table."""
     move = children[level, best, MOVE] if best >= 0 else PASS
     work = U64(tally[MADE] - levels[level, BEGUN])
     kind = SOLVED if pn == 0 or dn == 0 else ESTIMATE

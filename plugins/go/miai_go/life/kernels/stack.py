@@ -1,6 +1,6 @@
-"""What the search works on: the levels on the way to a node, and the children of each.
+"""Arrays of the search: the levels on the path to a node, and the children of each.
 
-The stack of levels is arrays, so that the search can be left at any node and gone on with.
+The stack is kept in arrays, so that the search can pause at any node and continue.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ CHILD_WORDS = 7
 CHILDREN = 64
 
 INFINITE = np.int64(1 << 30)
-"""The proof number of what is disproven, the disproof number of what is proven, of nothing else."""
+"""Proof number of disproven nodes, and disproof number of proven nodes, only."""
 MOST = INFINITE - 1
-"""What sums of numbers stay at: below infinity, and so below a threshold of infinity."""
+"""Maximum of sums of numbers, below infinity and thresholds of infinity."""
 NOWHERE = np.int64(0xFFFF)
-"""What a disproof that holds everywhere rests on: a level below all."""
+"""Level that a disproof without dependence on the path has: below all others."""
 
 PAUSED, PROVEN, DISPROVEN, TOO_DEEP = 0, 1, 2, 3
 
 
 @part
 def reaches(task: Ints, side: Int) -> bool:
-    """Say whether a side is the reacher."""
+    """Return whether a side is the reacher."""
     return bool((side == ATTACKER) == (task[GOAL] == CAPTURE))
 
 
 @part
 def way_below(levels: Ints, sets: Words, level: Int) -> np.uint64:
-    """Return the digest of the way to the children of a node."""
+    """Return the digest of the path to the children of a node."""
     turn = turn_of(levels[level, SIDE], levels[level, BAN])
     here = digest(sets[level, OF_ATTACKER], sets[level, OF_DEFENDER], turn)
     return scramble(sets[level, WAY] ^ here) + ONE
@@ -72,7 +72,7 @@ def met(
     attacker: np.uint64,
     defender: np.uint64,
 ) -> Int:
-    """Return the level at which a position stands on the way, -1 where it does not."""
+    """Return the level of a position on the path, -1 if it is not there."""
     for above in range(level, -1, -1):
         same = sets[above, OF_ATTACKER] == attacker and sets[above, OF_DEFENDER] == defender
         if same and levels[above, SIDE] == side and levels[above, BAN] == ban:

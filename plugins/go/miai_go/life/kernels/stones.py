@@ -1,11 +1,11 @@
-"""Stones of a zone: a position is two words, one bit a point for each side.
+"""Stones of a zone: a position is two words, with one bit per point for each side.
 
 A zone has at most 63 points, numbered from 0. `near[p]` is the set of the neighbours of `p` within
-the zone. Points of the set `open` touch what is beyond the zone and belongs to the attacker: an
-attacker's stone there has a liberty for ever.
+the zone. Points of the set `open` touch points outside the zone, which are the attacker's: an
+attacker's stone there always has a liberty.
 
-Sides are 0, the attacker, and 1, the defender. A ban is the point that the side to move may not
-play because it was just taken by a ko, -1 for none.
+Sides are 0, the attacker, and 1, the defender. A ban is the point that a ko forbids to the side to
+move, -1 for none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def bit(p: Int) -> np.uint64:
 
 @part
 def block_at(zone: Words, stones: np.uint64, p: Int) -> tuple[np.uint64, np.uint64]:
-    """Return the block of `stones` that `p` is of, and all neighbours of its points."""
+    """Return the block of `stones` that contains `p`, and all neighbours of its points."""
     block = bit(p)
     edge = block
     rim = ZERO
@@ -59,9 +59,9 @@ def block_at(zone: Words, stones: np.uint64, p: Int) -> tuple[np.uint64, np.uint
 
 @part
 def taken(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> np.uint64:
-    """Return the stones of `other` that lose their last liberty when `side` has played at `p`.
+    """Return the stones of `other` that lose their last liberty by a move of `side` at `p`.
 
-    `own` holds the stone at `p` already.
+    `own` already includes the stone at `p`.
     """
     empty = zone[POINTS] & ~(own | other)
     left = zone[p] & other
@@ -79,7 +79,7 @@ def taken(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> n
 
 @part
 def breathes(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
-    """Say whether the block of `side` at `p` has a liberty."""
+    """Return whether the block of `side` at `p` has a liberty."""
     block, rim = block_at(zone, own, p)
     free = (rim & zone[POINTS] & ~(own | other)) != ZERO
     if side == ATTACKER:
@@ -89,7 +89,7 @@ def breathes(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -
 
 @part
 def target_liberties(zone: Words, attacker: np.uint64, defender: np.uint64) -> np.uint64:
-    """Return the liberties of the target, which must stand."""
+    """Return the liberties of the target, which must be on the board."""
     _block, rim = block_at(zone, defender, lowest(zone[TARGET]))
     liberties: np.uint64 = rim & zone[POINTS] & ~(attacker | defender)
     return liberties
@@ -99,7 +99,7 @@ def target_liberties(zone: Words, attacker: np.uint64, defender: np.uint64) -> n
 def ko_left(
     zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, lost: np.uint64
 ) -> Int:
-    """Return the ban after `side` played at `p` and took `lost`; `own` and `other` are after it."""
+    """Return the ban after `side` captured `lost` at `p`; `own` and `other` are after the move."""
     if lost == ZERO or lost & (lost - ONE) != ZERO or zone[p] & own != ZERO:
         return NO_BAN
     if side == ATTACKER and bit(p) & zone[OPEN] != ZERO:
@@ -112,6 +112,6 @@ def ko_left(
 
 @inlined
 def size_of(points: np.uint64) -> Int:
-    """Return how many points a set has."""
+    """Return the number of points in a set."""
     count: np.int64 = popcount(points)
     return count

@@ -1,13 +1,13 @@
-"""What was found out about positions: buckets of four entries, the least work evicted first.
+"""Transposition table: buckets of four entries, the least work evicted first.
 
-An entry is five words: the defender's stones, the attacker's, what kind of entry it is and of which
-side, ban and move, the proof and disproof numbers, and the work that it took. Positions are kept
-whole, so that no other can be taken for one.
+An entry is five words: the defender's stones, the attacker's, its kind with side, ban and move, the
+proof and disproof numbers, and the work that it took. Positions are stored whole, so that there are
+no collisions.
 
-A disproof that rests on a position met before on the way is true on that way only. Its entry holds
-a digest of the way in place of the work, and how far down from the root the position stands; it is
-found on that way alone (Kishimoto and Mueller, "A general solution to the graph history interaction
-problem", AAAI 2004).
+A disproof that depends on a repeated position of the path holds on that path only. Its entry has a
+digest of the path in place of the work, and the level of that position; it is found on that path
+alone (Kishimoto and Mueller, "A general solution to the graph history interaction problem", AAAI
+2004).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def turn_of(side: Int, ban: Int) -> np.uint64:
 
 @part
 def digest(attacker: np.uint64, defender: np.uint64, turn: np.uint64) -> np.uint64:
-    """Return 64 bits that depend on everything of a position."""
+    """Return a 64-bit digest of a position."""
     return scramble(scramble(defender + turn * _GAMMA) ^ (attacker * _OTHER + _GAMMA))
 
 
@@ -59,11 +59,11 @@ def digest(attacker: np.uint64, defender: np.uint64, turn: np.uint64) -> np.uint
 def find(
     table: Words, attacker: np.uint64, defender: np.uint64, turn: np.uint64, way: np.uint64
 ) -> Int:
-    """Return where the table knows a position, of what it knows the surest; -1 for nothing.
+    """Return the index of a position's most certain entry, -1 for none.
 
     Args:
       table: uint64 of shape (buckets * 4 * 5,), buckets a power of two.
-      way: digest of the positions on the way to this one.
+      way: digest of the positions on the path to this one.
     """
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
@@ -84,21 +84,21 @@ def find(
 
 @inlined
 def kind_of(info: np.uint64) -> Int:
-    """Return what kind of entry it is; 0 is an empty one."""
+    """Return the kind of an entry; 0 is an empty one."""
     kind: np.int64 = np.int64((info >> _8) & U64(3))
     return kind
 
 
 @inlined
 def move_of(info: np.uint64) -> Int:
-    """Return the move that was best."""
+    """Return the best move."""
     move: np.int64 = np.int64((info >> _16) & _FF)
     return move
 
 
 @inlined
 def least_of(info: np.uint64) -> Int:
-    """Return the level of the highest position that a disproof on this way rests on."""
+    """Return the highest level that a disproof on this path depends on."""
     least: np.int64 = np.int64((info >> _24) & _FFFF)
     return least
 
@@ -116,10 +116,10 @@ def keep(
     work: np.uint64,
     least: Int,
 ) -> None:
-    """Keep what was found out, in place of what was known of the same, or of what took least work.
+    """Store a result, in place of one of the same position or of the one with the least work.
 
     Args:
-      work: positions that were looked at; for an entry of `ON_THIS_WAY` the digest of the way.
+      work: positions searched; for an entry of `ON_THIS_WAY`, the digest of the path.
     """
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
@@ -162,7 +162,7 @@ def disproof_number(numbers: np.uint64) -> Int:
 
 @kernel
 def move_all(old: Words, new: Words) -> None:
-    """Put all entries of a table into another, an empty one that is larger."""
+    """Move all entries of a table into a larger, empty one."""
     for at in range(0, len(old), ENTRY_WORDS):
         info = old[at + INFO]
         kind = kind_of(info)

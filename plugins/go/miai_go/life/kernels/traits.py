@@ -1,7 +1,7 @@
-"""What of a position is quickly counted, and tells how hard it is to prove or to disprove.
+"""Traits of a position that are quick to count and indicate how hard it is to prove or disprove.
 
-Everything is counted within the zone. *Hostile* points are those next to the attacker's stones or
-to what is beyond the zone; an *eye point* is one where the defender could have an eye yet.
+Everything is counted within the zone. *Hostile* points are next to the attacker's stones or to
+points outside the zone; an *eye point* is one where the defender could still have an eye.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OTHERS, OTHERS_IN_ATARI, OTHERS_JOINED, INNER, INNER_IN_ATARI, INNER_OF_TWO = ra
 BANNED = 17
 # Of rooms:
 EYE_SPACES, LARGEST_SPACE, HOSTILE_EYES, REGIONS, VITAL_REGIONS = range(18, 23)
-# Of the target again, whether it has so many liberties:
+# Of the target again, whether it has this number of liberties:
 ONE_LIBERTY, TWO_LIBERTIES, THREE_LIBERTIES = range(23, 26)
 TRAITS = 26
 
@@ -45,7 +45,7 @@ TRAITS = 26
 def count_traits(
     zone: Words, attacker: np.uint64, defender: np.uint64, ban: Int, out: Floats
 ) -> None:
-    """Count the traits of a position in which the target stands.
+    """Count the traits of a position with the target on the board.
 
     Args:
       out: of shape (TRAITS,), written.
@@ -72,7 +72,7 @@ def count_traits(
 
 @part
 def beside(zone: Words, points: np.uint64) -> np.uint64:
-    """Return all neighbours of some points."""
+    """Return all neighbours of a set of points."""
     near = ZERO
     while points:
         near |= zone[lowest(points)]
@@ -82,7 +82,7 @@ def beside(zone: Words, points: np.uint64) -> np.uint64:
 
 @part
 def few(points: np.uint64) -> Int:
-    """Return how many points a set has, 4 where it has more."""
+    """Return the number of points in a set, at most 4."""
     count = np.int64(0)
     while points and count < 4:
         points &= points - ONE
@@ -92,7 +92,7 @@ def few(points: np.uint64) -> Int:
 
 @part
 def sure_eyes(zone: Words, block: np.uint64, eyes: np.uint64) -> Int:
-    """Return how many points have no neighbour but a block's stones."""
+    """Return the number of points whose neighbours are all stones of a block."""
     sure = np.int64(0)
     while eyes:
         p = lowest(eyes)
@@ -106,7 +106,7 @@ def sure_eyes(zone: Words, block: np.uint64, eyes: np.uint64) -> Int:
 def count_liberties(
     zone: Words, liberties: np.uint64, empty: np.uint64, hostile: np.uint64, out: Floats
 ) -> None:
-    """Count the target's liberties, and empty points one step further."""
+    """Count the target's liberties, and the empty points one step further."""
     out[LIBERTIES] = popcount(liberties)
     out[NEXT_LIBERTIES] = popcount(beside(zone, liberties) & empty & ~liberties)
     out[QUIET_LIBERTIES] = popcount(liberties & ~hostile)
@@ -135,7 +135,7 @@ def count_friends(
 
 @part
 def count_inner(zone: Words, left: np.uint64, empty: np.uint64, out: Floats) -> None:
-    """Count the attacker's blocks that may be taken: all, in atari, of two liberties."""
+    """Count the attacker's blocks that may be captured: all, in atari, with two liberties."""
     inner, atari, two = np.int64(0), np.int64(0), np.int64(0)
     while left:
         block, rim = block_at(zone, left, lowest(left))
@@ -155,10 +155,10 @@ def count_inner(zone: Words, left: np.uint64, empty: np.uint64, out: Floats) -> 
 def count_rooms(
     zone: Words, defender: np.uint64, eyes: np.uint64, empty: np.uint64, rim: np.uint64, out: Floats
 ) -> None:
-    """Count connected eye points, and regions that the defender encloses (see `life`).
+    """Count connected eye points, and regions that the defender encloses (see `judging`).
 
     Args:
-      rim: all neighbours of the target; a region is vital where its empty points are among them.
+      rim: all neighbours of the target; a region is vital if its empty points are among them.
     """
     spaces, largest = np.int64(0), np.int64(0)
     left = eyes

@@ -1,19 +1,12 @@
-"""The network of the zone's points, reckoned without torch: some twenty microseconds a position.
+"""The network with features per point of a zone, as a kernel: about 20 microseconds a position.
 
-Features are rows of `width` numbers, one a point of the zone, in one flat array; what follows them
-is a row of zeros, which stands for a neighbour that is not there, and one that nobody reads. What
-does not change in a zone is found once (`zone_ground`). All weights are float32, of one dimension,
-inputs first, and norms are part of them; see `miai_go.nets.life_arrays.ZoneArrays`.
-
-The ground of a network that lives in the zone: what of it does not change while it is searched.
-
-Where the points are in the window, who neighbours whom, who sees whom, and the sum of what walls,
-edge and first mover give to the first layer.
-
-Rows of features, one a point of a zone, and what is done with whole rows.
-
-Row p of an array begins at ``p * width``; `points` says as bits which rows are meant. All arrays
-are float32 and flat, and a row is a multiple of `LANES` numbers.
+Features are rows of `width` numbers, a multiple of `LANES`, in flat float32 arrays: row p begins at
+``p * width``. The rows of the zone's points are followed by a row of zeros, for missing neighbours,
+and a row that is never read. A set `points` selects rows by its bits. The *ground*, which is
+constant in a zone, is computed once: the points' places in the window, the pairs of neighbours, the
+pairs of points that see each other, and the sum of what walls, edge and first mover add to the
+first layer. All weights are flat float32, inputs first, with norms folded in; see
+`miai_go.nets.life_arrays.ZoneArrays`.
 """
 
 from __future__ import annotations
@@ -44,26 +37,26 @@ from miai_go.life.kernels.stones import ONE, POINTS, ZERO, Int, Words, bit
 Floats = NDArray[np.float32]
 
 NOTHING, UNREAD = np.int64(64), np.int64(65)
-"""Rows of features: zeros, and what nobody reads."""
+"""Extra rows of features: the zeros, and the row that is never read."""
 FEATURE_ROWS = 66
 
 NEIGHBOURS = 9
-"""Directions in which a point gets from points, its own place among them."""
+"""Directions from which a point receives features, its own place included."""
 TILE = 4
 """Pairs of neighbours come in whole tiles."""
 
 WALL, GROUND = 0, 1
-"""What a point of the board is: beyond the zone, or of it."""
+"""Kinds of points of the board: outside the zone, or in it."""
 BEYOND = np.int64(-2)
-"""As a square, or as what is there: nothing, since it is off the board or beyond the window."""
+"""Marks a square off the board or outside the window."""
 _WALL = np.int64(-1)
 
 
 class ZoneWork(NamedTuple):
-    """Where a network works.
+    """Work space of a network.
 
     Attributes:
-      places: int16 of shape (64,), the points' places in the window, -1 beyond it.
+      places: int16 of shape (64,), the points' places in the window, -1 outside it.
       squares: int64, (window + 2 * reach) ** 2: the window with a margin, each with the point of
         the zone that is there, -1 for a wall, BEYOND for nothing.
       at: int64 of shape (64,), the square of each point, BEYOND for those beyond the window.
@@ -105,7 +98,7 @@ def lay_ground(
     width: Int,
     work: Any,
 ) -> None:
-    """Find where a zone's points are, and who neighbours and who sees whom.
+    """Find the places of a zone's points, their neighbours and the points that they see.
 
     Args:
       board: points on a side of the board.
@@ -131,7 +124,7 @@ def lay_ground(
 
 @part
 def list_near(count: Int, side: Int, width: Int, work: Any) -> None:
-    """List the pairs of neighbours, each direction in whole fours."""
+    """List the pairs of neighbours, each direction in complete groups of four."""
     n = np.int64(0)
     for k in range(NEIGHBOURS):
         work.starts[k] = n
@@ -149,14 +142,14 @@ def list_near(count: Int, side: Int, width: Int, work: Any) -> None:
 
 @part
 def list_seen(count: Int, side: Int, reach: Int, width: Int, work: Any) -> None:
-    """List for each point those that see it, and where the weights of that distance begin."""
+    """List for each point those that see it, and where their weights begin."""
     n, across = np.int64(0), 2 * reach + 1
     for q in range(count):
         work.seen_starts[q] = n
         if work.at[q] >= 0:
             for r in range(across):
                 for c in range(across):
-                    # A point that is so far back sees this one so far ahead.
+                    # A point at this distance behind sees this one at the same distance ahead.
                     p = work.squares[work.at[q] - (r - reach) * side - (c - reach)]
                     if p >= 0:
                         work.seen[0, n] = p * width
@@ -169,7 +162,7 @@ def list_seen(count: Int, side: Int, reach: Int, width: Int, work: Any) -> None:
 def lay_base(
     zone: Words, side: Int, window: Int, reach: Int, width: Int, weights: Any, work: Any
 ) -> None:
-    """Sum what does not change in a zone: bias, walls, edge, who moves first."""
+    """Sum the constant part of a zone: bias, walls, edge, first mover."""
     across, breadth = 2 * reach + 1, window + 2 * reach
     count = popcount(zone[POINTS])
     for p in range(count):
@@ -257,7 +250,7 @@ def add_bias(points: np.uint64, width: Int, row: Floats, start: Int, out: Floats
 
 @part
 def rectify(points: np.uint64, width: Int, out: Floats, zeros: Floats) -> None:
-    """Set what is below 0 to 0 in the rows of points."""
+    """Set negative numbers to 0 in the rows of points."""
     left = points
     while left:
         p = lowest(left) * width
@@ -268,7 +261,7 @@ def rectify(points: np.uint64, width: Int, out: Floats, zeros: Floats) -> None:
 
 @part
 def dot(weights: Floats, inputs: Floats, at: Int, count: Int) -> Any:
-    """Return the weighted sum of so many inputs from `at` on; the last weight is the bias."""
+    """Return the weighted sum of `count` inputs from `at` on; the last weight is the bias."""
     total = weights[count]
     for i in range(count):
         total += weights[i] * inputs[at + i]
@@ -276,17 +269,17 @@ def dot(weights: Floats, inputs: Floats, at: Int, count: Int) -> Any:
 
 
 NONE = np.int64(63)
-"""Where the logit of no move stands among those of the points of a zone."""
+"""Index of the logit of no move, among those of the zone's points."""
 
 POOLED = 4
-"""Rows that are pooled: mean and maximum over the zone, then over the target's block."""
+"""Pooled rows: mean and maximum over the zone, then over the target's block."""
 
 
 class ZoneWeights(NamedTuple):
     """The weights of a network: flat float32, here with their shapes.
 
     Attributes:
-      sight: (squares, PLANES, width), what each plane gives a point that is so far away.
+      sight: (squares, PLANES, width), what each plane adds to a point at each distance.
       around: (2 movers, 2, squares, width), what WALL and GROUND give, with the mover's plane.
       bias: (width,), of the first layer.
       inner: (2 * blocks, 9, width, width); biases: (2 * blocks, width).
@@ -322,11 +315,11 @@ def evaluate(
     work: Any,
     logits: Floats,
 ) -> float:
-    """Return how sure it is that the target is safe, from -1 to 1; write the moves' logits.
+    """Return the value of the target's safety, from -1 to 1; write the moves' logits.
 
     Args:
       zone, diagonals, facts: of the zone, see `miai_go.life.kernels.planes`.
-      attacker, defender: the stones; who moves first is in the work's `base`.
+      attacker, defender: the stones; the work's `base` includes the first mover.
       weights, work: `Weights`, and `Work` after `lay_ground` and `lay_base`.
       logits: of shape (64,), written: of every point of the zone, NONE for no move; -inf where
         there is no such point, or it is beyond the window.
@@ -367,7 +360,7 @@ def evaluate(
 
 @part
 def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
-    """Make the first features: the base, and what the zone's points show to those about them."""
+    """Compute the first features: the base, and what each point sees of the zone."""
     begin_with(within, width, work.base, work.features)
     left = within
     while left:
@@ -386,7 +379,7 @@ def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
 
 @part
 def near(inputs: Floats, layer: Int, width: Int, weights: Any, work: Any, out: Floats) -> None:
-    """Add what each point gets from itself and its neighbours."""
+    """Add the contributions of each point and its neighbours."""
     to, of = work.near[0], work.near[1]
     for k in range(NEIGHBOURS):
         first = (layer * NEIGHBOURS + k) * width * width
@@ -413,7 +406,7 @@ def four_near(
 def eight_near(
     inputs: Floats, inner: Floats, first: Int, width: Int, to: Ints, of: Ints, n: Int, out: Floats
 ) -> None:
-    """Add what eight points get from eight, which loads the weights half as often."""
+    """Add the contributions of eight points to eight, which loads the weights half as often."""
     rows = (
         *(of[n], of[n + 1], of[n + 2], of[n + 3]),
         *(of[n + 4], of[n + 5], of[n + 6], of[n + 7]),
