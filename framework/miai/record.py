@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from miai.errors import RecordError
 from miai.game import Observation
@@ -218,6 +218,7 @@ def observations_as_json(observations: Sequence[Observation | None]) -> dict[str
     return values
 
 
+@runtime_checkable
 class RecordFormat(Protocol):
     """A file format of records: the component kind ``record-format``.
 

@@ -10,6 +10,7 @@ from miai.information import BeliefState, PlayerView
 from miai.plugins.loader import registry
 
 
+@runtime_checkable
 class Renderer(Protocol):
     """Shows what a player may see. A game registers one under its own name, with ``game=`` set."""
 

@@ -20,6 +20,7 @@ from miai_go.nets.components import ZeroEncoderParameters
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.encoders import AlphaGoEncoder, OnePlaneEncoder, SimpleEncoder, ZeroEncoder
 from miai_go.nets.positions import Positions
+from miai_go.nets.registration import ENCODER
 from miai_go.rules.board import BoardError
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)
@@ -208,7 +209,7 @@ class OwnAges:
 
 def test_encoders_are_found_by_name_those_of_other_plugins_too() -> None:
     components = Registry().for_plugin("other")
-    components.declare_kind("go.encoder", summary="Planes; factory(size, parameters) -> Encoder")
+    components.declare_kind(ENCODER)
     components.add("go.encoder", "own-ages", OwnAges, summary="Own stones, and ages")
     encoder = load_encoder("own-ages", 5, components=components)
     assert isinstance(encoder, Encoder)

@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from miai.errors import PluginLoadError, RegistrationError, UnknownComponentError
-from miai.plugins.loader import PluginHost, PluginWarning
+from miai.plugins.kinds import Kind
+from miai.plugins.loader import PluginHost, PluginWarning, plugin_host
 from miai.plugins.registry import Registry
 
 GOOD = """
 from miai import hookimpl
+from miai.plugins.kinds import Kind
 @hookimpl
 def miai_register(registry):
-    registry.declare_kind("good.colour", summary="Colours")
+    registry.declare_kind(Kind("good.colour", "Colours", "builtins:str"))
     registry.add("good.colour", "blue", lambda parameters: "blue", summary="The sky's")
     registry.add("agent", "good", "miai.agent:RandomAgent", summary="Good")
 """
@@ -103,7 +105,9 @@ def test_a_component_that_cannot_be_imported_is_found_by_check(modules: Path) ->
 
 
 def test_a_component_of_a_missing_plugin_s_kind_is_dormant(modules: Path) -> None:
-    source = GOOD.replace('registry.declare_kind("good.colour", summary="Colours")', "pass")
+    source = GOOD.replace(
+        'registry.declare_kind(Kind("good.colour", "Colours", "builtins:str"))', "pass"
+    )
     plugins = host(entry(modules, "good", source))
     assert plugins.plugins[-1].state == "loaded"
     assert [c.name for c in plugins.registry.dormant()] == ["blue"]
@@ -150,7 +154,7 @@ def test_a_search_plays_as_an_agent_unless_an_agent_has_its_name() -> None:
     registry.add("search", "deep", lambda: None, summary="a search")
     registry.add("search", "both", lambda: None, summary="a search")
     registry.add("agent", "both", lambda: None, summary="an agent")
-    summaries = {c.name: c.summary for c in registry.agents()}
+    summaries = {c.name: c.summary for c in registry.serving("agent")}
     assert summaries == {"deep": "a search", "both": "an agent"}
     assert registry.get("agent", "deep").kind == "agent"
 
@@ -233,3 +237,33 @@ def test_a_factory_that_makes_something_else_is_told(monkeypatch: pytest.MonkeyP
     known.add("agent", "list", "builtins:slice", summary="")
     with pytest.raises(PluginLoadError, match="factory made a slice, not an Agent"):
         api.make_agent("list", game)
+
+
+@pytest.mark.parametrize("kind", plugin_host().registry.kinds.values(), ids=lambda kind: kind.name)
+def test_every_kind_refuses_a_factory_that_returns_the_wrong_type(kind: Kind[object]) -> None:
+    registry = Registry()
+    registry.declare_kind(kind)
+    registry.add(kind.name, "wrong", lambda *arguments: object(), summary="")
+    context = [None] * len(kind.context)
+    with pytest.raises(PluginLoadError, match="'wrong' of plugin 'miai': its factory made a"):
+        registry.build(kind, "wrong", *context, values={})
+    registry.add(kind.name, "nothing", lambda *arguments: None, summary="")
+    if kind.optional:
+        assert registry.build(kind, "nothing", *context, values={}) is None
+    else:
+        with pytest.raises(PluginLoadError, match="its factory made a NoneType"):
+            registry.build(kind, "nothing", *context, values={})
+
+
+def test_a_search_of_the_wrong_type_is_refused_as_an_agent() -> None:
+    registry = Registry()
+    registry.add("search", "wrong", lambda *arguments: object(), summary="")
+    with pytest.raises(PluginLoadError, match="factory made a object, not a Search"):
+        registry.get("agent", "wrong").build(None, values={})
+
+
+def test_public_names_are_listed_and_cached() -> None:
+    import miai
+
+    assert set(miai.__all__) <= set(dir(miai))
+    assert miai.Game is vars(miai)["Game"]

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from miai.beliefs.retention import Retention
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, subset_test
@@ -89,6 +89,7 @@ class Known:
 UNKNOWN = Known()
 
 
+@runtime_checkable
 class Bounds(Protocol):
     """Remembers values of beliefs and bounds those of others by them.
 

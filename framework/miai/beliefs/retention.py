@@ -18,12 +18,13 @@ from __future__ import annotations
 import heapq
 import statistics
 from collections import OrderedDict
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from miai.beliefs.sets import hashed
 from miai.parameters import Parameters, parameter
 
 
+@runtime_checkable
 class Retention(Protocol):
     """Chooses what to forget. Entries are 64-bit names, the same whenever the same belief comes.
 

@@ -31,7 +31,7 @@ import math
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, runtime_checkable
 
 from miai.beliefs.bounds import Bounds, MakeBounds, named_bounds
 from miai.beliefs.problem import BeliefProblem, Public, Root, averages
@@ -425,6 +425,7 @@ class BeliefResult:
     statistics: Mapping[str, int]
 
 
+@runtime_checkable
 class BeliefSearcher(Protocol):
     """Values roots of one problem; what it learns of one serves the next.
 
@@ -465,6 +466,7 @@ class SizedRoot(Protocol):
         """The states of the belief."""
 
 
+@runtime_checkable
 class RootedProblem(Protocol):
     """A problem that draws roots of its own.
 

@@ -121,10 +121,12 @@ def _singular(kind: str, registry: Registry) -> str:
 
 def _print_kinds(registry: Registry, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(registry.kinds, indent=2))
+        print(
+            json.dumps({kind.name: kind.description for kind in registry.kinds.values()}, indent=2)
+        )
         return
-    for kind, summary in registry.kinds.items():
-        print(f"{kind:16} {summary}")
+    for kind in registry.kinds.values():
+        print(f"{kind.name:16} {kind.description}")
 
 
 def _as_text(row: dict[str, Any]) -> str:

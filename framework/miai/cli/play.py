@@ -303,7 +303,7 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
     asked = set(player.values)
     able = [
         component.name
-        for component in registry().agents(game=game.info.name)
+        for component in registry().serving("agent", game=game.info.name)
         if asked <= set(component.load_parameters().model_fields)
     ]
     told = " ".join(player.texts)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from miai.errors import PluginError
 from miai.game import Game, State
@@ -42,6 +42,7 @@ class Verdict:
     reason: str
 
 
+@runtime_checkable
 class Adjudicator(Protocol):
     """Decides games before their end, where its rule allows it; ``factory(game, parameters)``.
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from miai.errors import ConfigError, GameError
 from miai.files import absence
@@ -37,6 +37,7 @@ class Opening:
     name: str = ""
 
 
+@runtime_checkable
 class OpeningReader(Protocol):
     """Reads openings of one game from a file."""
 

@@ -1,17 +1,16 @@
 """The registry: components by kind and name, built from parameters.
 
 A component is a factory and a parameter model. The factory is called with the context of its kind
-(see `KINDS`) and the filled model: ``factory(parameters)`` for a game,
+(see `miai.plugins.kinds`) and the filled model: ``factory(parameters)`` for a game,
 ``factory(game, parameters)`` for an agent, a search or an evaluator.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from miai.errors import (
     MiaiError,
@@ -20,42 +19,12 @@ from miai.errors import (
     UnknownComponentError,
     near_matches,
 )
+from miai.plugins.kinds import KINDS, Kind, load_path
 
 if TYPE_CHECKING:
     from miai.parameters import Parameters
 
-
-KINDS: Mapping[str, str] = {
-    "game": "A game; factory(parameters) -> miai.Game",
-    "agent": "A player; factory(game, parameters) -> miai.Agent",
-    "search": "A search, which also plays as an agent; factory(game, parameters) -> "
-    "miai.search.Search",
-    "evaluator": "Values and priors of states; factory(game, parameters) -> miai.search.Evaluator",
-    "belief": "A set of possible worlds; factory(game, player, parameters) -> miai.BeliefState",
-    "record-format": "A file format of game records; factory(parameters) -> "
-    "miai.record.RecordFormat",
-    "opening-reader": "Reads openings from a file; factory(game, parameters) -> "
-    "miai.playing.openings.OpeningReader",
-    "adjudicator": "Decides games before their end; factory(game, parameters) -> "
-    "miai.playing.adjudication.Adjudicator",
-    "renderer": "Shows a state to people; factory(game, parameters) -> miai.render.Renderer",
-    "belief-problem": "A game for searches over beliefs, with roots; factory(parameters) -> "
-    "miai.beliefs.RootedProblem",
-    "belief-search": "A search over beliefs; factory(problem, parameters) -> "
-    "miai.beliefs.BeliefSearcher",
-    "bounds": "Bounds on the values of beliefs; factory(universe, parameters) -> "
-    "miai.beliefs.bounds.Bounds",
-    "tournament-format": "Who meets whom in a tournament; factory(entrants, parameters) -> "
-    "miai_tournaments.formats.format.Format",
-    "retention": "Which remembered beliefs are kept; factory(parameters) -> "
-    "miai.beliefs.retention.Retention",
-}
-"""The kinds that the framework itself declares, with what their factories take and return."""
-
-_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    kind: tuple(summary.partition("factory(")[2].partition(")")[0].split(", "))
-    for kind, summary in KINDS.items()
-}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +38,8 @@ class Component:
       summary: one line for people.
       game: the game it is for; None for any game.
       plugin: name of the plugin that registered it.
+      contract: the declared kind, which every build is checked against; None while no loaded
+        plugin declares it.
     """
 
     kind: str
@@ -78,6 +49,7 @@ class Component:
     summary: str
     game: str | None
     plugin: str
+    contract: Kind[Any] | None = None
 
     def load_factory(self) -> Callable[..., Any]:
         """Return the factory, imported now. Raises `PluginLoadError` when that fails."""
@@ -106,12 +78,16 @@ class Component:
 
         Raises:
           ParameterError: the values do not fit the parameter model.
-          PluginLoadError: the component's module cannot be imported, or its factory raises
-            anything but a `MiaiError`.
+          PluginLoadError: the component's module cannot be imported, its factory raises anything
+            but a `MiaiError`, or it returns something that the kind does not accept.
         """
-        factory, parameters = self.load_factory(), self.fill(values, where=where)
+        self.load_factory()  # before the parameters: its failure explains more
+        return self._call(*context, self.fill(values, where=where))
+
+    def _call(self, *arguments: Any) -> Any:
+        factory = self.load_factory()
         try:
-            return factory(*context, parameters)
+            built = factory(*arguments)
         except MiaiError:
             raise
         except Exception as error:
@@ -119,6 +95,23 @@ class Component:
                 f"{self._title}: its factory failed: {type(error).__name__}: {error}; a defect of "
                 "the plugin, which `miai plugins check` may explain"
             ) from error
+        if self.contract is not None and not self.contract.accepts(built):
+            wanted = self.contract.returns.rpartition(":")[2].rpartition(".")[2]
+            raise PluginLoadError(
+                f"{self._title}: its factory made a {type(built).__name__}, not "
+                f"{'an' if wanted[0] in 'AEIOU' else 'a'} {wanted}; a defect of the plugin"
+            )
+        return built
+
+    def adapted(self) -> Component:
+        """Return the component of the kind that this one's kind serves as."""
+        kind = self.contract
+        assert kind is not None
+
+        def factory(*arguments: Any) -> Any:
+            return load_path(kind.adapter)(*arguments[:-1], self._call(*arguments))
+
+        return replace(self, kind=kind.serves_as, factory=factory, contract=None)
 
     def check(self) -> None:
         """Import the component and see whether its factory takes what its kind is given.
@@ -128,9 +121,9 @@ class Component:
         """
         factory = self.load_factory()
         self.load_parameters()
-        arguments = _ARGUMENTS.get(self.kind)
-        if arguments is None:
+        if self.contract is None:
             return
+        arguments = self.contract.arguments
         try:
             inspect.signature(factory).bind(*arguments)
         except ValueError:  # of compiled code, some of which tells no signature
@@ -148,16 +141,12 @@ class Component:
     def _load(self, target: Any) -> Any:
         if not isinstance(target, str):
             return target
-        module, _, attribute = target.partition(":")
         try:
-            loaded: Any = importlib.import_module(module)
-            for part in attribute.split("."):
-                loaded = getattr(loaded, part)
+            return load_path(target)
         except Exception as error:
             raise PluginLoadError(
                 f"{self._title}: {target} cannot be imported: {type(error).__name__}: {error}"
             ) from error
-        return loaded
 
 
 @dataclass(slots=True)
@@ -165,11 +154,11 @@ class Registry:
     """Components by kind, name and game.
 
     Attributes:
-      kinds: summary of every declared kind.
+      kinds: every declared kind by name.
       broken: name and error of the plugins that could not be loaded.
     """
 
-    kinds: dict[str, str] = field(default_factory=lambda: dict(KINDS))
+    kinds: dict[str, Kind[Any]] = field(default_factory=lambda: {kind.name: kind for kind in KINDS})
     broken: dict[str, BaseException] = field(default_factory=dict)
     _components: dict[tuple[str, str, str | None], Component] = field(default_factory=dict)
     _plugin: str = "miai"
@@ -194,9 +183,9 @@ class Registry:
         self.kinds.update(other.kinds)
         self._components.update(other._components)
 
-    def declare_kind(self, kind: str, *, summary: str) -> None:
+    def declare_kind(self, kind: Kind[Any]) -> None:
         """Declare a kind of component, named ``plugin.kind``."""
-        self.kinds.setdefault(kind, summary)
+        self.kinds.setdefault(kind.name, kind)
 
     def add(
         self,
@@ -244,7 +233,7 @@ class Registry:
             raise UnknownComponentError(
                 f"no kind of component is called '{kind}'. {near_matches(kind, self.kinds)}"
             )
-        found = [c for c in self._components.values() if c.kind == kind]
+        found = [self._declared(c) for c in self._components.values() if c.kind == kind]
         if game is not None:
             special = {c.name for c in found if c.game == game}
             found = [c for c in found if c.game == game or (not c.game and c.name not in special)]
@@ -253,37 +242,61 @@ class Registry:
     def get(self, kind: str, name: str, *, game: str | None = None) -> Component:
         """Return a component; one for the game at hand before one for any game.
 
-        An agent that is not registered is looked for among the searches: a search plays under its
-        own name.
+        A name that is not registered is looked up in the kinds that can serve as this one: a
+        search plays as an agent under its own name.
 
         Raises:
           UnknownComponentError: no such kind or name; the message offers near matches and names
             broken plugins, whose first error is chained as the cause.
         """
-        for candidate in ("agent", "search") if kind == "agent" else (kind,):
+        for candidate in (kind, *self._substitutes(kind)):
             for special in (game, None):
                 component = self._components.get((candidate, name, special))
                 if component is not None:
-                    return component if candidate == kind else _as_agent(component)
+                    return self._serving(component, kind)
         raise self._unknown(kind, name, game) from next(iter(self.broken.values()), None)
+
+    def build(
+        self,
+        kind: Kind[T],
+        name: str,
+        *context: Any,
+        values: Mapping[str, Any],
+        game: str | None = None,
+        where: str = "",
+    ) -> T:
+        """Return the component of a kind and name, built in its context.
+
+        Raises:
+          UnknownComponentError, ParameterError, PluginLoadError: see `get` and `Component.build`.
+        """
+        built: T = self.get(kind.name, name, game=game).build(*context, values=values, where=where)
+        return built
 
     def dormant(self) -> list[Component]:
         """Return the components whose kind no loaded plugin declares."""
         return [c for c in self._components.values() if c.kind not in self.kinds]
 
-    def agents(self, *, game: str | None = None) -> list[Component]:
-        """Return all that can play: agents, and searches under their own names."""
-        found = self.components("agent", game=game)
-        names = {(c.name, c.game) for c in found}
-        found += [
-            _as_agent(c)
-            for c in self.components("search", game=game)
-            if (c.name, c.game) not in names
-        ]
-        return sorted(found, key=lambda c: (c.name, c.game or ""))
+    def serving(self, kind: str, *, game: str | None = None) -> list[Component]:
+        """Return the components of a kind and those that can serve as one, such as searches."""
+        serving = {(c.name, c.game): c for c in self.components(kind, game=game)}
+        for substitute in self._substitutes(kind):
+            for component in self.components(substitute, game=game):
+                serving.setdefault((component.name, component.game), self._serving(component, kind))
+        return sorted(serving.values(), key=lambda c: (c.name, c.game or ""))
+
+    def _substitutes(self, kind: str) -> list[str]:
+        return [k.name for k in self.kinds.values() if k.serves_as == kind]
+
+    def _declared(self, component: Component) -> Component:
+        return replace(component, contract=self.kinds.get(component.kind))
+
+    def _serving(self, component: Component, kind: str) -> Component:
+        component = self._declared(component)
+        return component if component.kind == kind else self._declared(component.adapted())
 
     def _unknown(self, kind: str, name: str, game: str | None) -> UnknownComponentError:
-        known = self.agents(game=game) if kind == "agent" else self.components(kind, game=game)
+        known = self.serving(kind, game=game)
         message = f"no {kind} is called '{name}'" + (f" for {game}" if game else "")
         message += f". {near_matches(name, {c.name for c in known})}"
         if self.broken:
@@ -298,14 +311,3 @@ class Registry:
             f"plugin '{old.plugin}'; choose another name or disable one of them with "
             "MIAI_DISABLE_PLUGINS"
         )
-
-
-def _as_agent(search: Component) -> Component:
-    """Return the agent that plays by a search."""
-
-    def factory(game: Any, parameters: Any) -> Any:
-        from miai.search.agent import SearchAgent
-
-        return SearchAgent(game, search.load_factory()(game, parameters))
-
-    return replace(search, kind="agent", factory=factory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from miai.plugins.hooks import hookimpl
+from miai.plugins.kinds import Kind
 
 if TYPE_CHECKING:
     import typer
@@ -102,9 +103,12 @@ def _add_network_players(registry: Registry) -> None:
 
 def _add_judges(registry: Registry) -> None:
     registry.declare_kind(
-        "go.dead-stones",
-        summary="Finds the dead stones at the end of play; factory(game, parameters) -> "
-        "miai_go.rules.dead_stones.DeadStoneJudge",
+        Kind(
+            "go.dead-stones",
+            "Finds the dead stones at the end of play",
+            "miai_go.rules.dead_stones:DeadStoneJudge",
+            ("game",),
+        )
     )
     registry.add(
         "go.dead-stones",

@@ -170,7 +170,7 @@ def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems)
 
 def _refuse_unknown(kind: str, name: str) -> None:
     """Raise `UnknownComponentError` when no game has a component of that kind and name."""
-    known = registry().agents() if kind == "agent" else registry().components(kind)
+    known = registry().serving(kind)
     if name not in {component.name for component in known}:
         registry().get(kind, name)
 

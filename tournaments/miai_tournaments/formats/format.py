@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from miai.errors import ParameterError, PluginLoadError, near_matches
+from miai.errors import ParameterError, near_matches
 from miai.parameters import Parameters, parameter
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
@@ -271,12 +271,7 @@ def build_format(
         seed=seed,
         teams={player.name: player.team for player in players if player.team},
     )
-    built = component.build(entrants, values=parameters, where="format")
-    if not isinstance(built, Format):
-        raise PluginLoadError(
-            f"{KIND} '{name}' of plugin '{component.plugin}': its factory made a "
-            f"{type(built).__name__}, not a Format; a defect of the plugin"
-        )
+    built: Format = component.build(entrants, values=parameters, where="format")
     return built
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from miai.files import atomic_file, write_text
+from miai.plugins.kinds import Kind
 from miai_go.errors import DataError
 
 if TYPE_CHECKING:
@@ -259,9 +260,11 @@ _DATASETS: Final = {
 def register(registry: Registry) -> None:
     """Declare the kind of data sets and add those that are known."""
     registry.declare_kind(
-        "go.dataset",
-        summary="A public collection of games; factory(parameters) -> "
-        "miai_go.learning.collections.PublicDataset",
+        Kind(
+            "go.dataset",
+            "A public collection of games",
+            "miai_go.learning.collections:PublicDataset",
+        )
     )
     for name, (factory, summary) in _DATASETS.items():
         registry.add("go.dataset", name, f"miai_go.learning.collections:{factory}", summary=summary)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from miai.plugins.loader import registry
 from miai_go.errors import require_torch
 from miai_go.nets.network import NetworkShape, Outputs
-from miai_go.nets.registration import KIND
+from miai_go.nets.registration import KIND, NETWORK
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,8 +33,7 @@ def build_network(
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network: nn.Module = registry().get("go.network", name).build(shape, values=values)
-    return network
+        return registry().build(NETWORK, name, shape, values=values)
 
 
 def filled_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from miai.plugins.kinds import Kind
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from miai.plugins.registry import Registry
+    from miai_go.nets.encoder import Encoder
 
 
 KIND: Final = "go.tsumego-network"
+
+_MODULE = "torch.nn:Module"
 
 
 _LIFE_PARAMETERS = "miai_go.nets.life_components"
 
 
 _LIFE_SUMMARY = (
-    "A network of life and death; factory(shape, parameters) -> torch.nn.Module that makes planes "
-    "into miai_go.nets.network.Outputs: value 1 for safe, policy the move that decides"
+    "A network of life and death, from planes to miai_go.nets.network.Outputs: value 1 for safe, "
+    "policy the move that decides"
 )
 
 
@@ -49,7 +56,7 @@ _LIFE_NETWORKS = (
 
 def register_life_networks(registry: Registry) -> None:
     """Declare the kind and add the components."""
-    registry.declare_kind(KIND, summary=_LIFE_SUMMARY)
+    registry.declare_kind(Kind(KIND, _LIFE_SUMMARY, _MODULE, ("shape",)))
     for name, factory, parameters, summary in _LIFE_NETWORKS:
         registry.add(
             KIND, name, factory, parameters=f"{_LIFE_PARAMETERS}:{parameters}", summary=summary
@@ -62,26 +69,32 @@ _PARAMETERS = "miai_go.nets.components"
 _HEADS = "miai_go.nets.networks"
 
 
-_KINDS = (
-    (
-        "go.network",
-        "A network; factory(shape, parameters) -> torch.nn.Module that makes planes into "
-        "miai_go.nets.network.Outputs",
-    ),
-    (
-        "go.base",
-        "The base of a tower; factory(shape, tower, parameters) -> torch.nn.Module that makes "
-        "planes into features",
-    ),
-    (
+NETWORK: Kind[nn.Module] = Kind(
+    "go.network",
+    "A network, from planes to miai_go.nets.network.Outputs",
+    _MODULE,
+    ("shape",),
+)
+ENCODER: Kind[Encoder] = Kind(
+    "go.encoder", "Turns positions of Go into planes", "miai_go.nets.encoder:Encoder", ("size",)
+)
+
+_KINDS: tuple[Kind[Any], ...] = (
+    NETWORK,
+    Kind("go.base", "The base of a tower, from planes to features", _MODULE, ("shape", "tower")),
+    Kind(
         "go.policy-head",
-        "A policy head of a tower; factory(shape, channels, parameters) -> torch.nn.Module that "
-        "makes features into logits, or None",
+        "A policy head of a tower, from features to logits",
+        _MODULE,
+        ("shape", "channels"),
+        optional=True,
     ),
-    (
+    Kind(
         "go.value-head",
-        "A value head of a tower; factory(shape, channels, parameters) -> torch.nn.Module that "
-        "makes features into values, or None",
+        "A value head of a tower, from features to values",
+        _MODULE,
+        ("shape", "channels"),
+        optional=True,
     ),
 )
 
@@ -127,8 +140,8 @@ _NETWORKS = (
 
 def register(registry: Registry) -> None:
     """Declare the kinds and add the components."""
-    for kind, summary in _KINDS:
-        registry.declare_kind(kind, summary=summary)
+    for declared in _KINDS:
+        registry.declare_kind(declared)
     for kind, name, factory, parameters, summary in _NETWORKS:
         registry.add(
             kind,
@@ -162,11 +175,7 @@ _ENCODERS = (
 
 def register_encoders(registry: Registry) -> None:
     """Declare the kind and add the encoders."""
-    registry.declare_kind(
-        "go.encoder",
-        summary="Turns positions of Go into planes; factory(size, parameters) -> "
-        "miai_go.nets.encoder.Encoder",
-    )
+    registry.declare_kind(ENCODER)
     for name, factory, parameters, summary in _ENCODERS:
         registry.add(
             "go.encoder",

@@ -6,7 +6,7 @@ Any plugin may add one; ``load_game("go", dead_stones="referee", referee=NAME)``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ class RefereeError(MiaiError):
     """A referee gave no answer. It is not a player's fault, so the game is void."""
 
 
+@runtime_checkable
 class DeadStoneJudge(Protocol):
     """Finds the dead stones of a position in which both players passed."""
 
