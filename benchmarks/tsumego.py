@@ -37,6 +37,7 @@ from miai.errors import MiaiError
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
+from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.life_measuring import answering
 from miai_go.life.answers import UnprovedError, fate_of
 from miai_go.life.collection import shipped_problems
@@ -47,11 +48,15 @@ from miai_go.life.problems import Problem
 from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.nets.building import build_net
+from miai_go.nets.building import build_network
 from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned, reckoned
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
-from miai_go.nets.life_weights import NetHeader, arrays_of, load_net
+from miai_go.nets.life_weights import (
+    NetHeader,
+    load_net,
+)
+from miai_go.nets.weights import tensors_of
 from miai_go.rules.coordinates import vertex
 from miai_go.shipped import TSUMEGO
 
@@ -231,7 +236,7 @@ def networks(given: argparse.Namespace) -> dict[str, Any]:
     out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": shipped.header.network, **rates}}
     for name, (planes, values) in _RECKONED.items():
         header = NetHeader(network=name, network_parameters=values, planes=planes, window=WINDOW)
-        tensors = arrays_of(build_net(name, header.shape, values, seed=1))
+        tensors = tensors_of(build_network(name, header.shape, values, seed=1, kind=LIFE_NETWORK))
         out[name] = {**values, **_reckoned_rates(reckoned(header, tensors), layout, batch)}
     return out
 
