@@ -235,5 +235,5 @@ def test_a_factory_that_makes_something_else_is_told(monkeypatch: pytest.MonkeyP
     ):
         api.load_game("counter")
     known.add("agent", "list", "builtins:slice", summary="")
-    with pytest.raises(PluginLoadError, match="factory made a slice, not an Agent"):
+    with pytest.raises(PluginLoadError, match=r"factory returned slice, not miai\.agent\.Agent"):
         api.make_agent("list", game)
