@@ -36,8 +36,7 @@ def list_components(
     kind = _singular(kind, registry)
     if game:
         registry.get("game", game)
-    find = registry.agents if kind == "agent" else lambda **k: registry.components(kind, **k)
-    rows = [describe(component) for component in find(game=game or None)]
+    rows = [describe(component) for component in registry.serving(kind, game=game or None)]
     if as_json:
         print(json.dumps(rows, indent=2, default=str))
     elif rows:
