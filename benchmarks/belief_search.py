@@ -1,10 +1,10 @@
 """Bounds on beliefs compared: nodes and time of each arm on the same roots, and its errors.
 
-A cell is a game, a depth and a class of roots. Every arm searches every root with bounds of its
-own, that know nothing before; the order of moves is the same for all but those that learn it. A
-value is wrong when it is not that of `table`; a move is wrong when it does not guarantee that
-value. Nodes are defined in docs/miniblind.md. One core; the search is compiled, and enumerating the
-game is not part of the time; `--search recursive` is the same in plain Python.
+A cell is a game, a depth and a class of roots. Every arm searches every root with empty bounds and,
+except `all`, the same order of moves. A value is wrong if it differs from that of `table`; a move
+is wrong if it does not guarantee that value. docs/miniblind.md defines nodes. One core is used. The
+search is compiled, and times leave out enumerating the game; `--search recursive` uses plain
+Python.
 
     python benchmarks/belief_search.py [--json] [--roots N] [--games krk5 phantom ...]
 """
@@ -45,7 +45,7 @@ BASE = "table"
 
 @dataclass(frozen=True)
 class Cell:
-    """Where arms are compared: a problem by name, how deep, and which class of roots."""
+    """A problem, a depth and a class of roots."""
 
     problem: str
     parameters: dict[str, Any]
@@ -82,7 +82,7 @@ def problem_of(cell: Cell) -> RootedProblem:
 
 
 def searcher(problem: RootedProblem, arm: str, search: str) -> BeliefSearcher:
-    """Return a search that knows nothing yet."""
+    """Return a search with empty bounds."""
     component = registry().get("belief-search", search)
     found: BeliefSearcher = component.build(problem, values=ARMS[arm])
     return found
@@ -156,13 +156,15 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--roots", type=int, default=30, help="of each cell")
-    parser.add_argument("--repeats", type=int, default=5, help="searches of a root; median time")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--roots", type=int, default=30, help="Roots per cell")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="Searches per root; the median counts"
+    )
     parser.add_argument("--games", nargs="+", default=list(CELLS), choices=CELLS)
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
     parser.add_argument("--search", default="compiled", choices=("compiled", "recursive"))
-    parser.add_argument("--seed", type=int, default=1, help="of the roots")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the roots")
     given = parser.parse_args()
     given.arms = [BASE, *(arm for arm in given.arms if arm != BASE)]
     rows = []

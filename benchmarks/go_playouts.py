@@ -1,9 +1,7 @@
-"""Light playouts a second from the empty 9x9 and 19x19 boards, on one core.
+"""Playouts per second from the empty 9x9 and 19x19 boards, on one core.
 
-A playout draws uniformly among the legal moves that fill no own eye, keeps simple ko, ends after
-two passes and is scored by area; see `miai_go.rules.playouts`. `--tactical` measures those that
-answer
-atari. The seconds are CPU time of this process, compilation left out.
+See `miai_go.rules.playouts` for light playouts; `--tactical` measures tactical ones, which answer
+atari. Seconds are CPU time of this process, without compilation.
 
     python benchmarks/go_playouts.py
     python benchmarks/go_playouts.py --tactical
@@ -29,7 +27,7 @@ KOMI = 7.5
 
 
 def measure(player: Playouts, board: Board, seconds: float) -> tuple[float, float]:
-    """Play for about `seconds` of CPU time; return playouts a second and moves a playout."""
+    """Play for about `seconds` of CPU time; return playouts per second and moves per playout."""
     batch = max(1, 20_000 // board.size**2)
     count, moves = 0, 0.0
     started = time.process_time()
@@ -41,7 +39,7 @@ def measure(player: Playouts, board: Board, seconds: float) -> tuple[float, floa
 
 
 def processor() -> str:
-    """Return the processor's name where the system tells it."""
+    """Return the processor's name."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         for line in information.read_text().splitlines():

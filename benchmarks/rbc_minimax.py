@@ -1,10 +1,10 @@
 """Bounds compared on Reconnaissance Blind Chess: nodes and time of `rbc-minimax` with each arm.
 
-Roots are beliefs before a sense, from games that are played from the seed; the same for all arms,
-as are the senses and moves tried. Every arm searches every root with bounds of its own, that know
-nothing before. A value is wrong when it is not that of `none`; a move is wrong when it does not
-guarantee that value. A root is saturated when the king can always be lost: then a speed-up means
-nothing, and it is counted apart. `all` tries moves before senses and no board alone, with cores.
+Roots are beliefs before a sense, from games played from the seed. All arms search the same roots
+with the same candidate senses and moves, each with empty bounds. A value is wrong if it differs
+from that of `none`; a move is wrong if it does not guarantee that value. A root is saturated if the
+king can always be lost; a speed-up means nothing there, so these roots are listed separately. `all`
+uses cores, tries moves before senses, and tries no board alone.
 
     python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--least N] [--most N]
 """
@@ -31,7 +31,7 @@ from miai_rbc.search.problem import RbcProblem, RbcRoot
 
 @dataclass(frozen=True)
 class Arm:
-    """How a root is searched: bounds by name, their parameters, and how the search goes."""
+    """How a root is searched: bounds, their parameters, and parameters of the search."""
 
     bounds: str
     parameters: dict[str, Any]
@@ -56,16 +56,16 @@ ARMS: dict[str, Arm] = {
 }
 BASE = "none"
 SIZES = {1: (1000, 100_000), 2: (20, 1000)}
-"""The least and the most boards of a root, by depth."""
+"""Minimum and maximum boards of a root, by depth."""
 
 
 def searcher(problem: RbcProblem, arm: Arm) -> RbcMinimaxSearch:
-    """Return a search that knows nothing yet."""
+    """Return a search with empty bounds."""
     return RbcMinimaxSearch(problem, named_bounds(arm.bounds, **arm.parameters), **arm.search)
 
 
 def saturated(rules: dict[str, Any], root: RbcRoot, depth: int) -> bool:
-    """Return whether the king can be lost whatever is tried: its loss is then all that counts."""
+    """Return whether every candidate can lose the king."""
     problem = RbcProblem(MinimaxProblemParameters(**{**rules, "king_loss": None}))
     return searcher(problem, ARMS["all"]).search(root, depth).value <= problem.least
 
@@ -73,7 +73,7 @@ def saturated(rules: dict[str, Any], root: RbcRoot, depth: int) -> bool:
 def measure(
     problem: RbcProblem, name: str, roots: Sequence[RbcRoot], depth: int
 ) -> tuple[list[BeliefResult], float, int]:
-    """Return what an arm finds of each root, the seconds it took, and the bytes it held at last."""
+    """Return an arm's results, its seconds, and the bytes of its bounds."""
     found, held, seconds = [], 0, 0.0
     for root in roots:
         began = time.perf_counter()
@@ -126,15 +126,15 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--roots", type=int, default=10, help="of each depth")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--roots", type=int, default=10, help="Roots per depth (10)")
     parser.add_argument("--depth", type=int, nargs="+", default=[1, 2], choices=(1, 2))
-    parser.add_argument("--least", type=int, help="boards of a root (1000 at depth 1, else 20)")
-    parser.add_argument("--most", type=int, help="boards of a root (100,000 at depth 1, else 1000)")
-    parser.add_argument("--senses", type=int, default=4, help="windows tried at each sense (4)")
-    parser.add_argument("--moves", type=int, default=4, help="requests tried at each move (4)")
+    parser.add_argument("--least", type=int, help="Minimum boards (1000 at depth 1, else 20)")
+    parser.add_argument("--most", type=int, help="Maximum boards (100,000 at depth 1, else 1000)")
+    parser.add_argument("--senses", type=int, default=4, help="Windows tried at each sense (4)")
+    parser.add_argument("--moves", type=int, default=4, help="Requests tried at each move (4)")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
-    parser.add_argument("--seed", type=int, default=1, help="of the roots")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the roots")
     given = parser.parse_args()
     arms = [BASE, *(name for name in given.arms if name != BASE)]
     for arm in ARMS.values():

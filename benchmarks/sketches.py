@@ -1,20 +1,18 @@
-"""Sketches of sets: what they cost, what they spare, how often they err.
+"""Sketches of sets: what they cost, what they save, how often they err.
 
-- `bottom`: the k smallest of n hashes, beside datasketch's MinHash of the same hashes.
-- `probes`: one set against 10,000 sketches, or bitmaps, to find those that may contain it, or be in
-  it. The query differs from call to call. `unlike` sets have nothing in common; `half` are three
-  fifths of one universe of 4,000, asked for with three tenths of it; `alike` are nine tenths of it,
-  the queries too, so that many agree for long; `all true` are all equal.
-- `prefilter`: a shelf of sets, some of which contain a set of n elements, each other one lacking a
-  share of them: all tested exactly, sorted by hash and up to the first element that lacks, against
-  sketches first. No true one may be lost.
-- `ensemble`: datasketch's LSH Ensemble, which is told all sets at once, on the same question.
-- `errors`: sets that lack a share f of the union: how often `dominance` without an exact test, and
-  the rule of `minhash`, take one for a superset; how often the latter misses a true one; theory.
+- `bottom`: time of a sketch, the k smallest of n hashes, and of datasketch's MinHash.
+- `probes`: time to find supersets or subsets of one set among 10,000 sketches or bitmaps. The query
+  changes from call to call. `unlike` sets share nothing; `half` are three fifths of a universe of
+  4,000, queried with three tenths of it; `alike` sets and queries are nine tenths of it; `all true`
+  sets are equal.
+- `prefilter`: time to find the supersets of n hashes, by exact tests of hash-sorted sets and with
+  sketches first. False supersets lack a share of the hashes. No true one may be lost.
+- `ensemble`: the same task with datasketch's LSH Ensemble, which indexes all sets beforehand.
+- `errors`: how often the rules of `approx-dominance` and `approx-minhash` accept a set that lacks a
+  share of the union, how often the latter rejects a true superset, and what theory predicts.
 
-One core. A time is that of the processor, of the repetitions of a call the least, as other
-processes only add to it, and over calls the median. Needs numba; datasketch and scipy for the
-peers; matplotlib for --chart.
+Times are processor time of one core: the minimum over repetitions, since other processes only add
+to it, and the median over calls. Needs datasketch and scipy; matplotlib for --chart.
 
     python benchmarks/sketches.py [--json] [--sizes 1000 100000 ...] [--repeats N] [--chart FILE]
 """
@@ -38,7 +36,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels import sets, signatures, sketches
+from miai.beliefs.kernels import sets, sketches
 
 Hashes = NDArray[np.uint64]
 Row = dict[str, Any]
@@ -46,10 +44,7 @@ Row = dict[str, Any]
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MISSING = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 KEPT = (4, 8, 16, 32, 64, 128, 256)
-WAYS: tuple[tuple[str, Callable[..., int], Callable[..., int]], ...] = (
-    ("supersets", sketches.find_supersets, signatures.find_signed_supersets),
-    ("subsets", sketches.find_subsets, signatures.find_signed_subsets),
-)
+WAYS = (("supersets", sketches.find_supersets), ("subsets", sketches.find_subsets))
 SHELF = 10_000_000
 """Hashes of all sets of a shelf together, of which there are 20 to 1000."""
 
@@ -81,7 +76,7 @@ def sketched(hashes: Hashes, k: int) -> tuple[Hashes, int]:
 
 
 def measure_bottom(rng: np.random.Generator, size: int, k: int, repeats: int) -> Row:
-    """Return the times of a sketch of `size` hashes, and of datasketch's, told 10,000 at a time."""
+    """Return the times of a sketch and of datasketch's, updated in chunks of 10,000 hashes."""
     import datasketch
 
     hashes, out = draw(rng, size), np.zeros(k, np.uint64)
@@ -103,14 +98,12 @@ def measure_bottom(rng: np.random.Generator, size: int, k: int, repeats: int) ->
     }
 
 
-def shelf(many: Sequence[Hashes], k: int) -> tuple[Hashes, NDArray[np.int64], Hashes]:
-    """Return the sketches of sets, their lengths and their signatures."""
+def shelf(many: Sequence[Hashes], k: int) -> tuple[Hashes, NDArray[np.int64]]:
+    """Return the sketches of sets and their lengths."""
     rows, sizes = np.zeros((len(many), k), np.uint64), np.zeros(len(many), np.int64)
-    signed = np.zeros((signatures.NUMBERS, len(many)), np.uint64)
     for at, hashes in enumerate(many):
         sizes[at] = sketches.bottom(hashes, rows[at])
-        signatures.sign(rows[at], int(sizes[at]), signed, at)
-    return rows, sizes, signed
+    return rows, sizes
 
 
 def measure_probes(rng: np.random.Generator, count: int, k: int, repeats: int) -> list[Row]:
@@ -128,29 +121,27 @@ def measure_probes(rng: np.random.Generator, count: int, k: int, repeats: int) -
     }
     rows = []
     for name, (many, queries) in cases.items():
-        kept, sizes, signed = shelf(many, k)
+        kept, sizes = shelf(many, k)
         asked = [sketched(query, k) for query in queries]
-        for way, plain, fast in WAYS:
-            slow = seconds([partial(plain, *q, kept, sizes, found) for q in asked], repeats)
-            quick = seconds([partial(fast, *q, kept, sizes, signed, found) for q in asked], repeats)
+        for way, find in WAYS:
+            taken = seconds([partial(find, *q, kept, sizes, found) for q in asked], repeats)
             rows.append(
                 {
                     "of": f"sketches, {name}",
                     "find": way,
                     "count": count,
                     "k": k,
-                    "microseconds": round(quick * 1e6, 1),
-                    "without_signatures": round(slow * 1e6, 1),
+                    "microseconds": round(taken * 1e6, 1),
                 }
             )
     for words in (1, 2, 4):
         maps = draw(rng, count * words).reshape(count, words)
         asked_maps = [draw(rng, words) & draw(rng, words) & draw(rng, words) for _ in range(99)]
-        for way, find, inner in (
+        for way, find_bitmaps, inner in (
             ("supersets", sets.find_bitmap_supersets, asked_maps),
             ("subsets", sets.find_bitmap_subsets, [~query for query in asked_maps]),
         ):
-            calls = [partial(find, query, maps, found) for query in inner]
+            calls = [partial(find_bitmaps, query, maps, found) for query in inner]
             row = {"of": f"bitmaps of {64 * words}", "find": way, "count": count}
             rows.append(row | {"microseconds": round(seconds(calls, repeats) * 1e6, 1)})
     return rows
@@ -189,14 +180,12 @@ def measure_prefilter(
         many.append(np.unique(np.concatenate([kept, draw(rng, more)])))
     query = np.unique(query)
     flat, starts = np.concatenate(many), np.cumsum([0, *(len(other) for other in many)])
-    kept_sketches, sizes, signed = shelf(many, k)
+    kept_sketches, sizes = shelf(many, k)
     sketch, length = query[:k].copy(), min(k, len(query))  # the first of what is sorted by hash
     everything, found, sifted = np.arange(count), np.empty(count, int), np.empty(count, int)
 
     def sift() -> NDArray[np.int64]:
-        left = signatures.find_signed_supersets(
-            sketch, length, kept_sketches, sizes, signed, sifted
-        )
+        left = sketches.find_supersets(sketch, length, kept_sketches, sizes, sifted)
         return sifted[:left]
 
     left = sift().copy()
@@ -254,7 +243,7 @@ def measure_ensemble(
         )
 
     began = time.thread_time()
-    kept, sizes, signed = shelf(many, k)
+    kept, sizes = shelf(many, k)
     indexing = time.thread_time() - began
     flat, starts = np.concatenate(many), np.cumsum([0, *map(len, many)])
     found, sifted = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -262,7 +251,7 @@ def measure_ensemble(
     def ours(number: int) -> set[int]:
         query = queries[number]
         sketch = query[:k]
-        left = signatures.find_signed_supersets(sketch, len(sketch), kept, sizes, signed, sifted)
+        left = sketches.find_supersets(sketch, len(sketch), kept, sizes, sifted)
         return set(found[: find_exactly(query, flat, starts, sifted[:left], found)].tolist())
 
     note("dominance, exact", indexing, ours)
@@ -425,15 +414,23 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="of the sets")
-    parser.add_argument("--repeats", type=int, default=5, help="the median is told")
-    parser.add_argument("--count", type=int, default=10_000, help="sketches probed")
-    parser.add_argument("--trials", type=int, default=2_000, help="for each share of errors")
-    parser.add_argument("--thresholds", type=float, nargs="*", default=[0.5, 0.8, 0.95])
-    parser.add_argument("-k", type=int, default=128, help="hashes of a sketch")
-    parser.add_argument("--seed", type=int, default=1, help="of all sets")
-    parser.add_argument("--chart", type=Path, help="where to write the chart: .svg or .png")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=list(SIZES), help="Sizes of the sets"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="Repetitions of each call")
+    parser.add_argument("--count", type=int, default=10_000, help="Number of sketches probed")
+    parser.add_argument("--trials", type=int, default=2_000, help="Trials for each error rate")
+    parser.add_argument(
+        "--thresholds",
+        type=float,
+        nargs="*",
+        default=[0.5, 0.8, 0.95],
+        help="LSH Ensemble thresholds",
+    )
+    parser.add_argument("-k", type=int, default=128, help="Hashes per sketch")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the random sets")
+    parser.add_argument("--chart", type=Path, help="File for the chart, .svg or .png")
     given = parser.parse_args()
     figures = measure(given)
     if given.chart:

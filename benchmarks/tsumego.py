@@ -1,18 +1,18 @@
-"""Life and death: how fast zones are solved, and what GNU Go's reader says of the same positions.
+"""Life and death: solving times of zones, and GNU Go's answers on the same positions.
 
     python benchmarks/tsumego.py --parts zones --sizes 8 10 12 14 --zones 30
     python benchmarks/tsumego.py --parts families gnugo --json
     python benchmarks/tsumego.py --parts exhaustion --json
 
-`zones`: random fights behind a wall with so many empty points, both first movers, the attacker as
-ko master: the share that is solved within 1, 5 and 15 s a problem. `families`: the positions with
-known answers. `exhaustion`: tiny zones, both first movers, all ko masters, and positions within,
-compared with exhaustion, which is the tests' and knows nothing. `ordering`: the same random zones
-with and without a network's advice. `networks`: positions that the shipped network, and those
-that kernels reckon, with drawn weights, value in a second of processor time: many a call, one a
-call, and from boards, both first movers. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones
-of 6 to 10 empty points, or with `--gnugo-from shipped` on shipped problems, nearly all of them
-critical; where it claims more than is proved, the refutation of its move is told.
+`zones`: random walled fights by number of empty points, both first movers, the attacker as ko
+master: the share solved within 1, 5 and 15 s per problem. `families`: the positions with known
+answers. `exhaustion`: tiny zones and positions inside them, for both first movers and all ko
+masters, compared with the exhaustive search of the tests. `ordering`: the same random zones with
+and without the network that orders the search. `networks`: positions per second of CPU time, for
+the shipped network and for the kernels' networks with random weights: in batches, one by one, and
+from boards with both first movers. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones of 6
+to 10 empty points, or with `--gnugo-from shipped` on shipped problems, nearly all of them critical;
+where it claims more than is proved, the refutation of its move is printed.
 """
 
 from __future__ import annotations
@@ -47,11 +47,16 @@ from miai_go.life.problems import Problem
 from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.nets.building import build_net
+from miai_go.nets.building import build_network
 from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned, reckoned
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
-from miai_go.nets.life_weights import NetHeader, arrays_of, load_net
+from miai_go.nets.life_weights import (
+    NetHeader,
+    load_net,
+)
+from miai_go.nets.registration import LIFE_NETWORK
+from miai_go.nets.weights import tensors_of
 from miai_go.rules.coordinates import vertex
 from miai_go.shipped import TSUMEGO
 
@@ -64,7 +69,7 @@ _RECKONED: dict[str, tuple[str, dict[str, int]]] = {
 
 
 def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
-    """Draw a random zone with so many empty points."""
+    """Draw a random zone with `empty` empty points."""
     while True:
         fight = draw_fight(rng, empty)
         problem = None if fight is None else fight.problem()
@@ -74,7 +79,7 @@ def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
 
 
 def zones(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Solve random zones of each size, with the network's advice as `miai go solve` does."""
+    """Solve random zones of each size, with the network that `miai go solve` uses."""
     network = find_ordering(given.network)
     rows = []
     for empty in given.sizes:
@@ -216,22 +221,22 @@ def networks(given: argparse.Namespace) -> dict[str, Any]:
     defenders = np.array([zone.defenders for zone in drawn], np.uint64)[at]
     batch = (at, attackers, defenders, np.arange(_BATCH) // _DRAWN % 2)
     shipped = Predictor(TSUMEGO)
-    told = shipped.header
-    answer = None if told.network in NAMES else answering(load_net(TSUMEGO).network)
+    answer = None if shipped.header.network in NAMES else answering(load_net(TSUMEGO).network)
 
     def by_torch() -> None:
         assert answer is not None
-        answer(encode(layout, *batch, planes=told.planes, window=told.window).planes)
+        planes, window = shipped.header.planes, shipped.header.window
+        answer(encode(layout, *batch, planes=planes, window=window).planes)
 
     if answer is None:
         rates = _reckoned_rates(read_reckoned(TSUMEGO), layout, batch)
     else:
         rates = {"batches_per_second": _rate(by_torch, _BATCH)}
     rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)
-    out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": told.network, **rates}}
+    out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": shipped.header.network, **rates}}
     for name, (planes, values) in _RECKONED.items():
         header = NetHeader(network=name, network_parameters=values, planes=planes, window=WINDOW)
-        tensors = arrays_of(build_net(name, header.shape, values, seed=1))
+        tensors = tensors_of(build_network(name, header.shape, values, seed=1, kind=LIFE_NETWORK))
         out[name] = {**values, **_reckoned_rates(reckoned(header, tensors), layout, batch)}
     return out
 
@@ -263,14 +268,14 @@ def gnugo(given: argparse.Namespace) -> dict[str, Any]:
         for problem, zone in _read_zones(given):
             for side in (ATTACKER, DEFENDER):
                 asked += 1
-                told = _ask(engine, Path(folder), problem, zone, side)
+                claim = _ask(engine, Path(folder), problem, zone, side)
                 prover = Prover(zone)
                 reached = prover.ask(prover.begin(side)).verdict == ProofVerdict.REACHED
-                says_captured = told[0] != 0 if side == ATTACKER else told[0] == 0
+                says_captured = claim[0] != 0 if side == ATTACKER else claim[0] == 0
                 if says_captured == reached:
                     agreed += 1
                 elif (side == ATTACKER) == says_captured:
-                    claimed.append(_refutation(zone, side, told, prover))
+                    claimed.append(_refutation(zone, side, claim, prover))
                 else:
                     missed["kills" if side == ATTACKER else "lives"] += 1
     return {
@@ -317,13 +322,13 @@ def _ask(
     return int(words[0]), words[1] if len(words) > 1 else "PASS"
 
 
-def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) -> str:
+def _refutation(zone: Zone, side: int, claim: tuple[int, str], prover: Prover) -> str:
     """Return why a claim of GNU Go's is wrong: its move and the answer; empty if unknown."""
     names = {vertex(p, zone.size).upper(): p for p in (*zone.points, zone.size**2)}
-    point = names.get(told[1].upper())
+    point = names.get(claim[1].upper())
     side_name = "attack" if side == ATTACKER else "defence"
     if point is None:
-        return f"code {told[0]}, {side_name} at {told[1]} is beyond the zone"
+        return f"code {claim[0]}, {side_name} at {claim[1]} is outside the zone"
     place = dict(prover.moves(prover.begin(side))).get(zone.number(point))
     if place is None:
         return ""
@@ -333,8 +338,8 @@ def _refutation(zone: Zone, side: int, told: tuple[int, str], prover: Prover) ->
     )
     if not fails:
         return ""
-    answer = "by itself" if finding.move is None else vertex(zone.point(finding.move), zone.size)
-    return f"code {told[0]}, {side_name} at {told[1]} fails against {answer}"
+    answer = "no answer" if finding.move is None else vertex(zone.point(finding.move), zone.size)
+    return f"code {claim[0]}, {side_name} at {claim[1]} fails against {answer}"
 
 
 def main() -> None:

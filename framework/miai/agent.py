@@ -51,10 +51,10 @@ class Agent(ABC):
 
     Attributes:
       game: the game it plays.
-      view: what it has been told in this game.
+      view: all its observations in this game.
       rng: its random numbers, seeded by `new_game`.
       default_seed: the seed used where the caller of `new_game` has none of its own.
-      component: the name it was made by, for the record; `make_agent` sets it.
+      component: its component name, for the record; `make_agent` sets it.
       given: the parameters it was made with, for the record; `make_agent` sets them.
       version: name and version of an engine behind it, where told by `new_game`; else empty.
     """
@@ -81,7 +81,7 @@ class Agent(ABC):
         self.rng = random.Random(seed)
 
     def observe(self, observation: Observation) -> None:
-        """Take in what the player was told."""
+        """Receive an observation of the player."""
         self.view.observe(observation)
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Agent(ABC):
         """Return the decision for this turn; `self.view.legal_actions` are the choices."""
 
     def end(self, returns: tuple[float, ...]) -> None:  # noqa: B027 - most agents have nothing to do
-        """Be told the end of the game and every player's return."""
+        """Receive the end of the game and every player's return."""
 
     def close(self) -> None:  # noqa: B027 - most agents hold nothing
         """Release processes and files; the agent is not used again."""
@@ -108,7 +108,7 @@ class RandomAgent(Agent):
 
 
 def checked_decision(decision: object) -> Decision:
-    """Return an agent's decision as plain data. Raises `AgentProtocolError` when it is none."""
+    """Return an agent's decision as plain data. Raises `AgentProtocolError` if it is not one."""
     if not isinstance(decision, Decision):
         raise AgentProtocolError(f"act() returned a {type(decision).__name__}, not a Decision")
     try:

@@ -70,7 +70,7 @@ class InvalidStateError(GameError):
 
 
 class HiddenInformationError(GameError):
-    """Something that needs perfect information was asked of a game that has none."""
+    """The operation needs perfect information, and the game hides something."""
 
 
 class UnsuitableGameError(GameError):

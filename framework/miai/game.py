@@ -1,9 +1,9 @@
-"""Game, State and Player: what the framework knows of any sequential game.
+"""Game, State and Player: the interface of a sequential game.
 
 The vocabulary is OpenSpiel's (https://openspiel.readthedocs.io), so that its users feel at home.
 Departures, on purpose: player sentinels are an enum, an illegal action raises an error that
-carries the position, the identity of a state is an explicit `State.key`, and what a player is
-told is an explicit `State.observation`.
+carries the position, the identity of a state is an explicit `State.key`, and a player's
+information is an explicit `State.observation`.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class GameInfo:
       max_chance_outcomes: chance actions are the integers below this; 0 without chance.
       min_utility, max_utility: bounds of every entry of `State.returns`.
       utility_sum: the constant sum of the returns, or None when it is not constant.
-      max_game_length: most actions (plies, chance excluded) that a game can last.
+      max_game_length: maximum number of plies of a game, chance excluded.
       perfect_information: whether every player sees everything, so that an agent may hold a
         state of its own.
-      player_names: what the players are called, first to move first.
+      player_names: names of the players, first to move first.
     """
 
     name: str
@@ -72,13 +72,13 @@ class GameInfo:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one player is told by one transition of the game; plain data, no reference to a state.
+    """One player's information about one transition; plain data, no reference to a state.
 
     Attributes:
-      player: who is told.
+      player: the observing player.
       actor: who acted (`Player.CHANCE` for chance), or None when hidden or before any action.
       action: the action taken, or None when hidden or before any action.
-      data: whatever else the game tells: a sensed window, a dealt card, a refusal.
+      data: any further information: a sensed window, a dealt card, a refusal.
       legal_actions: the player's legal actions when it is now this player's turn, else empty.
     """
 
@@ -113,22 +113,22 @@ class Game(ABC):
         return self.info.num_distinct_actions
 
     def max_game_length(self) -> int:
-        """Return the most actions of players that a game can last, in plies."""
+        """Return the maximum number of plies of a game, chance excluded."""
         return self.info.max_game_length
 
     def min_utility(self) -> float:
-        """Return the least value that any player can receive."""
+        """Return the minimum utility of a player."""
         return self.info.min_utility
 
     def max_utility(self) -> float:
-        """Return the greatest value that any player can receive."""
+        """Return the maximum utility of a player."""
         return self.info.max_utility
 
     def resignation_returns(self, player: int) -> tuple[float, ...]:
         """Return the players' returns when `player` resigns or forfeits.
 
-        The loser receives the least utility. In a game of constant sum the others share the rest
-        equally, otherwise each receives the greatest utility.
+        The loser receives the minimum utility. In a game of constant sum the others share the rest
+        equally, otherwise each receives the maximum utility.
         """
         info = self.info
         others = info.num_players - 1
@@ -245,10 +245,10 @@ class State(ABC):
         return []
 
     def observation(self, player: int) -> Observation | None:
-        """Return what the last transition told `player`, or None when it told nothing.
+        """Return the observation of the last transition by `player`, or None if it has none.
 
-        At the initial state: what the player is told at the start. The default tells every
-        player who did what, and is right for games of perfect information only.
+        At the initial state: the observation before the first action. The default shows every
+        player each action and its actor, which is right for perfect information only.
 
         Raises:
           HiddenInformationError: the game hides something and does not override this.
@@ -262,7 +262,7 @@ class State(ABC):
         return Observation(player, actor, action, None, self._legal_for(player))
 
     def information_state_string(self, player: int) -> str:
-        """Return all that `player` has been told so far, as text.
+        """Return all information of `player` so far, as text.
 
         Two states are in one information state of `player` exactly when the texts are equal.
 
@@ -285,7 +285,7 @@ class State(ABC):
         raise NotImplementedError(f"{self.game.info.name} has no observation tensor")
 
     def action_to_string(self, action: int) -> str:
-        """Return the action in the game's own notation; the number where there is none."""
+        """Return the action in the game's own notation, by default its number."""
         return str(action)
 
     def string_to_action(self, text: str) -> int:

@@ -1,9 +1,8 @@
-"""What a player knows: views, beliefs and determinizers.
+"""A player's information: views, beliefs and determinizers.
 
-A *world* is a state that is consistent with all that a player has been told. A belief is the set
-of a player's worlds; a determinizer draws one of them without ever having seen the true state.
-
-The belief ``enumerated`` of the component kind ``belief``, for small games of any kind.
+A *world* is a state that is consistent with all observations of a player. A belief is the set of a
+player's worlds; a determinizer draws one of them without seeing the true state. The belief
+``enumerated`` serves all small games.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
 
 class PlayerView:
-    """Everything that one player has been told in one game, and nothing else.
+    """All observations of one player in one game, and nothing else.
 
     Attributes:
       game: the game; it holds no state.
       player: whose view it is.
-      observations: what the player was told, oldest first.
+      observations: the player's observations, oldest first.
     """
 
     def __init__(self, game: Game, player: int) -> None:
@@ -89,7 +88,7 @@ class PlayerView:
 
 @runtime_checkable
 class BeliefState(Protocol[StateT_co]):
-    """The set of worlds that a player holds possible."""
+    """The set of worlds that a player considers possible."""
 
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that explain the observation.
@@ -109,7 +108,7 @@ class BeliefState(Protocol[StateT_co]):
 
 
 class Determinizer(Protocol):
-    """Draws a world from what a player has been told."""
+    """Draws a world that is consistent with a player's observations."""
 
     def determinize(self, view: PlayerView, rng: random.Random) -> State:
         """Return a world consistent with the view, never chosen by looking at the true one."""
@@ -282,7 +281,7 @@ class EnumeratingDeterminizer:
         return belief.sample(rng)
 
     def _carried_on(self, view: PlayerView) -> EnumeratedBelief:
-        """Return the kept belief if the view goes on from it, else a new one."""
+        """Return the retained belief if the view continues it, else a new one."""
         belief = self._belief
         if (
             belief is None

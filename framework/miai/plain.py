@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 from miai.errors import ConfigError
 
 MAX_DEPTH = 32
-"""Most containers inside each other."""
+"""Maximum nesting depth of containers."""
 
 
 def to_plain(value: object, *, what: str) -> Json:
@@ -131,7 +131,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 
 def parse_value(text: str) -> Any:
-    """Return a value written as in TOML; anything that is no TOML value is the text itself.
+    """Return a value written as in TOML; a text that is not a TOML value is returned unchanged.
 
     ``1000``, ``7.5``, ``true``, ``"quoted"`` and ``["a", "b"]`` are what they look like;
     ``gnugo --mode gtp`` is a text.

@@ -20,7 +20,7 @@ class Renderer(Protocol):
 
 @runtime_checkable
 class HintingRenderer(Renderer, Protocol):
-    """A renderer that also tells a person what can be done, where moves do not explain it."""
+    """A renderer that also explains the possible actions where the notation does not."""
 
     def hint(self, view: PlayerView) -> str:
         """Return a line for the player whose turn it is; empty where nothing needs saying."""
@@ -47,14 +47,14 @@ class DrawingRenderer(Renderer, Protocol):
 
 @runtime_checkable
 class BeliefDrawingRenderer(DrawingRenderer, Protocol):
-    """A renderer that also draws what a player holds possible."""
+    """A renderer that also draws a player's belief."""
 
     def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
         """Return the worlds of a belief as one picture, beside or under the true position."""
 
 
 class PlainRenderer:
-    """The renderer of games that bring none: the state, or what was told last."""
+    """The default renderer: the state, or the latest observations."""
 
     def render(self, view: PlayerView) -> str:
         """Return the state's text; for a game that hides information, the player's own actions."""
@@ -63,12 +63,12 @@ class PlainRenderer:
         namer = view.game.new_initial_state()
         lines = []
         for observation in view.observations:
-            told = [] if observation.data is None else [str(observation.data)]
+            parts = [] if observation.data is None else [str(observation.data)]
             if observation.action is not None:
                 actor = "you" if observation.actor == view.player else "they"
-                told.insert(0, f"{actor} played {action_text(namer, observation.action)}")
-            if told:
-                lines.append(": ".join(told))
+                parts.insert(0, f"{actor} played {action_text(namer, observation.action)}")
+            if parts:
+                lines.append(": ".join(parts))
         return "\n".join(lines[-12:]) or "nothing was told yet"
 
 
@@ -84,7 +84,7 @@ def renderer_for(game: Game) -> Renderer:
 
 
 def hint_of(renderer: Renderer, view: PlayerView) -> str:
-    """Return what a renderer has to say of the turn; empty for one that gives no hints."""
+    """Return a renderer's hint for the turn; empty if it gives no hints."""
     return renderer.hint(view) if isinstance(renderer, HintingRenderer) else ""
 
 

@@ -210,10 +210,10 @@ def test_the_same_search_has_the_same_nodes() -> None:
 
 def test_what_cannot_be_compiled_is_refused() -> None:
     kuhn = GameProblem(load_game("kuhn_poker"), 0)
-    with pytest.raises(UnsuitableGameError, match="search it with 'recursive'"):
+    with pytest.raises(UnsuitableGameError, match="use the search 'recursive'"):
         compiled(kuhn, "cores").search(Root((0, 1), (0,)), 1)
     problem = MiniRbcProblem(4, 2)
-    with pytest.raises(ParameterError, match="keeps what came first"):
+    with pytest.raises(ParameterError, match="the compiled search forgets nothing"):
         compiled(problem, "table", bounds_parameters={"limit": 10**6})
     with pytest.raises(ParameterError, match="no room"):
         CompiledSearch(problem, replace(RULES["dominance"], k=10_000), limit=4096).search(

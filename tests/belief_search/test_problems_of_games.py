@@ -116,7 +116,7 @@ def test_a_game_whose_actions_depend_on_what_is_hidden_is_refused() -> None:
     for card in (4, 3):
         other.apply_action(card)
     problem = GameProblem(game, 0)
-    with pytest.raises(UnsuitableGameError, match="depends on what is hidden"):
+    with pytest.raises(UnsuitableGameError, match="depend on hidden state"):
         root_of(problem, [state, other])
     view = PlayerView(game, 0)
     assert not view.observations  # nobody was asked

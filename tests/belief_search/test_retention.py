@@ -14,7 +14,7 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 
 from miai.beliefs import BeliefSearch, Root, named_bounds
 from miai.beliefs.bounds import LimitedBounds
-from miai.beliefs.retention import CountSketch, FrequentKept, LeastRecentlyUsed, SpaceSaving
+from miai.beliefs.retention import CountSketch, LeastRecentlyUsed, MostFrequent, SpaceSaving
 from miai.beliefs.sets import short_key
 from miai.errors import ParameterError, UnknownComponentError
 from miai_miniblind.mini_rbc import MiniRbcProblem
@@ -74,7 +74,7 @@ def test_the_frequent_are_kept() -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
     stream, room = skewed(seed, 20_000), 50
-    kept, held = FrequentKept(rows=5, width=4096), set[int]()
+    kept, held = MostFrequent(rows=5, width=4096), set[int]()
     for name in stream:
         if name in held:
             kept.used(name)

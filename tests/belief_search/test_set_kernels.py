@@ -1,4 +1,4 @@
-"""Exact tests of subsets against Python's sets; signatures against the sketches they are of."""
+"""Exact subset tests against Python's sets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from miai.beliefs.kernels.sets import contains, find_bitmap_subsets, find_bitmap_supersets
-from miai.beliefs.kernels.signatures import (
-    NUMBERS,
-    find_signed_subsets,
-    find_signed_supersets,
-    sign,
-)
-from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets
 
 Hashes = NDArray[np.uint64]
 GREATEST = 2**64 - 1
@@ -87,60 +80,3 @@ def test_bitmaps_are_found_as_python_finds_sets(words: int, data: st.DataObject)
     assert found[:count].tolist() == [i for i, other in enumerate(others) if other >= query]
     count = find_bitmap_subsets(as_bitmap(query, words), rows, found)
     assert found[:count].tolist() == [i for i, other in enumerate(others) if other <= query]
-
-
-# -- signatures -------------------------------------------------------------------------------
-
-
-def shelf(many: list[set[int]], k: int) -> tuple[Hashes, NDArray[np.int64], Hashes]:
-    sketches, sizes = np.zeros((len(many), k), np.uint64), np.zeros(len(many), np.int64)
-    signatures = np.full((NUMBERS, len(many)), 0x5555, np.uint64)  # whatever was there before
-    for at, members in enumerate(many):
-        sizes[at] = bottom(as_hashes(members), sketches[at])
-        sketches[at, sizes[at] :] = 12345  # undefined by contract
-        sign(sketches[at], int(sizes[at]), signatures, at)
-    return sketches, sizes, signatures
-
-
-def assert_signed_finds_the_same(
-    query: set[int], others: list[set[int]], k: int
-) -> tuple[int, int]:
-    sketch = np.zeros(k, np.uint64)
-    size = int(bottom(as_hashes(query), sketch))
-    sketches, sizes, signatures = shelf(others, k)
-    plain, signed = np.empty(len(others), np.int64), np.empty(len(others), np.int64)
-    above = int(find_supersets(sketch, size, sketches, sizes, plain))
-    assert find_signed_supersets(sketch, size, sketches, sizes, signatures, signed) == above
-    assert signed[:above].tolist() == plain[:above].tolist()
-    below = int(find_subsets(sketch, size, sketches, sizes, plain))
-    assert find_signed_subsets(sketch, size, sketches, sizes, signatures, signed) == below
-    assert signed[:below].tolist() == plain[:below].tolist()
-    return above, below
-
-
-@settings(deadline=None)
-@given(hash_sets, st.lists(hash_sets, max_size=8), st.integers(1, 50))
-@example(set(), [set(), {0}, {GREATEST}], 1)
-@example({GREATEST}, [set(), {0}, {GREATEST}], 3)
-@example({0, GREATEST}, [{GREATEST}, {0, GREATEST}, {0}], 2)
-def test_signatures_find_what_sketches_find(
-    query: set[int], others: list[set[int]], k: int
-) -> None:
-    assert_signed_finds_the_same(query, others, k)
-
-
-@pytest.mark.parametrize("k", [1, 16, 128])
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
-def test_signatures_find_the_same_on_shelves_of_hundreds(k: int, share: float) -> None:
-    """More than a block of them, at a size that is no multiple of one."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rng = random.Random(seed)
-    universe = [rng.getrandbits(64) for _ in range(600)]
-    query = {value for value in universe if rng.random() < share}
-    shares = [rng.choice([share / 4, share, 0.99, 1.0]) for _ in range(700)]
-    others = [{value for value in universe if rng.random() < part} for part in shares]
-    subsets = [set(rng.sample(sorted(query), len(query) // 2)) for _ in range(13)]
-    above, below = assert_signed_finds_the_same(query, others + subsets, k)
-    assert above > 100  # the whole universe is there often
-    assert below >= 13

@@ -127,7 +127,7 @@ def test_an_empty_belief_has_no_root() -> None:
     public = random_roots(problem, 1, seed=4)[0].public
     with pytest.raises(ValueError, match="at least one state"):
         Root(public, ())
-    with pytest.raises(ValueError, match="increasing order"):
+    with pytest.raises(ValueError, match="strictly increasing"):
         Root(public, (3, 3))
-    with pytest.raises(ValueError, match="at least one deep"):
+    with pytest.raises(ValueError, match="at least 1"):
         BeliefSearch(problem, named_bounds("none")).search(Root(public, (3,)), 0)

@@ -28,7 +28,7 @@ from miai_go.learning import run_folder as journal
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.weights import read_header
+from miai_go.nets.header import WeightsHeader
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def test_the_way_leads_from_games_to_players(folder: Path, told: dict[str, str])
     assert "waited for data" in told["go train sl"]
     assert "top1" in told["go eval policy.safetensors"]
     assert "calibration" in told["go eval policy.safetensors"]
-    made = [record.command for record in read_header(folder / "value.safetensors").history]
+    made = [record.command for record in WeightsHeader.read(folder / "value.safetensors").history]
     assert [command.split()[3] for command in made] == ["sl", "value"]
 
 
@@ -198,7 +198,9 @@ def test_the_page_s_plugin_is_found_and_trained(
         steps = ["--set", "run.steps=4", "--set", "optimiser.batch=32"] if words[0] == "go" else []
         done = run_miai([*words, *steps], cwd=folder, env=environment, timeout=110)
         assert done.returncode == 0, done.stdout + done.stderr
-    header = read_header(folder / "runs/edges/checkpoints/step-000000004/weights.safetensors")
+    header = WeightsHeader.read(
+        folder / "runs/edges/checkpoints/step-000000004/weights.safetensors"
+    )
     assert (header.network, header.encoder, header.planes) == ("two-layers", "edges", 14)
     assert header.network_parameters == {"hidden": 64}
     assert header.outputs == ("policy", "value")

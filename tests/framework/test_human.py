@@ -63,7 +63,7 @@ def test_help_and_advice_show_moves_that_are_legal() -> None:
     child.expect("black> ")
     child.sendline("help")
     child.expect("such as C3, or one of:")
-    child.expect("resign +give the game up")
+    child.expect("resign +resign the game")
     child.expect("black> ")
     child.sendline("Z9")
     child.expect("Z9 is off the 5x5 board")

@@ -26,7 +26,7 @@ from miai_go.learning.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.value import ValueConfig, train_value
 from miai_go.learning.zero import read_ladder, train_zero
 from miai_go.learning.zero_config import ZeroConfig
-from miai_go.nets.weights import read_header
+from miai_go.nets.header import WeightsHeader
 from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)
@@ -193,7 +193,7 @@ def test_from_games_to_play(tmp_path: Path) -> None:
         weights = [shard.columns["weight"][a:b] for a, b in pairwise(offsets)]
         assert all(weight.sum() == 1 and weight[0] == 0 for weight in weights)
     assert valued.measures.figures()["positions"] > 5
-    history = read_header(valued.weights).history
+    history = WeightsHeader.read(valued.weights).history
     assert [record.command.split()[3] for record in history] == ["sl", "value"]
 
     game = miai.load_game("go", board_size=SIZE, komi=7.5)

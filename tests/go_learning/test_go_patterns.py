@@ -14,10 +14,9 @@ from miai_go.errors import DataError, TrainingError, WeightsError
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels import trail
 from miai_go.learning.rollout_policy import PatternReport, measure, train
-from miai_go.nets.header import TrainingRecord
-from miai_go.nets.patterns import METADATA_KEY, PatternPolicy
+from miai_go.nets.patterns import PatternHeader, PatternPolicy
 from miai_go.nets.positions import Positions
-from miai_go.tensors import read_tensors, write_tensors
+from miai_go.tensors import TrainingRecord, read_tensors, write_tensors
 
 SIZE = 5
 POINTS = SIZE * SIZE
@@ -248,15 +247,15 @@ def test_files_that_are_not_what_they_say_are_refused(tmp_path: Path) -> None:
     refused("digest")
     write_tensors(other, tensors, {})
     refused("no header")
-    header = json.loads(metadata[METADATA_KEY])
+    header = json.loads(metadata[PatternHeader.KEY])
     for change, match in (
         ({"version": 2}, "version"),
         ({"features": ["reply"]}, "families"),
-        ({"sizes": [0, 99]}, "no range"),
+        ({"sizes": [0, 99]}, "not a range"),
         ({"extra": 1}, "unknown"),
         ({"licence": "MIT"}, "digest"),
     ):
-        write_tensors(other, tensors, {METADATA_KEY: json.dumps({**header, **change})})
+        write_tensors(other, tensors, {PatternHeader.KEY: json.dumps({**header, **change})})
         refused(match)
     fewer = {name: array for name, array in tensors.items() if name != "reply"}
     write_tensors(other, fewer, metadata)

@@ -17,7 +17,7 @@ from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import Replay, train_zero
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets import load_encoder
-from miai_go.nets.weights import read_header
+from miai_go.nets.header import WeightsHeader
 
 CONFIG = """
 [game]
@@ -110,7 +110,7 @@ def test_each_kind_of_step_teaches_what_its_games_tell(tmp_path: Path) -> None:
 def test_a_run_learns_from_both_and_says_so(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, write_games(tmp_path / "recorded"))
     ended = train_zero(plan)
-    header = read_header(ended.weights)
+    header = WeightsHeader.read(ended.weights)
     assert header.komi == (7.5, 7.5)
     (record,) = header.history
     assert record.data.startswith("games of its own, 4 a round; 0.25 of the steps 4")

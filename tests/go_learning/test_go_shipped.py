@@ -17,8 +17,9 @@ from miai_go.learning.rollout_policy import RolloutConfig
 from miai_go.learning.run_folder import load_plan
 from miai_go.learning.supervised import SupervisedConfig
 from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets.header import WeightsHeader
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.weights import load_weights, read_header
+from miai_go.nets.weights import load_weights
 from miai_go.shipped import FOLDER, find_weights, shipped_names
 
 SUMS = {
@@ -38,13 +39,13 @@ def test_there_are_weights_for_every_player() -> None:
     expected = {"policy-9x9", "policy-rl-9x9", "rollout-9x9", "zero-9x9"}
     assert expected <= set(shipped_names())
     assert find_weights("value-9x9", default="") == find_weights("policy-9x9", default="")
-    assert read_header(find_weights("policy-9x9", default="")).outputs == ("policy", "value")
+    assert WeightsHeader.read(find_weights("policy-9x9", default="")).outputs == ("policy", "value")
     assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_weights_say_what_made_them(name: str) -> None:
-    header = read_header(find_weights(name, default=""))
+    header = WeightsHeader.read(find_weights(name, default=""))
     assert header.licence
     assert header.history
     for record in header.history:
@@ -75,13 +76,13 @@ def test_they_were_made_with_the_shipped_config(
     if kind == "rollout":
         made = PatternPolicy.load(path, size=9).header.history[-1]
     else:
-        made = read_header(path).history[-1]
+        made = WeightsHeader.read(path).history[-1]
     assert made.command == plan.command
     if kind != "sl":  # whose games were read from a folder of another name
         assert made.config == plan.digest
         return
     assert (made.steps, made.seed) == (plan.config.run.steps, plan.config.run.seed)
-    header = read_header(path)
+    header = WeightsHeader.read(path)
     assert header.encoder == plan.config.encoder.name
     given = plan.config.network
     assert header.network == given.name

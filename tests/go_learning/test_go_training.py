@@ -46,8 +46,9 @@ from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import train_zero
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets import load_encoder
+from miai_go.nets.header import WeightsHeader
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.weights import load_weights, read_header, save_weights
+from miai_go.nets.weights import load_weights, save_weights
 from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)
@@ -73,7 +74,7 @@ def small_learner(
 def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:
     learnt = train(supervised_config(tmp_path, steps=60), tmp_path / "run")
     assert learnt.steps == 60
-    header = read_header(learnt.weights)
+    header = WeightsHeader.read(learnt.weights)
     assert header.encoder == "simple"
     assert header.licence == "CC0-1.0"
     assert header.komi == (7.5, 7.5)

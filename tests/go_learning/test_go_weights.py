@@ -21,8 +21,8 @@ from tests.go_learning.go_networks_small import NETWORKS, small_file, small_head
 
 from miai.errors import MiaiError
 from miai_go.errors import WeightsError
-from miai_go.nets.header import METADATA_KEY, WeightsHeader, digest, parse_header
-from miai_go.nets.weights import load_weights, read_header, save_weights
+from miai_go.nets.header import WeightsHeader
+from miai_go.nets.weights import load_weights, save_weights
 from miai_go.tensors import read_tensors, write_tensors
 
 Layout = dict[str, Any]
@@ -47,10 +47,10 @@ def put_together(path: Path, layout: Layout, body: bytes) -> None:
 def with_header(path: Path, **changes: Any) -> None:
     """Change fields of the header as somebody would who also signs anew."""
     tensors, metadata = read_tensors(path)
-    header = json.loads(metadata[METADATA_KEY]) | changes
+    header = json.loads(metadata[WeightsHeader.KEY]) | changes
     known = {k: v for k, v in header.items() if k in WeightsHeader.model_fields}
-    header["sha256"] = digest(WeightsHeader(**known), tensors)
-    write_tensors(path, tensors, {METADATA_KEY: json.dumps(header)})
+    header["sha256"] = WeightsHeader(**known).digest(tensors)
+    write_tensors(path, tensors, {WeightsHeader.KEY: json.dumps(header)})
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -59,7 +59,7 @@ def test_a_network_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     network = small_network(header)
     written = save_weights(tmp_path / "net.safetensors", network, header)
     weights = load_weights(tmp_path / "net.safetensors", size=header.size, encoder="zero")
-    assert weights.header == written == read_header(tmp_path / "net.safetensors")
+    assert weights.header == written == WeightsHeader.read(tmp_path / "net.safetensors")
     assert written.history == header.history
     assert written.licence == "Apache-2.0"
     assert set(header.network_parameters) <= set(written.network_parameters)
@@ -76,7 +76,7 @@ def test_the_safetensors_library_reads_the_same(path: Path) -> None:
     assert tensors.keys() == state.keys()
     assert all(np.array_equal(tensors[key], state[key].numpy()) for key in state)
     with safe_open(path, "numpy") as file:
-        assert parse_header(file.metadata()[METADATA_KEY], where="") == read_header(path)
+        assert WeightsHeader.of_metadata(file.metadata(), where="") == WeightsHeader.read(path)
 
 
 def test_the_same_network_makes_the_same_bytes(path: Path, tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_any_flipped_bit_is_refused(path: Path) -> None:
 
 def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
     layout, body = taken_apart(path)
-    header = json.loads(layout["__metadata__"][METADATA_KEY])
+    header = json.loads(layout["__metadata__"][WeightsHeader.KEY])
     header["komi"] = [0.0, 0.0]
-    layout["__metadata__"][METADATA_KEY] = json.dumps(header)
+    layout["__metadata__"][WeightsHeader.KEY] = json.dumps(header)
     put_together(path, layout, body)
     with pytest.raises(WeightsError, match="changed after it was written"):
         load_weights(path)
@@ -133,16 +133,16 @@ def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
         ({"network": "resnet-of-nobody"}, "no go.network is called"),
         ({"network_parameters": {"width": 5}}, "its network takes"),
         ({"network_parameters": {"width": 10**9}}, "width"),
-        ({"network_parameters": {"policy": False, "width": 4, "hidden": 4}}, "no tensor of its"),
+        ({"network_parameters": {"policy": False, "width": 4, "hidden": 4}}, "not a tensor of its"),
         ({"outputs": ["policy"]}, "its network has"),
-        ({"outputs": ["policy", "fame"]}, "none of"),
+        ({"outputs": ["policy", "fame"]}, "not among"),
         ({"size": 6}, "of shape"),
         ({"planes": 5}, "of shape"),
-        ({"komi": [8, 7]}, "no range of komi"),
+        ({"komi": [8, 7]}, "not a range of komi"),
         ({"komi": "7"}, "header.komi"),
         (
             {"network": "tower", "network_parameters": {"height": 80, "width": 512}},
-            "no tensor of its network",
+            "not a tensor of its network",
         ),
     ],
 )
@@ -153,8 +153,8 @@ def test_a_signed_header_that_is_wrong_is_refused(
         with_header(path, **changes)
     except ValueError:  # the header cannot even be made, so it is written unsigned
         tensors, metadata = read_tensors(path)
-        header = json.loads(metadata[METADATA_KEY]) | changes
-        write_tensors(path, tensors, {METADATA_KEY: json.dumps(header)})
+        header = json.loads(metadata[WeightsHeader.KEY]) | changes
+        write_tensors(path, tensors, {WeightsHeader.KEY: json.dumps(header)})
     with pytest.raises(WeightsError) as caught:
         load_weights(path)
     assert told in str(caught.value)
@@ -273,7 +273,7 @@ def test_a_full_disk_leaves_the_file_before(path: Path) -> None:
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    for read in (read_header, load_weights):
+    for read in (WeightsHeader.read, load_weights):
         with pytest.raises(MiaiError, match="cannot be read: No such file"):
             read(tmp_path / "none.safetensors")
 
@@ -281,8 +281,9 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 def test_without_torch_the_header_is_read_and_the_extra_named(path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from miai_go.nets.weights import read_header, load_weights\n"
-        "print(read_header(sys.argv[1]).size)\n"
+        "from miai_go.nets.header import WeightsHeader\n"
+        "from miai_go.nets.weights import load_weights\n"
+        "print(WeightsHeader.read(sys.argv[1]).size)\n"
         "try: load_weights(sys.argv[1])\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )

@@ -161,7 +161,7 @@ def test_lists_and_help_need_no_heavy_library(path: Path) -> None:
         "from miai.cli.app import run\n"
         "try: run()\n"
         "except SystemExit: pass\n"
-        "heavy = {'torch', 'onnx', 'onnxruntime', 'safetensors'} & set(sys.modules)\n"
+        "heavy = {'torch', 'onnx', 'onnxruntime'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     for words in (("--help",), ("show", str(path)), ("checksum", str(path))):

@@ -347,5 +347,5 @@ def test_what_it_cannot_search_is_refused() -> None:
             search(problem()).search(root, depth)
     with pytest.raises(ValueError, match="not the centre"):
         search(problem()).guarantees(root, 0, 1)
-    with pytest.raises(ValueError, match="no request"):
+    with pytest.raises(ValueError, match="not a request"):
         search(problem()).guarantees(RbcRoot(root.boards, senses=False), 5, 1)

@@ -7,8 +7,9 @@ from typing import Any
 
 from miai_go.learning.life_dataset import LabelledPositions
 from miai_go.learning.life_making import MakingSettings, make_set
-from miai_go.nets.building import build_net
+from miai_go.nets.building import build_network
 from miai_go.nets.life_weights import Net, NetHeader
+from miai_go.nets.registration import LIFE_NETWORK
 
 SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
 
@@ -22,4 +23,6 @@ def small_set(folder: Path, *, positions: int = 600, **options: Any) -> Labelled
 def small_net(name: str = "dense", *, planes: str = "reference", **parameters: Any) -> Net:
     """Return a network with drawn weights."""
     header = NetHeader(network=name, network_parameters=parameters, planes=planes, window=11)
-    return Net(build_net(name, header.shape, parameters, seed=3).eval(), header)
+    return Net(
+        build_network(name, header.shape, parameters, seed=3, kind=LIFE_NETWORK).eval(), header
+    )

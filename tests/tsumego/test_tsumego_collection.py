@@ -37,7 +37,7 @@ tsumego.add_commands(APP)
 
 
 def reproved(problem: Problem) -> None:
-    """Compare everything that is told of a problem with a proof of its own."""
+    """Compare everything in a problem's answer key with a separate proof."""
     report = solve(problem, ko_masters=(Master.ATTACKER,), seki=False, seconds=None)
     assert problem.first is not None, problem.name
     assert report.first_answer(problem.first).is_safe == problem.safe, problem.name

@@ -12,13 +12,13 @@ from tests.tsumego.tiny_zones import held_zone
 
 from miai_go.errors import WeightsError
 from miai_go.learning.life_sources import draw_fight_zone
-from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
+from miai_go.life.guiding import SHIPPED, OrderingHeader, OrderingNet, find_ordering
 from miai_go.life.kernels import search
 from miai_go.life.kernels.guide import OUTPUTS
 from miai_go.life.kernels.traits import ALWAYS, TRAITS
 from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover
 from miai_go.life.zones import Zone
-from miai_go.tensors import read_metadata, write_tensors
+from miai_go.tensors import TrainingRecord, read_metadata, write_tensors
 
 
 def random_net(seed: int, *, size: float) -> OrderingNet:
@@ -119,13 +119,13 @@ def test_the_search_is_compiled_once_for_provers_with_and_without_a_network() ->
 
 def test_a_network_is_written_and_read(tmp_path: Path) -> None:
     network, path = random_net(2, size=1.0), tmp_path / "net.safetensors"
-    network.write(path, texts={"command": "made here"})
+    network.write(path, history=(TrainingRecord(command="made here"),))
     again = find_ordering(str(path))
     assert again is not None
     assert np.array_equal(again.linear, network.linear)
     assert np.array_equal(again.inner, network.inner)
     assert np.array_equal(again.outer, network.outer)
-    assert read_metadata(path)["command"] == "made here"
+    assert OrderingHeader.read(path).history[0].command == "made here"
     assert find_ordering("none") is None
 
 
@@ -135,7 +135,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     good = {"linear": linear, "inner": linear[:, :, :0], "outer": linear[:, :0]}
     texts = {"format": "miai-tsumego-ordering-1"}
     write_tensors(path, good, {})
-    with pytest.raises(WeightsError, match="is not a search-ordering network"):
+    with pytest.raises(WeightsError, match="has no header of a search-ordering network"):
         OrderingNet.read(path)
     write_tensors(path, {**good, "linear": linear[:, 1:]}, texts)
     with pytest.raises(WeightsError, match=r"'linear' has the shape .*, not \(2, 26, 3\)"):

@@ -31,11 +31,11 @@ from miai_go.nets.life_arrays import (  # noqa: E402
     reckoned,
 )
 from miai_go.nets.life_weights import (  # noqa: E402
-    arrays_of,
     load_net,
     quantised_net,
     save_net,
 )
+from miai_go.nets.weights import tensors_of  # noqa: E402
 
 ROW = ("problem", "attackers", "defenders", "side")
 CONFIG = """
@@ -82,7 +82,7 @@ def test_the_reckoned_network_is_the_torch_network(
     views = positions.views(rows, planes=planes, window=11)
     outputs = answering(net.network)(views.planes)
     c = positions.columns
-    values, logits = reckoned(net.header, arrays_of(net.network)).evaluate(
+    values, logits = reckoned(net.header, tensors_of(net.network)).evaluate(
         positions.layout,
         c["problem"][rows],
         c["attackers"][rows],
@@ -129,10 +129,10 @@ def test_an_equivariant_network_has_one_value_for_all_sides(positions: LabelledP
 @pytest.mark.parametrize("name", ["residual", "group-pooled", "equivariant"])
 def test_weights_are_kept_as_they_are(name: str, tmp_path: Path) -> None:
     net = small_net(name, planes="extended", height=1, width=8)
-    save_net(tmp_path / "net.safetensors", arrays_of(net.network), net.header)
+    save_net(tmp_path / "net.safetensors", tensors_of(net.network), net.header)
     again = load_net(tmp_path / "net.safetensors")
-    for key, array in arrays_of(net.network).items():
-        assert (array == arrays_of(again.network)[key]).all()
+    for key, array in tensors_of(net.network).items():
+        assert (array == tensors_of(again.network)[key]).all()
     assert again.header.network == name
 
 
@@ -144,8 +144,8 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
     shutil.copytree(tmp_path / "whole", resumed)
     shutil.rmtree(resumed / "checkpoints" / "step-000000120")  # as if it was killed before it
     again = train_net(load_tsumego_plan(config, out=resumed))
-    for name, array in arrays_of(load_net(whole.weights).network).items():
-        assert (array == arrays_of(load_net(again.weights).network)[name]).all(), name
+    for name, array in tensors_of(load_net(whole.weights).network).items():
+        assert (array == tensors_of(load_net(again.weights).network)[name]).all(), name
     assert whole.measures.figures()["auc"] > 0.7
     positions = LabelledPositions.open(folder)
     measured = measure_file(whole.weights, positions)
@@ -206,13 +206,13 @@ def test_the_area_is_the_share_of_pairs_in_order() -> None:
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
     net = small_net(width=8)
     path = tmp_path / "net.safetensors"
-    save_net(path, arrays_of(net.network), net.header)
+    save_net(path, tensors_of(net.network), net.header)
     data = bytearray(path.read_bytes())
     data[-2] ^= 1
     path.write_bytes(data)
     with pytest.raises(WeightsError, match="digest"):
         load_net(path)
-    arrays = arrays_of(net.network)
+    arrays = tensors_of(net.network)
     arrays.pop("value.bias")
     save_net(path, arrays, net.header)
     for reading in (load_net, read_reckoned):
@@ -233,7 +233,7 @@ def test_a_dense_network_of_other_shapes_is_refused(
     name: str, shape: tuple[int, ...], reason: str
 ) -> None:
     net = small_net(width=8)
-    arrays = {**arrays_of(net.network), name: np.zeros(shape, np.float32)}
+    arrays = {**tensors_of(net.network), name: np.zeros(shape, np.float32)}
     with pytest.raises(WeightsError, match=reason):
         reckoned(net.header, arrays)
 
@@ -242,4 +242,4 @@ def test_a_dense_network_of_another_width_than_it_says_is_refused() -> None:
     net = small_net(width=8)
     header = net.header.model_copy(update={"network_parameters": {"width": 16}})
     with pytest.raises(WeightsError, match=r"'first' has the shape \(1694, 8\), not \(1694, 16\)"):
-        reckoned(header, arrays_of(net.network))
+        reckoned(header, tensors_of(net.network))

@@ -19,9 +19,9 @@ torch = pytest.importorskip("torch")
 
 from miai_go.errors import WeightsError  # noqa: E402
 from miai_go.nets.life_weights import (  # noqa: E402
-    arrays_of,
     save_net,
 )
+from miai_go.nets.weights import tensors_of  # noqa: E402
 
 SGF = """(;GM[1]SZ[9]AB[ac][bc][cc][dc][ec][eb][ea]AW[ab][bb][cb][db][da]AW[gg];B[hh])"""
 """White in the corner with room at A9 to C9; one white stone that nothing surrounds."""
@@ -38,7 +38,7 @@ def app() -> typer.Typer:
 def weights(tmp_path: Path) -> Path:
     net = small_net(width=32)
     path = tmp_path / "net.safetensors"
-    save_net(path, arrays_of(net.network), net.header)
+    save_net(path, tensors_of(net.network), net.header)
     return path
 
 
@@ -67,7 +67,7 @@ def test_a_network_that_says_no_number_is_refused(
     file = tmp_path / "corner.sgf"
     file.write_text(SGF)
     net = small_net(width=32)
-    huge = {name: array * np.float32(1e30) for name, array in arrays_of(net.network).items()}
+    huge = {name: array * np.float32(1e30) for name, array in tensors_of(net.network).items()}
     save_net(weights, huge, net.header)
     with pytest.raises(WeightsError, match=r"net\.safetensors: its weights are so large"):
         run(app, "predict", file, "--weights", weights, "--json")

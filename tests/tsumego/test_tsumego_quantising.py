@@ -47,7 +47,12 @@ def test_tensors_keep_their_shapes_and_biases() -> None:
 
 def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from miai_go.nets.life_weights import arrays_of, load_net, quantised_net, read_net
+    from miai_go.nets.life_weights import (
+        load_net,
+        quantised_net,
+        read_net,
+    )
+    from miai_go.nets.weights import tensors_of
 
     net = small_net()
     path = tmp_path / "five.safetensors"
@@ -55,8 +60,8 @@ def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Pat
     assert path.stat().st_size < 400_000
     header, arrays = read_net(path)
     assert header.bits == 5
-    again = arrays_of(load_net(path).network)
-    whole = arrays_of(net.network)
+    again = tensors_of(load_net(path).network)
+    whole = tensors_of(net.network)
     for name, array in arrays.items():
         assert (again[name] == array).all()
         error = ((array - whole[name]) ** 2).mean()

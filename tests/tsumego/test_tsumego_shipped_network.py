@@ -7,7 +7,7 @@ import hashlib
 from miai_go.life.collection import shipped_problems
 from miai_go.life.zones import find_zone
 from miai_go.nets.life_predicting import Predictor
-from miai_go.nets.life_weights import read_net_header
+from miai_go.nets.life_weights import NetHeader
 from miai_go.shipped import TSUMEGO
 
 
@@ -16,7 +16,7 @@ def test_it_is_the_file_that_was_made() -> None:
     assert name == TSUMEGO.name
     assert hashlib.sha256(TSUMEGO.read_bytes()).hexdigest() == told
     assert TSUMEGO.stat().st_size < 400_000
-    header = read_net_header(TSUMEGO)
+    header = NetHeader.read(TSUMEGO)
     assert header.bits == 5
     assert all("/" not in record.command for record in header.history)
 

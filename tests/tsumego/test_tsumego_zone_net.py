@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 
 from miai_go.errors import WeightsError  # noqa: E402
 from miai_go.learning.life_measuring import answering  # noqa: E402
-from miai_go.nets.building import build_net  # noqa: E402
+from miai_go.nets.building import build_network  # noqa: E402
 from miai_go.nets.life_arrays import (  # noqa: E402
     read_reckoned,
     reckoned,
@@ -28,12 +28,13 @@ from miai_go.nets.life_arrays import (  # noqa: E402
 from miai_go.nets.life_weights import (  # noqa: E402
     Net,
     NetHeader,
-    arrays_of,
     load_net,
     packed_net,
     quantised_net,
     save_net,
 )
+from miai_go.nets.registration import LIFE_NETWORK  # noqa: E402
+from miai_go.nets.weights import tensors_of  # noqa: E402
 
 POSITIONS = 200
 MAX_ZONE_POINTS = 63
@@ -49,7 +50,7 @@ def zone_net(window: int = 11, **parameters: Any) -> Net:
     header = NetHeader(
         network="zone", network_parameters=parameters, planes="extended", window=window
     )
-    network = build_net("zone", header.shape, parameters, seed=3)
+    network = build_network("zone", header.shape, parameters, seed=3, kind=LIFE_NETWORK)
     drawn = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, tensor in network.state_dict().items():
@@ -118,7 +119,7 @@ def by_torch(net: Net, positions: tuple[Any, ...], picks: Any) -> tuple[Any, Any
 def test_the_reckoned_network_is_the_torch_network(settings: dict[str, Any], window: int) -> None:
     net, positions = zone_net(window, **settings), drawn_positions(window)
     picks = np.random.default_rng(1).integers(100, size=2 * POSITIONS)
-    values, logits = reckoned(net.header, arrays_of(net.network)).evaluate(*positions, picks=picks)
+    values, logits = reckoned(net.header, tensors_of(net.network)).evaluate(*positions, picks=picks)
     wanted, wanted_logits = by_torch(net, positions, picks)
     assert values.std() > 0.01
     np.testing.assert_allclose(values, wanted, atol=1e-4)
@@ -127,7 +128,7 @@ def test_the_reckoned_network_is_the_torch_network(settings: dict[str, Any], win
 
 def test_the_order_of_positions_changes_nothing() -> None:
     net, positions = zone_net(height=1, width=16), drawn_positions(4)
-    network = reckoned(net.header, arrays_of(net.network))
+    network = reckoned(net.header, tensors_of(net.network))
     values, logits = network.evaluate(*positions)
     order = np.random.default_rng(2).permutation(2 * POSITIONS)
     mixed = [column[order] for column in positions[1:]]
@@ -149,7 +150,7 @@ def test_few_bits_are_the_same_few_bits_in_kernels(tmp_path: Path) -> None:
     size, packed = packed_net(net, 5)
     path = tmp_path / "small.safetensors"
     quantised_net(net, 5, path)
-    assert size < sum(array.nbytes for array in arrays_of(net.network).values()) / 4
+    assert size < sum(array.nbytes for array in tensors_of(net.network).values()) / 4
     values, _logits = read_reckoned(path).evaluate(*positions)
     wanted, _ = by_torch(Net(packed, net.header), positions, None)
     np.testing.assert_allclose(values, wanted, atol=1e-4)
@@ -177,7 +178,7 @@ def test_a_file_that_is_not_what_it_says_is_refused(
     changes: dict[str, Any], tensors: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
     net, path = zone_net(height=1, width=16), tmp_path / "net.safetensors"
-    arrays = {**arrays_of(net.network), **tensors}
+    arrays = {**tensors_of(net.network), **tensors}
     kept = {name: array for name, array in arrays.items() if array is not None}
     save_net(path, kept, net.header.model_copy(update=changes))
     for read in (read_reckoned, load_net):
@@ -189,12 +190,12 @@ def test_parameters_beyond_all_bounds_are_refused() -> None:
     net = zone_net(height=0, width=16)
     header = net.header.model_copy(update={"network_parameters": {"width": 1 << 40}})
     with pytest.raises(WeightsError, match="width"):
-        reckoned(header, arrays_of(net.network))
+        reckoned(header, tensors_of(net.network))
 
 
 def test_a_variance_below_zero_is_refused() -> None:
     net = zone_net(height=0, width=16)
-    arrays = arrays_of(net.network)
+    arrays = tensors_of(net.network)
     arrays["first.norm.running_var"][3] = -1.0
     with pytest.raises(WeightsError, match="negative variance"):
         reckoned(net.header, arrays)
@@ -204,7 +205,7 @@ def test_a_variance_below_zero_is_refused() -> None:
 @pytest.mark.parametrize("name", ["first.weight", "blocks.0.first.norm.weight"])
 def test_weights_that_become_infinite_with_their_norm_are_refused(name: str) -> None:
     net = zone_net(height=1, width=16)
-    arrays = arrays_of(net.network)
+    arrays = tensors_of(net.network)
     arrays["blocks.0.first.norm.running_var"][:] = 1e-6
     arrays["first.norm.running_var"][:] = 1e-6
     arrays[name][:] = 3e38
@@ -228,7 +229,7 @@ print(*fate.chances)
 
 def test_boards_are_asked_about_without_torch(tmp_path: Path) -> None:
     net, path = zone_net(height=1, width=16), tmp_path / "net.safetensors"
-    save_net(path, arrays_of(net.network), net.header)
+    save_net(path, tensors_of(net.network), net.header)
     command = [sys.executable, "-c", WITHOUT_TORCH, str(path)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

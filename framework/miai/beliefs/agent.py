@@ -1,4 +1,4 @@
-"""The agent `belief-minimax`: it guarantees the most, against an opponent that sees everything."""
+"""The agent `belief-minimax`: maximises its guarantee against an omniscient opponent."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from miai.plugins.loader import registry
 
 @runtime_checkable
 class ProblemGame(Protocol):
-    """A game that brings a problem of its own, faster than `GameProblem`, for its player 0.
+    """A game with its own `BeliefProblem` for player 0, faster than `GameProblem`.
 
-    Its states have ``public`` and ``hidden``, the parts of the problem's state; player 0's actions
+    Its states have the attributes ``public`` and ``hidden`` of the problem, and player 0's actions
     have the same numbers in both.
     """
 
@@ -32,26 +32,26 @@ class ProblemGame(Protocol):
 class BeliefMinimaxParameters(Parameters):
     """Parameters of `BeliefMinimax`."""
 
-    depth: int = parameter(2, ge=1, le=100, unit="plies", help="of our own; senses cost none")
+    depth: int = parameter(2, ge=1, le=100, unit="plies", help="Search depth in own moves")
     nodes: int | None = parameter(
-        100_000, ge=1, unit="nodes", help="Budget of a move; none: the depth is searched to its end"
+        100_000, ge=1, unit="nodes", help="Node budget per move (none: unlimited)"
     )
-    bounds: str = parameter("cores", component="bounds", help="What is remembered of beliefs")
+    bounds: str = parameter("cores", component="bounds", help="Bounds on beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
     window: Literal["alpha-beta", "null"] = parameter(
-        "null", help="One full window, or null windows one after the other"
+        "null", help="Search window: one full window, or a series of null windows"
     )
     belief: str = parameter(
-        "enumerated", component="belief", help="What the player holds possible: a component"
+        "enumerated", component="belief", help="Belief: the states the player considers possible"
     )
     belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
 
 
 class BeliefMinimax(Agent):
-    """Plays the action whose worst outcome is best, over all worlds of its belief.
+    """Plays the action with the best worst case over all worlds of its belief.
 
     Attributes:
-      search: what was learnt in this game; bounds serve all its turns.
+      search: the search, whose bounds serve all turns of a game.
     """
 
     def __init__(self, game: Game, parameters: BeliefMinimaxParameters | None = None) -> None:
@@ -60,12 +60,12 @@ class BeliefMinimax(Agent):
         self._begin(0)
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game: nothing is remembered of the last one."""
+        """Begin a game with empty bounds."""
         super().new_game(seed, player=player, log=log)
         self._begin(player)
 
     def observe(self, observation: Observation) -> None:
-        """Keep the worlds that explain what was told."""
+        """Keep the worlds that are consistent with the observation."""
         super().observe(observation)
         self._belief.observe(observation)
 
@@ -73,7 +73,7 @@ class BeliefMinimax(Agent):
         """Return the best action as deep as the budget allows.
 
         Raises:
-          UnsuitableGameError: what may be done depends on what is hidden.
+          UnsuitableGameError: legal actions depend on hidden state.
         """
         given, legal = self.parameters, self.view.legal_actions
         seconds = clock.allotment()

@@ -1,31 +1,12 @@
-"""What is known of beliefs that were searched, as bounds on the values of others.
+"""Bounds on beliefs: what a search remembers, and what follows from it for other beliefs.
 
-A value never grows when states are added (B1 in docs/belief-search.md). So a belief that contains
-another is worth at most as much, and one that is contained in another at least as much, with the
-same public part and depth. `miai.beliefs.bounds` says what a search asks; every
-other module is one way to answer.
+A value never grows when states are added (B1 in docs/belief-search.md). With the same public part
+and depth, a belief that contains another is therefore worth at most as much, and a part of a belief
+at least as much.
 
-What a search asks of bounds: `Bounds`.
-
-`exact`: what is known of every subset and every superset, by antichains.
-
-For each public part and depth there are the beliefs of which a lower bound is known, and those of
-which an upper one is. Of two that say the same only the stronger is kept: of lower bounds the
-larger belief, of upper bounds the smaller one. Where values are only won or not proved, what holds
-at one depth holds beyond it too (B2).
-
-One belief against a chain: the beliefs of which bounds are known, at one public part and depth.
-
-Chains hold beliefs of one kind. Masks are compared where they stand, without a call: most of the
-time of a search over small games is spent here.
-
-`none` remembers nothing; `table` remembers beliefs and knows them again when they are equal.
-
-Bounds with a limit in bytes: a retention policy says what is forgotten.
-
-The bounds that the framework registers, with their parameters. Imports nothing heavy.
-
-Bounds by the names that plugins registered them under.
+`Bounds` is what a search asks; `none`, `table`, `singles`, `exact` and `cores` are here, and the
+bounds by sketches in `miai.beliefs.sketches`. `LimitedBounds` keeps any of them below a number of
+bytes; a retention policy chooses what to forget.
 """
 
 from __future__ import annotations
@@ -49,16 +30,16 @@ if TYPE_CHECKING:
 _INFINITE = float("inf")
 
 AnyBelief: TypeAlias = Any
-"""A `miai.beliefs.sets.Belief`. A search hands in beliefs of one kind, and gets back beliefs
-of that kind, which these annotations do not follow."""
+"""A `miai.beliefs.sets.Belief`. A search passes in beliefs of one kind and gets the same kind back,
+which these annotations do not express."""
 
 
 class BoundEntry(NamedTuple):
-    """The name of something remembered: a bound on the value of one belief.
+    """Names a stored bound on the value of one belief.
 
     Attributes:
-      lower: whether the value is at least so much; else at most.
-      public, depth, belief: of which it is a bound; where beliefs are not kept, a key of it.
+      lower: whether it is a lower bound; else an upper one.
+      public, depth, belief: what it bounds; a key in place of the belief where beliefs are dropped.
     """
 
     lower: bool
@@ -69,14 +50,13 @@ class BoundEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the value of a belief, to the player who searches.
+    """Bounds on the value of a belief, to the player who searches.
 
     Attributes:
-      lower, upper: it lies between them; infinite where nothing is known.
-      closure: a belief that contains the one asked for and is worth at least `lower`; 0 for none.
-      core: a belief that is contained in the one asked for and is worth at most `upper`; 0 for
-        none.
-      used: what it follows from.
+      lower, upper: the value lies between them; infinite where nothing is known.
+      closure: a superset of the belief that is worth at least `lower`; 0 for none.
+      core: a subset of the belief that is worth at most `upper`; 0 for none.
+      used: the entries that the bounds follow from.
     """
 
     lower: float = -_INFINITE
@@ -91,13 +71,13 @@ UNKNOWN = Known()
 
 @runtime_checkable
 class Bounds(Protocol):
-    """Remembers values of beliefs and bounds those of others by them.
+    """Remembers values of beliefs and derives bounds on other beliefs.
 
     Attributes:
-      explains: whether it is worth to find, for every result, the fewest states that refute and
-        the most states that are won by the same strategy; a search then hands in those.
-      singles: whether a belief's states should each be tried alone before the belief is searched.
-      infers: whether it bounds beliefs by others: that needs worst cases (B1).
+      explains: whether the search should record cores and closures: few states that refute a
+        belief, and all states that one strategy wins.
+      singles: whether the search should try each state of a belief alone first.
+      infers: whether one belief bounds another, which needs worst cases (B1).
     """
 
     explains: bool
@@ -106,39 +86,38 @@ class Bounds(Protocol):
 
     @property
     def held(self) -> int:
-        """Bytes that the entries take, about."""
+        """Approximate bytes of the entries."""
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return what follows for a belief from all that was recorded."""
+        """Return the bounds on a belief that follow from the records."""
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Take in that a belief is worth at least `value`; return the entry if there is one."""
+        """Record that a belief is worth at least `value`; return the entry, if one is stored."""
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Take in that a belief is worth at most `value`; return the entry if there is one."""
+        """Record that a belief is worth at most `value`; return the entry, if one is stored."""
 
     def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still there."""
+        """Forget an entry, if it is still stored."""
 
     def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return the entries that gave way to others since it was last asked."""
+        """Return the entries that stronger ones replaced since the last call."""
 
     def statistics(self) -> Mapping[str, int]:
-        """Return counts for the record: probes, hits, entries, bytes."""
+        """Return counts: probes, hits, entries, bytes."""
 
-
-__all__ = ["UNKNOWN", "Bounds", "Known"]
 
 Chain: TypeAlias = dict[Belief, float]
-"""Beliefs and the bounds of their values."""
+"""Beliefs of one public part and depth, with bounds on their values. Masks are compared without a
+call: a search over small games spends most of its time here."""
 
 
 def best_superset(chain: Chain, belief: Belief, floor: float) -> tuple[float, Belief]:
-    """Return the greatest bound above a floor of a belief that contains one; else floor and 0."""
+    """Return the greatest bound above a floor of a superset, and the superset; else floor and 0."""
     best, which = floor, cast(Belief, 0)
     if isinstance(belief, int):
         for mask, value in cast("Masks", chain).items():
@@ -153,7 +132,7 @@ def best_superset(chain: Chain, belief: Belief, floor: float) -> tuple[float, Be
 
 
 def best_subset(chain: Chain, belief: Belief, ceiling: float) -> tuple[float, Belief]:
-    """Return the least bound below a ceiling of a belief within one; else ceiling and 0."""
+    """Return the lowest bound below a ceiling of a subset, and the subset; else ceiling and 0."""
     best, which = ceiling, cast(Belief, 0)
     if isinstance(belief, int):
         for mask, value in cast("Masks", chain).items():
@@ -168,7 +147,7 @@ def best_subset(chain: Chain, belief: Belief, ceiling: float) -> tuple[float, Be
 
 
 def has_superset(chain: Chain, belief: Belief, least: float) -> bool:
-    """Return whether a belief that contains one has a bound of at least so much."""
+    """Return whether a superset has a bound of at least `least`."""
     if isinstance(belief, int):
         masks = cast("Masks", chain).items()
         return any(value >= least and not belief & ~mask for mask, value in masks)
@@ -180,7 +159,7 @@ def has_superset(chain: Chain, belief: Belief, least: float) -> bool:
 
 
 def has_subset(chain: Chain, belief: Belief, most: float) -> bool:
-    """Return whether a belief within one has a bound of at most so much."""
+    """Return whether a subset has a bound of at most `most`."""
     if isinstance(belief, int):
         masks = cast("Masks", chain).items()
         return any(value <= most and not mask & ~belief for mask, value in masks)
@@ -192,7 +171,7 @@ def has_subset(chain: Chain, belief: Belief, most: float) -> bool:
 
 
 def subsets(chain: Chain, belief: Belief, most: float) -> list[Belief]:
-    """Return the beliefs within one whose bounds are at most so much."""
+    """Return the subsets whose bounds are at most `most`."""
     if isinstance(belief, int):
         masks = cast("Masks", chain).items()
         return [mask for mask, value in masks if value <= most and not mask & ~belief]
@@ -205,7 +184,7 @@ def subsets(chain: Chain, belief: Belief, most: float) -> list[Belief]:
 
 
 def supersets(chain: Chain, belief: Belief, least: float) -> list[Belief]:
-    """Return the beliefs that contain one and whose bounds are at least so much."""
+    """Return the supersets whose bounds are at least `least`."""
     if isinstance(belief, int):
         masks = cast("Masks", chain).items()
         return [mask for mask, value in masks if value >= least and not belief & ~mask]
@@ -221,12 +200,15 @@ _Chains = dict[Hashable, dict[int, Chain]]  # by public part and depth
 
 
 class ExactBounds:
-    """Subset and superset bounds, without error.
+    """Bounds from all subsets and supersets, without error.
+
+    For each public part and depth there is one antichain of lower bounds, which keeps the larger of
+    two beliefs that say the same, and one of upper bounds, which keeps the smaller.
 
     Args:
-      explains: whether cores and closures are recorded in place of the beliefs searched.
+      explains: whether cores and closures are recorded in place of beliefs.
       singles: whether states are tried alone first.
-      across: whether bounds hold across depths: for problems of reachability alone.
+      across: whether bounds hold across depths (B2): for reachability problems only.
     """
 
     def __init__(
@@ -241,7 +223,7 @@ class ExactBounds:
         self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return the greatest lower bound of a superset and the least upper one of a subset."""
+        """Return the best lower bound of a superset and the best upper bound of a subset."""
         self._counts["probes"] += 1
         lower, upper = UNKNOWN.lower, UNKNOWN.upper
         closure: AnyBelief = 0
@@ -267,7 +249,7 @@ class ExactBounds:
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Keep it unless a larger belief is known to be worth as much."""
+        """Store it unless a superset is known to be worth as much."""
         chain = self._lower.setdefault(public, {}).setdefault(depth, {})
         if has_superset(chain, belief, value):
             return None
@@ -277,7 +259,7 @@ class ExactBounds:
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Keep it unless a smaller belief is known to be worth as little."""
+        """Store it unless a subset is known to be worth as little."""
         chain = self._upper.setdefault(public, {}).setdefault(depth, {})
         if has_subset(chain, belief, value):
             return None
@@ -287,13 +269,13 @@ class ExactBounds:
         return self._keep(chain, BoundEntry(False, public, depth, belief), value)
 
     def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still there."""
+        """Forget an entry, if it is still stored."""
         chains = self._lower if entry.lower else self._upper
         chain = chains.get(entry.public, {}).get(entry.depth, {})
         self._drop(chain, [entry.belief] if entry.belief in chain else [])
 
     def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return the entries that gave way to stronger ones."""
+        """Return the entries that stronger ones replaced since the last call."""
         gone, self._replaced = self._replaced, []
         return gone
 
@@ -308,7 +290,7 @@ class ExactBounds:
         return entry
 
     def _replace(self, chain: Chain, entry: BoundEntry, beliefs: Iterable[Belief]) -> None:
-        """Drop what an entry says better."""
+        """Drop beliefs that a new entry makes redundant."""
         gone = list(beliefs)
         self._replaced += [entry._replace(belief=belief) for belief in gone]
         self._drop(chain, gone)
@@ -322,7 +304,7 @@ class ExactBounds:
     def _chains(
         self, chains: _Chains, public: Hashable, depth: int, *, up_to: bool
     ) -> list[tuple[int, Chain]]:
-        """Return the chains whose bounds hold at a depth, each with its own."""
+        """Return the chains whose bounds hold at a depth, each with its own depth."""
         by_depth = chains.get(public, {})
         if not self._across:
             return [(depth, by_depth[depth])] if depth in by_depth else []
@@ -330,13 +312,13 @@ class ExactBounds:
 
 
 class NoBounds:
-    """Knows nothing."""
+    """Remembers nothing."""
 
     explains = singles = infers = False
     held = 0
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return that nothing is known."""
+        """Return infinite bounds."""
         return UNKNOWN
 
     def record_lower(
@@ -348,7 +330,7 @@ class NoBounds:
     record_upper = record_lower
 
     def forget(self, entry: BoundEntry) -> None:
-        """Have nothing to forget."""
+        """Do nothing."""
 
     def take_replaced(self) -> Sequence[BoundEntry]:
         """Return nothing."""
@@ -370,7 +352,7 @@ class TableBounds:
         self._probes = self._hits = 0
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return what was recorded of this very belief."""
+        """Return the bounds recorded for an equal belief."""
         self._probes += 1
         below = BoundEntry(True, public, depth, belief)
         above = BoundEntry(False, public, depth, belief)
@@ -389,24 +371,24 @@ class TableBounds:
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Keep the greatest lower bound."""
+        """Store the greatest lower bound."""
         entry = BoundEntry(True, public, depth, belief)
         return self._keep(entry, value) if value > self._values.get(entry, -1e999) else None
 
     def record_upper(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Keep the least upper bound."""
+        """Store the lowest upper bound."""
         entry = BoundEntry(False, public, depth, belief)
         return self._keep(entry, value) if value < self._values.get(entry, 1e999) else None
 
     def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still there."""
+        """Forget an entry, if it is still stored."""
         if self._values.pop(entry, None) is not None:
             self.held -= bytes_of(entry.belief)
 
     def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return nothing: no entry gives way to another."""
+        """Return nothing: entries are not replaced."""
         return ()
 
     def statistics(self) -> Mapping[str, int]:
@@ -422,26 +404,27 @@ class TableBounds:
 
 
 class SinglesBounds(TableBounds):
-    """A table, and every state of a belief tried alone first: most lost beliefs fail by one."""
+    """A table; the search tries each state alone first, as most lost beliefs fail by one."""
 
     singles = infers = True
 
 
 class LimitedBounds:
-    """Other bounds, kept below a limit.
+    """Keeps other bounds below a memory limit.
 
     Args:
-      bounds: what remembers.
-      retention: what chooses what to forget.
-      limit: bytes that the entries may take, about.
+      retention: chooses what to forget.
+      limit: approximate bytes that the entries may take.
 
     Raises:
-      ValueError: the limit is less than one entry takes.
+      ValueError: the limit is too small for one entry.
     """
 
     def __init__(self, bounds: Bounds, retention: Retention, *, limit: int) -> None:
         if limit < LEAST_LIMIT:
-            raise ValueError(f"a limit of {limit} bytes has no room for one entry; {LEAST_LIMIT}")
+            raise ValueError(
+                f"a limit of {limit} bytes is too small for one entry; use {LEAST_LIMIT}"
+            )
         self.explains, self.singles = bounds.explains, bounds.singles
         self.infers = bounds.infers
         self._bounds, self._retention, self._limit = bounds, retention, limit
@@ -450,11 +433,11 @@ class LimitedBounds:
 
     @property
     def held(self) -> int:
-        """Bytes that the entries take, about."""
+        """Approximate bytes of the entries."""
         return self._bounds.held
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return what follows from what is remembered; what it follows from was used."""
+        """Return the bounds on a belief; the entries behind them count as used."""
         known = self._bounds.probe(public, depth, belief)
         for entry in known.used:
             self._retention.used(_name(entry))
@@ -463,7 +446,7 @@ class LimitedBounds:
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Take it in, and forget as much as it takes."""
+        """Record it, and forget entries until there is room."""
         return self._kept(self._bounds.record_lower(public, depth, belief, value))
 
     def record_upper(
@@ -478,11 +461,11 @@ class LimitedBounds:
         self._entries.pop(_name(entry), None)
 
     def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return nothing: who asks this does not forget."""
+        """Return nothing."""
         return ()
 
     def statistics(self) -> Mapping[str, int]:
-        """Return those of the bounds, and how many entries were forgotten."""
+        """Return the counts of the bounds and the number of forgotten entries."""
         return {**self._bounds.statistics(), "forgotten": self._forgotten}
 
     def _kept(self, entry: BoundEntry | None) -> BoundEntry | None:
@@ -497,7 +480,7 @@ class LimitedBounds:
             victim = self._retention.victim()
             forgotten = self._entries.pop(name if victim is None else victim, None)
             if forgotten is None:
-                continue  # it gave way to another before
+                continue  # it was replaced before
             self._bounds.forget(forgotten)
             self._forgotten += 1
             if victim is None:
@@ -510,71 +493,72 @@ LEAST_LIMIT = 4096
 
 
 def _name(entry: BoundEntry) -> int:
-    """Return a name of 64 bits that is the same in every process."""
+    """Return a 64-bit name that is the same in every process."""
     return int.from_bytes(blake2b(repr(entry).encode(), digest_size=8).digest(), "little")
 
 
 class BoundsParameters(Parameters):
-    """How much is remembered."""
+    """Parameters of `table`, `singles` and `exact`."""
 
     limit: int | None = parameter(
-        None, ge=LEAST_LIMIT, unit="bytes", help="that entries may take, about; none: no limit"
+        None,
+        ge=LEAST_LIMIT,
+        unit="bytes",
+        help="Approximate memory limit of the entries (default: unlimited)",
     )
     retention: str = parameter(
-        "lru", component="retention", help="what is forgotten when there is no more room"
+        "lru", component="retention", help="Policy that chooses what to forget at the limit"
     )
 
 
 class CoresParameters(BoundsParameters):
     """Parameters of `cores`."""
 
-    singles: bool = parameter(
-        True, help="try each state of a belief alone before it is searched as a whole"
-    )
+    singles: bool = parameter(True, help="Try each state of a belief alone before the whole belief")
 
 
 class SketchParameters(BoundsParameters):
     """Parameters of `dominance`."""
 
-    k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="of a sketch")
+    k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="Hashes per sketch")
 
 
 class MinHashParameters(SketchParameters):
     """Parameters of `minhash`."""
 
     threshold: float = parameter(
-        0.9, gt=0, le=1, help="least estimated share of the smaller belief in the larger one"
+        0.9, gt=0, le=1, help="Minimum estimated share of the smaller belief in the larger one"
     )
 
 
 class ReferenceParameters(MinHashParameters):
     """Parameters of `reference-minhash`."""
 
-    verified: bool = parameter(True, help="whether what the sketches let through is tested exactly")
+    verified: bool = parameter(True, help="Whether candidates are tested exactly")
 
 
 def none(universe: Universe[Any], parameters: Parameters) -> Bounds:
-    """Return bounds that know nothing."""
+    """Remember nothing."""
     return NoBounds()
 
 
 def table(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
-    """Return a table of beliefs."""
+    """Remember beliefs in a table."""
     return _limited(TableBounds(), parameters)
 
 
 def singles(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
-    """Return a table, states being tried alone first."""
+    """Remember beliefs in a table, and try states alone first."""
     return _limited(SinglesBounds(), parameters)
 
 
 def exact(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
-    """Return subset and superset bounds by antichains."""
+    """Bound beliefs by all subsets and supersets, in antichains."""
     return _limited(ExactBounds(), parameters)
 
 
 def cores(universe: Universe[Any], parameters: CoresParameters) -> Bounds:
-    """Return antichains of cores and closures, states tried alone, across depths if allowed."""
+    """Bound beliefs by cores and closures, and try states alone first."""
     across = universe.problem.reachability
     return _limited(
         ExactBounds(explains=True, singles=parameters.singles, across=across), parameters
@@ -582,27 +566,27 @@ def cores(universe: Universe[Any], parameters: CoresParameters) -> Bounds:
 
 
 def dominance(universe: Universe[Any], parameters: SketchParameters) -> Bounds:
-    """Return bounds by one-sided sketches, tested exactly."""
+    """Bound beliefs by subsets that bottom-k sketches find, tested exactly."""
     return _dominance(universe, parameters, verified=True)
 
 
 def approx_dominance(universe: Universe[Any], parameters: SketchParameters) -> Bounds:
-    """Return bounds by one-sided sketches alone: some are false."""
+    """Bound beliefs by bottom-k sketches alone: some bounds are false."""
     return _dominance(universe, parameters, verified=False)
 
 
 def minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
-    """Return bounds by estimated resemblance, tested exactly."""
+    """Bound beliefs by subsets of estimated resemblance, tested exactly."""
     return _minhash(universe, parameters, verified=True)
 
 
 def approx_minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
-    """Return bounds by estimated resemblance alone, the seed's rule: some are false."""
+    """Bound beliefs by estimated resemblance alone: some bounds are false."""
     return _minhash(universe, parameters, verified=False)
 
 
 def reference_minhash(universe: Universe[Any], parameters: ReferenceParameters) -> Bounds:
-    """Return bounds by the MinHash of datasketch."""
+    """Bound beliefs by datasketch's MinHash, as an oracle."""
     from miai.beliefs.sketches import ReferenceBounds
 
     given = parameters
@@ -630,24 +614,26 @@ def _limited(bounds: Bounds, given: BoundsParameters) -> Bounds:
         return bounds
     least = getattr(bounds, "entry_bytes", LEAST_LIMIT)
     if given.limit < least:
-        raise ParameterError(f"limit: {given.limit} bytes have no room for one entry; {least} do")
+        raise ParameterError(
+            f"limit: {given.limit} bytes have no room for one entry; use at least {least}"
+        )
     retention: Retention = registry().get("retention", given.retention).build(values={})
     return LimitedBounds(bounds, retention, limit=given.limit)
 
 
 MakeBounds: TypeAlias = Callable[[Universe[Any]], Bounds]
-"""Makes the bounds of one search, whose states its universe numbers."""
+"""Makes the bounds of one search from its universe."""
 
 
 def named_bounds(name: str, **parameters: Any) -> MakeBounds:
-    """Return what makes the bounds of a name.
+    """Return a factory of registered bounds.
 
     Raises:
-      UnknownComponentError: no plugin registered bounds of that name.
-      ParameterError: the parameters are not theirs.
+      UnknownComponentError: no bounds have that name.
+      ParameterError: a parameter is unknown or invalid.
     """
     component = registry().get("bounds", name)
-    component.fill(parameters)  # a mistake is told now, not when the first search begins
+    component.fill(parameters)  # raises now rather than when the first search begins
 
     def make(universe: Universe[Any]) -> Bounds:
         bounds: Bounds = component.build(universe, values=parameters)

@@ -2,21 +2,17 @@
 
 A state has a *public* part, which the player knows, and a *hidden* part. A belief is a set of
 hidden parts that share one public part. The player's actions depend on the public part alone; the
-opponent is taken to be omniscient, so that all its replies count. What a strategy guarantees
-against it is::
+opponent is assumed omniscient, so all its replies count. A strategy then guarantees::
 
     V_0(X) = min over x in X of evaluate(x)
-    V_d(X) = max over actions a of the least of the terminal values that a can lead to and, for
+    V_d(X) = max over actions a of the minimum of the terminal values that a can lead to and, for
              every observation o, V_{d - cost(a)} of the hidden parts that a can lead to with o
 
-from the player's point of view. It is the value of the best deterministic strategy that knows
-nothing but what it is told, not that of an equilibrium. Sensing is an action of cost 0 that
-changes nothing and tells something. The search that computes it is `miai.beliefs.search`.
+from the player's point of view. That is the value of the best deterministic strategy that knows
+only its observations, not of an equilibrium. Sensing is an action of cost 0 that changes no state.
+`miai.beliefs.search` computes it.
 
-Any game as a `BeliefProblem`: `GameProblem`. Slow, and the oracle of faster ones.
-
-The hidden part is the whole state, numbered by its key; the public part is what the player may do
-now. The opponent's actions and the outcomes of chance all count, whatever the opponent knows.
+`GameProblem` makes a problem of any game. It is slow, and the oracle of faster problems.
 """
 
 from __future__ import annotations
@@ -34,12 +30,12 @@ Public = TypeVar("Public", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One way in which an action can turn out: a reply of the opponent, or the end.
+    """One outcome of an action: a reply of the opponent, or the end of the game.
 
     Attributes:
-      observation: what the player is told; None at the end of a game.
-      hidden: the hidden part after it; -1 at the end of a game.
-      value: the terminal value to the player; 0.0 where the game goes on.
+      observation: what the player observes; None at the end of a game.
+      hidden: the next hidden part; -1 at the end of a game.
+      value: the terminal value to the player; 0.0 otherwise.
     """
 
     observation: Hashable
@@ -53,7 +49,7 @@ class Reply:
 
 
 def goes_on(observation: Hashable, hidden: int) -> Reply:
-    """Return a reply after which the game goes on."""
+    """Return a reply that does not end the game."""
     return Reply(observation, hidden)
 
 
@@ -64,16 +60,16 @@ def over(value: float) -> Reply:
 
 @runtime_checkable
 class BeliefProblem(Protocol[Public]):
-    """A game from the point of view of the player who searches. Nothing in it changes.
+    """A game from the point of view of the player who searches; immutable.
 
-    Hidden parts are numbers from 0 on, below 2**63; the same number means the same hidden part
-    under every public part. Public parts are hashable and hold the phase of a turn.
+    Hidden parts are numbers from 0 to 2**63 - 1, with the same meaning under every public part.
+    Public parts are hashable and include the phase of a turn.
 
     Attributes:
       least, greatest: bounds of all values.
-      reachability: whether every value is `greatest` (won) or `least` (not proved), so that what
-        is won in d plies is won in more, and what is refuted at d is refuted at fewer. Then a
-        state is worth `least` where the depth ends; to win is to end the game.
+      reachability: whether every value is `greatest` (won) or `least` (not proved). Then wins hold
+        at greater depths and refutations at smaller ones, only the end of a game wins, and
+        `evaluate` is always `least`.
     """
 
     least: float
@@ -84,45 +80,44 @@ class BeliefProblem(Protocol[Public]):
         """Return the player's actions, in the order in which a search tries them."""
 
     def cost(self, public: Public, action: int) -> int:
-        """Return the depth that an action costs: 0 for a sense."""
+        """Return the depth that an action takes: 0 for a sense."""
 
     def replies(self, public: Public, hidden: int, action: int) -> Sequence[Reply]:
-        """Return every way in which an action can turn out in one state.
+        """Return every outcome of an action in one state.
 
-        None at all means that the state cannot be, or cannot go on, once the action is taken: it
-        leaves the belief and puts no bound on the value.
+        If there is none, the state is inconsistent with the action: it leaves the belief and does
+        not limit the value.
         """
 
     def after(self, public: Public, action: int, observation: Hashable) -> Public:
-        """Return the public part after an action and what was told."""
+        """Return the public part after an action and an observation."""
 
     def evaluate(self, public: Public, hidden: int) -> float:
         """Return what a state is worth where the depth ends."""
 
     def universe(self, public: Public) -> Iterable[int] | None:
-        """Return all hidden parts that a public part allows; None where that is not known."""
+        """Return all hidden parts that a public part allows; None if they cannot be listed."""
 
 
 def averages(problem: object) -> bool:
-    """Return whether a belief is worth the mean of its states where the depth ends, not the least.
+    """Return whether a leaf is worth the mean of its states rather than the minimum.
 
-    A problem says so by an attribute `averages`. Then no belief bounds another (B1 fails).
+    A problem says so with an attribute `averages`. Then no belief bounds another (B1 fails).
     """
     return bool(getattr(problem, "averages", False))
 
 
 def leaf_value(problem: BeliefProblem[Public], public: Public, hidden: int) -> float:
-    """Return what a state is worth where the depth ends.
+    """Return the value of a state where the depth ends.
 
     Raises:
-      UnsuitableGameError: values are only won or not proved, and this is neither the end nor
-        `least`.
+      UnsuitableGameError: the problem is one of reachability, and the value is not `least`.
     """
     value = problem.evaluate(public, hidden)
     if problem.reachability and value != problem.least:
         raise UnsuitableGameError(
-            f"{type(problem).__name__}: a state is worth {value} where the depth ends; of a "
-            f"problem of reachability it is worth the least, {problem.least}"
+            f"{type(problem).__name__}: a state is worth {value} where the depth ends; in a "
+            f"reachability problem it must be worth {problem.least}"
         )
     return value
 
@@ -133,7 +128,7 @@ class Root(Generic[Public]):
 
     Attributes:
       public: the public part.
-      hidden: the belief: hidden parts in increasing order, at least one, none twice.
+      hidden: the belief: at least one hidden part, strictly increasing.
     """
 
     public: Public
@@ -141,7 +136,7 @@ class Root(Generic[Public]):
 
     @property
     def size(self) -> int:
-        """The states of the belief."""
+        """The number of states in the belief."""
         return len(self.hidden)
 
     def __post_init__(self) -> None:
@@ -150,23 +145,22 @@ class Root(Generic[Public]):
         if self.hidden[0] < 0:
             raise ValueError(f"hidden parts are numbers from 0 on, not {self.hidden[0]}")
         if any(a >= b for a, b in zip(self.hidden, self.hidden[1:], strict=False)):
-            raise ValueError("the states of a belief are in increasing order, none twice")
+            raise ValueError("the hidden parts of a belief are strictly increasing")
 
 
 Leaf = Callable[[State, int], float]
-"""Returns what a state is worth to a player, where the depth ends."""
+"""Returns the value of a state to a player where the depth ends."""
 
 
 class GameProblem:
     """A game from one player's point of view.
 
     Args:
-      game: of two players; only what it tells the player is used to tell states apart.
-      player: who searches.
-      leaf: values states where the depth ends; by default all are worth the middle of the game's
-        utilities.
-      cost: the depth that an action costs; by default 1 each.
-      averages: whether a belief is worth the mean over its states where the depth ends.
+      game: of two players.
+      player: the player who searches.
+      leaf: values states where the depth ends; by default the middle of the game's utilities.
+      cost: the depth that an action takes; by default 1.
+      averages: whether leaves are worth the mean over their states.
 
     Attributes:
       least, greatest: bounds of the game's utilities.
@@ -191,7 +185,7 @@ class GameProblem:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, state: State) -> int:
-        """Return the hidden part that stands for a state at which the player is to move."""
+        """Return the hidden part of a state in which the player is to move."""
         key = state.key()
         if key not in self._numbers:
             self._numbers[key] = len(self._states)
@@ -199,11 +193,10 @@ class GameProblem:
         return self._numbers[key]
 
     def public(self, states: Iterable[State]) -> tuple[int, ...]:
-        """Return the public part that states of one belief share: what the player may do.
+        """Return the public part of a belief: the legal actions that its states share.
 
         Raises:
-          UnsuitableGameError: they do not share it: actions depend on what is hidden, and a value
-            would say nothing of those of other beliefs.
+          UnsuitableGameError: legal actions depend on hidden state.
         """
         found = {tuple(state.legal_actions()) for state in states}
         if len(found) != 1:
@@ -215,18 +208,18 @@ class GameProblem:
         return public
 
     def cost(self, public: tuple[int, ...], action: int) -> int:
-        """Return the depth that an action costs."""
+        """Return the depth that an action takes."""
         return 1 if self._cost is None else self._cost(action)
 
     def replies(self, public: tuple[int, ...], hidden: int, action: int) -> Sequence[Reply]:
-        """Return every way in which an action can turn out, up to the player's next turn."""
+        """Return every outcome of an action, up to the player's next turn."""
         state = self._states[hidden]
         if tuple(state.legal_actions()) != public:
             raise self._unsuitable()
         return list(self._after(state.child(action), ()))
 
     def after(self, public: tuple[int, ...], action: int, observation: Hashable) -> tuple[int, ...]:
-        """Return what the player may do after it was told something."""
+        """Return the legal actions after an observation."""
         assert isinstance(observation, tuple)
         legal: tuple[int, ...] = observation[-1][-1]
         return legal
@@ -238,30 +231,30 @@ class GameProblem:
         return self._leaf(self._states[hidden], self.player)
 
     def universe(self, public: tuple[int, ...]) -> None:
-        """Return that the states are not known beforehand."""
+        """Return None: the states cannot be listed."""
         return
 
     def _unsuitable(self) -> UnsuitableGameError:
         return UnsuitableGameError(
-            f"{self.game.info.name}: what player {self.player} may do depends on what is hidden "
-            "from it, so values of beliefs bound nothing; have the game allow an action in all "
-            "states of a belief, and refuse it where it cannot be taken"
+            f"{self.game.info.name}: the legal actions of player {self.player} depend on hidden "
+            "state, so beliefs do not bound each other; let the game allow an action in all states "
+            "of a belief and refuse it where it is impossible"
         )
 
-    def _after(self, state: State, told: tuple[Hashable, ...]) -> Iterable[Reply]:
+    def _after(self, state: State, observed: tuple[Hashable, ...]) -> Iterable[Reply]:
         observation = state.observation(self.player)
         if observation is not None:
-            told = (*told, _as_key(observation))
+            observed = (*observed, _as_key(observation))
         if state.is_terminal():
             yield over(state.returns()[self.player])
         elif state.current_player() == self.player:
-            yield goes_on(told, self.number(state))
+            yield goes_on(observed, self.number(state))
         else:
             for action in state.legal_actions():
-                yield from self._after(state.child(action), told)
+                yield from self._after(state.child(action), observed)
 
 
 def _as_key(observation: Observation) -> Hashable:
-    """Return an observation as something that can be compared and hashed."""
+    """Return an observation as a hashable key."""
     data = None if observation.data is None else dumps(to_plain(observation.data, what="data"))
     return (observation.actor, observation.action, data, tuple(observation.legal_actions))

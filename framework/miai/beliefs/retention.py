@@ -1,16 +1,7 @@
-"""Which of the remembered beliefs are kept when there is no room for all: see `protocol`.
+"""Retention policies: which entries bounds with a memory limit forget.
 
-What bounds with a byte limit ask of a retention policy: `Retention`.
-
-`none` keeps what came first, `lru` what was used last, `space-saving` what was used most.
-
-`count-sketch`: keeps what a Count-Sketch finds most frequent, forgotten names counted on.
-
-M. Charikar, K. Chen, M. Farach-Colton, "Finding frequent items in data streams" (2002): each row
-adds a sign, drawn by a hash, to one counter, chosen by another; the median over the rows estimates
-the count, without bias, to within about the norm of the counts by the root of the width.
-
-The retention policies that the framework registers, with their parameters.
+`none` keeps what came first, `lru` what was used last, `space-saving` what was used most, and
+`count-sketch` what a Count-Sketch estimates to be most frequent, forgotten entries included.
 """
 
 from __future__ import annotations
@@ -26,32 +17,26 @@ from miai.parameters import Parameters, parameter
 
 @runtime_checkable
 class Retention(Protocol):
-    """Chooses what to forget. Entries are 64-bit names, the same whenever the same belief comes.
-
-    It holds the names of what is remembered now, and may hold more about names that were.
-    """
+    """Chooses what to forget. An entry has a 64-bit name, always the same for the same belief."""
 
     def added(self, name: int) -> None:
-        """Be told that an entry is remembered now."""
+        """Called after an entry is stored."""
 
     def used(self, name: int) -> None:
-        """Be told that an entry gave a bound, or that it was found once more."""
+        """Called after an entry gave a bound."""
 
     def victim(self) -> int | None:
-        """Return what to forget, and forget that it is remembered; None to keep all there is."""
-
-
-__all__ = ["Retention"]
+        """Remove and return the entry to forget; None to reject the newest one."""
 
 
 class KeepFirst:
-    """Forgets nothing: when there is no more room, what comes is not remembered."""
+    """Forgets nothing: at the limit, new entries are rejected."""
 
     def added(self, name: int) -> None:
-        """Note nothing."""
+        """Do nothing."""
 
     def used(self, name: int) -> None:
-        """Note nothing."""
+        """Do nothing."""
 
     def victim(self) -> int | None:
         """Return None."""
@@ -59,7 +44,7 @@ class KeepFirst:
 
 
 class LeastRecentlyUsed:
-    """Forgets what was not used for longest."""
+    """Forgets the entry that was unused for longest."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[int, None] = OrderedDict()
@@ -80,14 +65,14 @@ class LeastRecentlyUsed:
 
 
 class SpaceSaving:
-    """Forgets what was used least; what takes its place inherits its count.
+    """Forgets the entry with the lowest count; the next new entry inherits that count.
 
     A. Metwally, D. Agrawal, A. El Abbadi, "Efficient computation of frequent and top-k elements in
-    data streams" (2005): with m counters a name that was used more than n/m times of n is among
-    them, and its count is too high by at most the least count.
+    data streams" (2005): with m counters, a name that makes up more than 1/m of all uses is among
+    them, and its count is too high by at most the lowest count.
 
     Attributes:
-      inherited: the count of the last that was forgotten: the error of those that came after it.
+      inherited: the count of the last forgotten entry, the error of those that came after it.
     """
 
     def __init__(self) -> None:
@@ -97,14 +82,14 @@ class SpaceSaving:
         self.inherited = 0
 
     def added(self, name: int) -> None:
-        """Count it as used once, on top of what it inherits."""
+        """Count one use on top of the inherited count."""
         if name in self._counts:
             self.used(name)
             return
         self._put(name, self.inherited + 1)
 
     def used(self, name: int) -> None:
-        """Count one more."""
+        """Count one use."""
         count = self._counts.get(name)
         if count is None:
             return
@@ -112,11 +97,11 @@ class SpaceSaving:
         self._put(name, count + 1)
 
     def count(self, name: int) -> int:
-        """Return how often a name was used, at most; 0 when it is not held."""
+        """Return an upper bound of the uses of a name; 0 if it has no counter."""
         return self._counts.get(name, 0)
 
     def victim(self) -> int | None:
-        """Return the oldest of those with the least count."""
+        """Return the oldest entry with the lowest count."""
         if not self._counts:
             return None
         while self._least not in self._levels:
@@ -140,27 +125,33 @@ class SpaceSaving:
 
 
 class CountSketch:
-    """Counts of a stream in fixed room.
+    """Estimates how often names occur in a stream, in fixed memory.
+
+    M. Charikar, K. Chen, M. Farach-Colton, "Finding frequent items in data streams" (2002): each
+    row adds a hashed sign to a hashed counter. The median over the rows is an unbiased estimate,
+    with an error of about the norm of the counts divided by the square root of the width.
 
     Args:
-      rows: estimates of which the median is taken; odd.
-      width: counters of each.
+      rows: number of estimates; odd.
+      width: counters per row.
     """
 
     def __init__(self, *, rows: int = 5, width: int = 4096) -> None:
         if rows < 1 or width < 1:
-            raise ValueError(f"a Count-Sketch has rows and counters, not {rows} times {width}")
+            raise ValueError(
+                f"a Count-Sketch needs at least one row and one counter, not {rows} x {width}"
+            )
         self._counters = [[0] * width for _ in range(rows)]
         self._width = width
 
     def add(self, name: int, count: int = 1) -> None:
-        """Count a name."""
+        """Add to the count of a name."""
         for row, counters in enumerate(self._counters):
             at, sign = self._place(name, row)
             counters[at] += sign * count
 
     def estimate(self, name: int) -> float:
-        """Return about how often a name was counted."""
+        """Return the estimated count of a name."""
         found = []
         for row, counters in enumerate(self._counters):
             at, sign = self._place(name, row)
@@ -172,22 +163,22 @@ class CountSketch:
         return (mixed >> 1) % self._width, 1 if mixed & 1 else -1
 
 
-class FrequentKept:
-    """Forgets what the sketch estimates to be the least frequent of all that is remembered.
+class MostFrequent:
+    """Forgets the stored entry that the sketch estimates to be least frequent.
 
-    Estimates change as the stream goes on: the heap is put right where it is looked at.
+    Estimates change with the stream, so the heap is corrected at its top only.
     """
 
     def __init__(self, *, rows: int = 5, width: int = 4096) -> None:
         self.sketch = CountSketch(rows=rows, width=width)
-        self._held: set[int] = set()
+        self._names: set[int] = set()
         self._heap: list[tuple[float, int]] = []
 
     def added(self, name: int) -> None:
-        """Count it, and hold it."""
+        """Count it, and add it to the heap."""
         self.sketch.add(name)
-        if name not in self._held:
-            self._held.add(name)
+        if name not in self._names:
+            self._names.add(name)
             heapq.heappush(self._heap, (self.sketch.estimate(name), name))
 
     def used(self, name: int) -> None:
@@ -195,7 +186,7 @@ class FrequentKept:
         self.sketch.add(name)
 
     def victim(self) -> int | None:
-        """Return the one with the least estimate."""
+        """Return the entry with the lowest estimate."""
         while self._heap:
             estimate, name = self._heap[0]
             now = self.sketch.estimate(name)
@@ -203,7 +194,7 @@ class FrequentKept:
                 heapq.heapreplace(self._heap, (now, name))
                 continue
             heapq.heappop(self._heap)
-            self._held.discard(name)
+            self._names.discard(name)
             return name
         return None
 
@@ -211,8 +202,8 @@ class FrequentKept:
 class CountSketchParameters(Parameters):
     """Parameters of `count_sketch`."""
 
-    rows: int = parameter(5, ge=1, le=15, help="estimates of which the median counts")
-    width: int = parameter(4096, ge=1, le=1 << 24, unit="counters", help="of each row")
+    rows: int = parameter(5, ge=1, le=15, help="Rows of the sketch; the median counts")
+    width: int = parameter(4096, ge=1, le=1 << 24, unit="counters", help="Counters per row")
 
 
 def none(parameters: Parameters) -> Retention:
@@ -221,7 +212,7 @@ def none(parameters: Parameters) -> Retention:
 
 
 def lru(parameters: Parameters) -> Retention:
-    """Forget what was not used for longest."""
+    """Forget what was unused for longest."""
     return LeastRecentlyUsed()
 
 
@@ -231,5 +222,5 @@ def space_saving(parameters: Parameters) -> Retention:
 
 
 def count_sketch(parameters: CountSketchParameters) -> Retention:
-    """Forget what a Count-Sketch finds least frequent."""
-    return FrequentKept(rows=parameters.rows, width=parameters.width)
+    """Forget what a Count-Sketch estimates to be least frequent."""
+    return MostFrequent(rows=parameters.rows, width=parameters.width)

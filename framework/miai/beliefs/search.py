@@ -1,41 +1,40 @@
-"""Alpha-beta over beliefs, with bounds on beliefs that were never searched.
+"""Alpha-beta over beliefs: one recursion for every representation of a set of states.
 
-At a node the player chooses an action; for each observation that it can lead to there is a child,
-and the worst of them counts. What was found is handed to the bounds, as it is or *explained*: of a
-node that failed low the *core*, few states that fail by themselves; of one that failed high the
-*closure*, all states for which the same strategy does as well. For bounds that ask for it each
-state is tried alone before its belief is searched, since the worst of them is an upper bound (B4).
-Where results are explained, an action is refuted without a search by what refuted another, and
-where nothing more can be proved.
+At a node the player chooses an action. Each observation that can follow leads to a child belief,
+and the worst child counts. `Recursion` holds the search; a subclass brings the sets, the successors
+and the values where the depth ends: `MaskRecursion` for the bits of an integer, and a plugin may
+bring another one, as Reconnaissance Blind Chess does for arrays of board numbers.
 
-What comparisons and agents ask of searches over beliefs, and of problems with roots.
+Results go to the bounds, which derive bounds of other beliefs from them. Where the bounds ask for
+it, results are *explained* first. A *core* is a part of a belief that fails by itself (B5): an
+action that leads to a belief with a known core is refuted without a search. A *closure* is a set of
+states among which one strategy wins (B6).
 
-Both are components: kind ``belief-search`` is a `BeliefSearcher`, kind ``belief-problem`` a
-`RootedProblem`. `miai.beliefs.search.BeliefSearch` searches every `BeliefProblem`; a plugin
-may bring a problem of another form together with the search that knows it.
-
-Searching a root: deeper and deeper, with one window or with many narrow ones.
-
-Why a belief fails or wins: cores and closures, traced back through one action.
-
-A *core* is a part of a belief that fails by itself (B5); a *closure* all states among which a
-strategy wins (B6). An action that leads to a belief with a core that failed is refuted without a
-search, as the actions of a sense often are: their windows leave the same states together.
-
-The searches over beliefs that the framework registers, with their parameters.
+`RecursiveSearch` searches a root depth by depth within a budget. `BeliefSearch` does so for every
+`BeliefProblem`.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    runtime_checkable,
+)
 
-from miai.beliefs.bounds import Bounds, MakeBounds, named_bounds
+from miai.beliefs.bounds import AnyBelief, Bounds, MakeBounds, NoBounds, named_bounds
 from miai.beliefs.problem import BeliefProblem, Public, Root, averages
-from miai.beliefs.sets import Mask, Universe, numbers
+from miai.beliefs.sets import Mask, Universe, numbers, size_of
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.parameters import Parameters, parameter
 from miai.plugins.loader import registry
@@ -43,378 +42,31 @@ from miai.plugins.loader import registry
 if TYPE_CHECKING:
     from miai.beliefs.compiled.search import CompiledSearch
 
-
-class Refutation(NamedTuple):
-    """What refuted an action at a node.
-
-    Attributes:
-      public, depth: of the belief that it led to.
-      core: states of that belief that fail by themselves.
-      value: what they are worth at most.
-    """
-
-    public: Hashable
-    depth: int
-    core: Mask
-    value: float
-
-    def holds(self, public: Hashable, depth: int, belief: Mask, alpha: float) -> bool:
-        """Return whether it refutes another action, which leads to a belief."""
-        return (
-            not self.core & ~belief
-            and self.value <= alpha
-            and self.depth == depth
-            and self.public == public
-        )
-
-
-def sources(
-    universe: Universe[Any],
-    public: Hashable,
-    belief: Mask,
-    action: int,
-    observation: Hashable,
-    targets: Mask,
-    core: Mask,
-) -> Mask:
-    """Return states of a belief that lead to all targets; those of the core at hand first."""
-    if not targets:
-        return belief
-    chosen = 0
-    for some in (core & belief, belief & ~core):
-        for number in numbers(some):
-            for told, after in universe.outcomes(public, number, action).after:
-                if told == observation and after & targets:
-                    chosen |= 1 << number
-                    targets &= ~after
-            if not targets:
-                return chosen
-    return belief
-
-
-def going_on(
-    universe: Universe[Any], public: Hashable, belief: Mask, action: int, core: Mask
-) -> Mask:
-    """Return a state that an action need not end the game in; of the core at hand, if it can be."""
-    for some in (core & belief, belief & ~core):
-        for number in numbers(some):
-            if universe.outcomes(public, number, action).after:
-                return 1 << number
-    return 0
-
-
-def closure_of(
-    universe: Universe[Any],
-    public: Hashable,
-    belief: Mask,
-    action: int,
-    solved: dict[Hashable, Mask],
-    beta: float,
-) -> Mask:
-    """Return the states of which an action leads into what is solved, whatever happens."""
-    every = universe.all_of(public)
-    if every is None:
-        return belief
-    closure = belief
-    for number in numbers(every & ~belief):
-        outcomes = universe.outcomes(public, number, action)
-        if outcomes.worst >= beta and all(
-            not after & ~solved.get(observation, 0) for observation, after in outcomes.after
-        ):
-            closure |= 1 << number
-    return closure
-
-
-INFINITE = float("inf")
-
+StateSet = TypeVar("StateSet")
+Place = TypeVar("Place", bound=Hashable)
+RootType = TypeVar("RootType")
 
 Line = tuple[tuple[int, Hashable], ...]
-"""Actions, each with what is then told."""
+"""Actions, each with the observation after it."""
 
+Window = Literal["alpha-beta", "null"]
 
-class BudgetSpentError(Exception):
-    """The nodes or the time allowed are used up; the search unwinds."""
-
-
-class NodeResult(NamedTuple):
-    """What a node returned.
-
-    Attributes:
-      value: exact within the window, else a bound: at most alpha an upper, at least beta a lower.
-      core: states of the belief that are worth at most `value` by themselves; where it failed low.
-      closure: states among which the same strategy gets at least beta; where it failed high.
-      line: what is expected: the best action and the observation that is worst for it, and so on,
-        as far as beliefs were searched and not known.
-    """
-
-    value: float
-    core: Mask = 0
-    closure: Mask = 0
-    line: Line = ()
-
-
-@dataclass(slots=True)
-class SearchCounts:
-    """What a search did.
-
-    Attributes:
-      nodes: beliefs looked at with a depth and a window: probes that settle one, states tried
-        alone and searches of one belief again included.
-      leaves: states evaluated where the depth ended.
-      singles: of the nodes, states tried alone.
-    """
-
-    nodes: int = 0
-    leaves: int = 0
-    singles: int = 0
-
-
-class Recursion(Generic[Public]):
-    """Values beliefs at a depth within a window.
-
-    Attributes:
-      universe: numbers the states of the problem.
-      bounds: what is known, and what is found is told to.
-      counts: what was done since it was made.
-      max_nodes, deadline: where it stops with `BudgetSpentError`; the latter on the monotonic
-        clock.
-      adaptive: whether the action that was best last under a public part is tried first; else the
-        problem's order is kept.
-    """
-
-    def __init__(
-        self, universe: Universe[Public], bounds: Bounds, *, adaptive: bool = False
-    ) -> None:
-        self.universe = universe
-        self.bounds = bounds
-        self.counts = SearchCounts()
-        self.max_nodes: int | None = None
-        self.deadline: float | None = None
-        self.adaptive = adaptive
-        self._problem = universe.problem
-        self._passed: dict[tuple[Hashable, int], tuple[float, Mask]] = {}
-        self._best: dict[Hashable, int] = {}  # the action that was best last, by public part
-
-    def value(
-        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
-    ) -> NodeResult:
-        """Return the value of a belief that is not empty, to the player who searches."""
-        self._count()
-        known = self.bounds.probe(public, depth, belief)
-        if known.lower >= beta or known.lower >= known.upper:
-            return NodeResult(known.lower, core=known.core, closure=known.closure)
-        if known.upper <= alpha:
-            return NodeResult(known.upper, core=known.core)
-        low, high = max(alpha, known.lower), min(beta, known.upper)
-        if depth == 0:
-            return self._leaf(public, belief)
-        if self.bounds.singles and belief & (belief - 1):
-            refuted = self._refuting_state(public, belief, depth, low, high)
-            if refuted is not None:
-                return refuted
-        found = self._best_action(public, belief, depth, low, high)
-        self._record(public, depth, belief, found, low, high)
-        return found
-
-    def root(
-        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
-    ) -> NodeResult:
-        """As `value`, of a depth of at least 1, and always with an action.
-
-        What is known of the belief itself would settle its value and name none.
-        """
-        self._count()
-        found = self._best_action(public, belief, depth, alpha, beta)
-        self._record(public, depth, belief, found, alpha, beta)
-        return found
-
-    # -- a node ---------------------------------------------------------------------------------
-
-    def _best_action(
-        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
-    ) -> NodeResult:
-        best, line, core, closure = -INFINITE, Line(), 0, 0
-        low = alpha
-        refuted: list[Refutation] = []
-        for action in self._ordered(public):
-            found = self._action(public, belief, action, depth, low, beta, core, refuted)
-            core |= found.core
-            if found.value > best:
-                best, line, closure = found.value, found.line, found.closure
-            low = max(low, best)
-            if best >= beta:
-                break
-        if line:
-            self._best[public] = line[0][0]
-        return NodeResult(best, core if best <= alpha else 0, closure if best >= beta else 0, line)
-
-    def _action(
-        self,
-        public: Public,
-        belief: Mask,
-        action: int,
-        depth: int,
-        alpha: float,
-        beta: float,
-        core: Mask,
-        refuted: list[Refutation],
-    ) -> NodeResult:
-        """Return the worst that an action can lead to; its core and closure are of this belief."""
-        worst, culprit, parts = self._split(public, belief, action)
-        line: Line = ((action, None),)
-        if worst <= alpha:
-            return NodeResult(worst, core=culprit, line=line)
-        problem, explains = self._problem, self.bounds.explains
-        cost = problem.cost(public, action)
-        left = max(0, depth - cost)
-        if explains and parts and cost and not left and problem.reachability:
-            # Nothing is proved where the depth ends: one state that goes on is enough.
-            goes_on = going_on(self.universe, public, belief, action, core)
-            return NodeResult(
-                problem.least, core=goes_on if problem.least <= alpha else 0, line=line
-            )
-        # The largest part first: it is likeliest to be the worst.
-        after = [
-            (problem.after(public, action, observation), observation, part)
-            for observation, part in sorted(parts.items(), key=lambda item: -item[1].bit_count())
-        ]
-        for later, observation, part in after if explains else ():
-            for known in refuted:
-                if known.holds(later, left, part, alpha):
-                    found = NodeResult(known.value, core=known.core)
-                    return self._failed(public, belief, action, observation, found, core)
-        solved: dict[Hashable, Mask] = {}
-        for later, observation, part in after:
-            found = self.value(later, part, left, alpha, min(beta, worst))
-            if found.value < worst:
-                worst, line = found.value, ((action, observation), *found.line)
-            if worst <= alpha:
-                refuted.append(Refutation(later, left, found.core or part, worst))
-                return self._failed(public, belief, action, observation, found, core)
-            solved[observation] = found.closure
-        closure = belief if worst >= beta else 0
-        if closure and explains:
-            closure = closure_of(self.universe, public, belief, action, solved, beta)
-        return NodeResult(worst, closure=closure, line=line)
-
-    def _failed(
-        self,
-        public: Public,
-        belief: Mask,
-        action: int,
-        observation: Hashable,
-        found: NodeResult,
-        core: Mask,
-    ) -> NodeResult:
-        """Return what refutes an action, as states of the belief before it."""
-        blame = belief
-        if self.bounds.explains:
-            blame = sources(self.universe, public, belief, action, observation, found.core, core)
-        return NodeResult(found.value, core=blame, line=((action, observation), *found.line))
-
-    def _split(
-        self, public: Public, belief: Mask, action: int
-    ) -> tuple[float, Mask, dict[Hashable, Mask]]:
-        """Return the worst end of the game, a state that leads to it, and what is told else."""
-        worst, culprit = INFINITE, 0
-        parts: dict[Hashable, Mask] = {}
-        for number in numbers(belief):
-            outcomes = self.universe.outcomes(public, number, action)
-            if outcomes.worst < worst:
-                worst, culprit = outcomes.worst, 1 << number
-            for observation, after in outcomes.after:
-                parts[observation] = parts.get(observation, 0) | after
-        return min(worst, self._problem.greatest), culprit, parts
-
-    def _leaf(self, public: Public, belief: Mask) -> NodeResult:
-        if averages(self._problem):
-            self.counts.leaves += belief.bit_count()
-            values = [self.universe.value(public, number) for number in numbers(belief)]
-            return NodeResult(math.fsum(values) / len(values), core=belief, closure=belief)
-        worst, culprit = INFINITE, 0
-        for number in numbers(belief):
-            self.counts.leaves += 1
-            value = self.universe.value(public, number)
-            if value < worst:
-                worst, culprit = value, 1 << number
-        closure = 0
-        if self.bounds.explains and (every := self.universe.all_of(public)) is not None:
-            for number in numbers(every):
-                if self.universe.value(public, number) >= worst:
-                    closure |= 1 << number
-        return NodeResult(worst, core=culprit, closure=closure | belief)
-
-    # -- what was found ---------------------------------------------------------------------------
-
-    def _record(
-        self,
-        public: Public,
-        depth: int,
-        belief: Mask,
-        found: NodeResult,
-        alpha: float,
-        beta: float,
-    ) -> None:
-        explains = self.bounds.explains
-        if found.value > alpha:
-            self.bounds.record_lower(public, depth, belief, found.value)
-        if explains and found.value >= beta and found.closure & ~belief:
-            self.bounds.record_lower(public, depth, found.closure, beta)
-        if found.value < beta:
-            core = found.core if explains and found.value <= alpha else belief
-            self.bounds.record_upper(public, depth, core or belief, found.value)
-
-    # -- states alone ---------------------------------------------------------------------------
-
-    def _refuting_state(
-        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
-    ) -> NodeResult | None:
-        """Return the value of a state that alone is worth at most alpha; None without one."""
-        threshold, passed = self._passed.get((public, depth), (alpha, 0))
-        if alpha > threshold:
-            passed = 0
-        for number in numbers(belief & ~passed):
-            self.counts.singles += 1
-            found = self.value(public, 1 << number, depth, alpha, beta)
-            if found.value <= alpha:
-                self._passed[public, depth] = (alpha, passed)
-                return NodeResult(found.value, core=1 << number)
-            passed |= 1 << number
-        if alpha >= threshold:
-            self._passed[public, depth] = (alpha, passed)
-        return None
-
-    # -- order and budget -----------------------------------------------------------------------
-
-    def _ordered(self, public: Public) -> list[int]:
-        actions = list(self._problem.actions(public))
-        best = self._best.get(public)
-        if self.adaptive and best is not None and best in actions:
-            actions.remove(best)
-            actions.insert(0, best)
-        return actions
-
-    def _count(self) -> None:
-        self.counts.nodes += 1
-        if self.max_nodes is not None and self.counts.nodes > self.max_nodes:
-            raise BudgetSpentError
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise BudgetSpentError
+# -- what a search returns, and what comparisons and agents ask of it -----------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeliefResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-      value: of the root at `depth`, to the player who searches; exact, but for `approx-` bounds.
-        The least value when not even depth 1 was done.
-      action: the best one; -1 when not even depth 1 was done.
-      depth: the depth that was searched to its end; where that wins, no greater one is searched.
+      value: of the root at `depth`, to the player who searches; exact, except with `approx-`
+        bounds. The lowest possible value when depth 1 was not completed.
+      action: the best one; -1 when depth 1 was not completed.
+      depth: the last depth that was completed. No greater depth is searched after a win.
       line: the best action and the worst observation after it, and so on.
-      complete: whether the depth asked for was reached, or a win before.
-      statistics: counts: nodes, leaves, singles, and those of the bounds, ``bounds_entries`` and
-        ``bounds_bytes`` among them where the bounds hold any.
+      complete: whether the requested depth, or a win, was reached.
+      statistics: counts: nodes, leaves, singles, and those of the bounds, such as
+        ``bounds_entries`` and ``bounds_bytes``.
     """
 
     value: float
@@ -427,17 +79,19 @@ class BeliefResult:
 
 @runtime_checkable
 class BeliefSearcher(Protocol):
-    """Values roots of one problem; what it learns of one serves the next.
+    """Searches roots of one problem; bounds learnt at one root serve the next.
+
+    Component kind ``belief-search``.
 
     Attributes:
-      prepares: whether `prepare` computes all that the problem keeps, so that a search takes as
-        long with a problem that others have searched.
+      prepares: whether `prepare` computes everything that the problem caches, so that timings do
+        not depend on earlier searches of the same problem.
     """
 
     prepares: bool
 
     def prepare(self, root: Any, depth: int) -> None:
-        """Do whatever can be done before a search, as enumerating a game; nothing is learnt."""
+        """Do the work that precedes a search, such as enumerating a game; nothing is learnt."""
 
     def search(
         self,
@@ -448,27 +102,23 @@ class BeliefSearcher(Protocol):
         max_nodes: int | None = None,
         seconds: float | None = None,
     ) -> BeliefResult:
-        """Return the value of a root at a depth, and the best action; see `BeliefSearch.search`."""
+        """Search a root; see `RecursiveSearch.search`."""
 
     def guarantees(self, root: Any, action: int, depth: int) -> float:
-        """Return what an action guarantees at a root, the best being played after it."""
+        """Return the value that an action guarantees at a root, with best play after it."""
 
 
 class SizedRoot(Protocol):
-    """Where a search begins.
-
-    Attributes:
-      size: the states of its belief.
-    """
+    """Where a search begins."""
 
     @property
     def size(self) -> int:
-        """The states of the belief."""
+        """The number of states in the belief."""
 
 
 @runtime_checkable
 class RootedProblem(Protocol):
-    """A problem that draws roots of its own.
+    """A problem that draws its own roots. Component kind ``belief-problem``.
 
     Attributes:
       root_classes: the names of the classes of roots.
@@ -477,34 +127,679 @@ class RootedProblem(Protocol):
     root_classes: Sequence[str]
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> Sequence[SizedRoot]:
-        """Return roots of a class, the same for the same arguments; fewer are the first of more.
+        """Return roots of a class.
+
+        The same arguments give the same roots, and a smaller count gives the first of them.
 
         Raises:
           ValueError: there is no such class, or it has too few roots.
         """
 
 
-Window = Literal["alpha-beta", "null"]
+# -- the recursion --------------------------------------------------------------------------------
 
 
-class BeliefSearch(Generic[Public]):
-    """Values beliefs of one problem; what it learns of one root serves the next.
+class BudgetSpentError(Exception):
+    """The node or time budget is spent; the search unwinds."""
 
-    Args:
-      make_bounds: makes the bounds of this search; see `miai.beliefs.named_bounds`.
-      window: ``alpha-beta`` searches with a full window, ``null`` asks again and again whether the
-        value is at least so much, from above (MTD, Plaat et al. 1996).
-      adaptive: whether the best action of an earlier search is tried first.
 
-    Raises:
-      UnsuitableGameError: the bounds bound beliefs by others, and the problem averages.
+@dataclass(slots=True)
+class SearchBudget:
+    """Counts the work of a search and stops it.
 
     Attributes:
-      universe: the states met so far and their numbers.
+      nodes: beliefs visited with a depth and a window, including those settled by a bound, states
+        tried alone and repeated searches of one belief. A request of Reconnaissance Blind Chess
+        that is valued where the depth ends counts once for all boards, or once for each board
+        tried alone.
+      leaves: states looked at where the depth ends.
+      singles: the nodes that were states tried alone.
+      max_nodes, deadline: where the search stops; the deadline is on the monotonic clock.
+    """
+
+    nodes: int = 0
+    leaves: int = 0
+    singles: int = 0
+    max_nodes: int | None = None
+    deadline: float | None = None
+
+    def begin(self, *, max_nodes: int | None = None, seconds: float | None = None) -> None:
+        """Reset the counts and set the limits."""
+        self.nodes = self.leaves = self.singles = 0
+        self.max_nodes = max_nodes
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+    def count(self, nodes: int) -> None:
+        """Count nodes.
+
+        Raises:
+          BudgetSpentError: a limit is exceeded.
+        """
+        self.nodes += nodes
+        if self.max_nodes is not None and self.nodes > self.max_nodes:
+            raise BudgetSpentError
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise BudgetSpentError
+
+
+class NodeResult(NamedTuple, Generic[StateSet]):
+    """The result of a node or of an action.
+
+    Attributes:
+      value: exact within the window, else a bound: an upper one at or below alpha, a lower one at
+        or above beta.
+      core: states of the belief that are worth at most `value` by themselves, where the value is
+        below beta; None for the whole belief.
+      closure: states among which the same strategy gets at least beta, where the value is at least
+        beta; None for the belief itself.
+      line: the expected actions and observations, up to where a bound settled the value.
+    """
+
+    value: float
+    core: StateSet | None = None
+    closure: StateSet | None = None
+    line: Line = ()
+
+
+class Refutation(NamedTuple, Generic[Place, StateSet]):
+    """A child belief that refuted an earlier action of the same node.
+
+    Attributes:
+      place, depth: of the child.
+      core: states of the child that fail by themselves.
+      value: the upper bound of their value.
+    """
+
+    place: Place
+    depth: int
+    core: StateSet
+    value: float
+
+
+class Branches(NamedTuple, Generic[Place, StateSet]):
+    """Where an action can lead.
+
+    Attributes:
+      worst: the lowest value with which it can end the game; infinity if it cannot.
+      culprit: a state that can end the game so.
+      depth: the remaining depth.
+      successors: observation, place and belief of each child, in the order of the search.
+    """
+
+    worst: float
+    culprit: StateSet | None
+    depth: int
+    successors: Sequence[tuple[Hashable, Place, StateSet]]
+
+
+class Recursion(ABC, Generic[Place, StateSet]):
+    """Alpha-beta over beliefs of one representation.
+
+    A *place* is what the player knows and what comes next; with a set of states it makes a belief.
+
+    Attributes:
+      bounds: where results are recorded and bounds come from.
+      budget: counts and limits.
+      adaptive: whether the last best action at a place is tried first.
+      explains_exact: whether values inside the window get a core too, not only those at or below
+        alpha.
+    """
+
+    adaptive = False
+    explains_exact = False
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.budget = SearchBudget()
+        self._remembers = not isinstance(bounds, NoBounds)
+        self._favourites: dict[Place, int] = {}
+
+    # The representation: sets, successors and leaves.
+
+    @abstractmethod
+    def key(self, place: Place, belief: StateSet) -> tuple[Hashable, AnyBelief]:
+        """Return the public part and the belief as the bounds know them."""
+
+    @abstractmethod
+    def from_bounds(self, place: Place, belief: AnyBelief) -> StateSet | None:
+        """Return the set of a belief that the bounds returned; None for none."""
+
+    @abstractmethod
+    def union(self, first: StateSet, second: StateSet) -> StateSet:
+        """Return the union of two sets."""
+
+    @abstractmethod
+    def settle(
+        self, place: Place, belief: StateSet, depth: int, alpha: float, beta: float
+    ) -> NodeResult[StateSet] | None:
+        """Return the result of a leaf, or of a state that alone refutes the belief; else None."""
+
+    @abstractmethod
+    def actions(self, place: Place, belief: StateSet) -> Sequence[int]:
+        """Return the actions to try, in order."""
+
+    @abstractmethod
+    def branches(
+        self,
+        place: Place,
+        belief: StateSet,
+        action: int,
+        depth: int,
+        alpha: float,
+        beta: float,
+        suspects: StateSet | None,
+        refutations: Sequence[Refutation[Place, StateSet]],
+    ) -> Branches[Place, StateSet] | NodeResult[StateSet]:
+        """Return where an action leads, or its result if no child needs a search.
+
+        Args:
+          suspects: states that refuted earlier actions of this node.
+          refutations: the children that did so, where results are explained.
+        """
+
+    @abstractmethod
+    def played(self, place: Place, action: int, observation: Hashable) -> Line:
+        """Return an action and the observation after it as the beginning of a line."""
+
+    @abstractmethod
+    def sources(
+        self,
+        place: Place,
+        belief: StateSet,
+        action: int,
+        observation: Hashable,
+        targets: StateSet | None,
+        suspects: StateSet | None,
+    ) -> StateSet | None:
+        """Return states of a belief that lead to all targets, suspects first; None for all.
+
+        Args:
+          targets: the core of the child after an observation; None for the whole child.
+        """
+
+    @abstractmethod
+    def closure(
+        self,
+        place: Place,
+        belief: StateSet,
+        action: int,
+        solved: Mapping[Hashable, StateSet],
+        beta: float,
+    ) -> StateSet | None:
+        """Return all states from which an action leads to solved states only.
+
+        Args:
+          solved: the closure of each child, by observation.
+          beta: what an end of the game is worth at least.
+        """
+
+    # The search.
+
+    def value(
+        self, place: Place, belief: StateSet, depth: int, alpha: float, beta: float
+    ) -> NodeResult[StateSet]:
+        """Return the value of a belief of at least one state, to the player who searches."""
+        self.budget.count(1)
+        low, high = alpha, beta
+        if self._remembers:
+            public, held = self.key(place, belief)
+            known = self.bounds.probe(public, depth, held)
+            if known.lower >= beta or known.lower >= known.upper:
+                core = self.from_bounds(place, known.core)
+                return NodeResult(known.lower, core, self.from_bounds(place, known.closure))
+            if known.upper <= alpha:
+                return NodeResult(known.upper, self.from_bounds(place, known.core))
+            low, high = max(alpha, known.lower), min(beta, known.upper)
+        settled = self.settle(place, belief, depth, low, high)
+        if settled is not None:
+            return settled
+        result = self.search_actions(place, belief, depth, low, high)
+        if self._remembers:
+            self._record(place, public, depth, held, result, low, high)
+        return result
+
+    def root(
+        self, place: Place, belief: StateSet, depth: int, alpha: float, beta: float
+    ) -> NodeResult[StateSet]:
+        """As `value`, of a depth of at least 1, but always with an action.
+
+        A bound on the belief itself would settle its value without one.
+        """
+        self.budget.count(1)
+        result = self.search_actions(place, belief, depth, alpha, beta)
+        if self._remembers:
+            public, held = self.key(place, belief)
+            self._record(place, public, depth, held, result, alpha, beta)
+        return result
+
+    def search_actions(
+        self,
+        place: Place,
+        belief: StateSet,
+        depth: int,
+        alpha: float,
+        beta: float,
+        suspects: StateSet | None = None,
+    ) -> NodeResult[StateSet]:
+        """Return the best action's result; the core is of all actions together.
+
+        Args:
+          suspects: states that are likely to refute actions.
+        """
+        explains = self.bounds.explains
+        best: NodeResult[StateSet] = NodeResult(-math.inf)
+        low, core, whole = alpha, None, not explains
+        refutations: list[Refutation[Place, StateSet]] = []
+        for action in self._ordered(place, belief):
+            result = self.action(place, belief, action, depth, low, beta, suspects, refutations)
+            if explains:
+                if result.core is None:
+                    whole = True
+                else:
+                    core = result.core if core is None else self.union(core, result.core)
+                    suspects = core
+            if result.value > best.value:
+                best = result
+            low = max(low, best.value)
+            if best.value >= beta:
+                break
+        if self.adaptive and best.line:
+            self._favourites[place] = best.line[0][0]
+        refuting = None if whole or best.value >= beta else core
+        return NodeResult(best.value, refuting, best.closure, best.line)
+
+    def action(
+        self,
+        place: Place,
+        belief: StateSet,
+        action: int,
+        depth: int,
+        alpha: float,
+        beta: float,
+        suspects: StateSet | None = None,
+        refutations: list[Refutation[Place, StateSet]] | None = None,
+    ) -> NodeResult[StateSet]:
+        """Return the worst result that an action can have; core and closure are of this belief.
+
+        Args:
+          suspects, refutations: as of `branches`; the child that refutes this action is added.
+        """
+        refutations = [] if refutations is None else refutations
+        branches = self.branches(place, belief, action, depth, alpha, beta, suspects, refutations)
+        if isinstance(branches, NodeResult):
+            return branches
+        worst, core, left, successors = branches
+        explains = self.bounds.explains
+        cause: tuple[Hashable, StateSet | None] | None = None
+        solved: dict[Hashable, StateSet] = {}
+        line = self.played(place, action, None)
+        for observation, after, part in successors:
+            result = self.value(after, part, left, alpha, min(beta, worst))
+            if result.value < worst:
+                worst, cause = result.value, (observation, result.core)
+                line = (*self.played(place, action, observation), *result.line)
+            if worst <= alpha:
+                if explains:
+                    failing = part if result.core is None else result.core
+                    refutations.append(Refutation(after, left, failing, worst))
+                break
+            solved[observation] = part if result.closure is None else result.closure
+        if not explains:
+            return NodeResult(worst, line=line)
+        if worst >= beta:
+            closure = self.closure(place, belief, action, solved, beta)
+            return NodeResult(worst, closure=closure, line=line)
+        if worst > alpha and not self.explains_exact:
+            return NodeResult(worst, line=line)
+        if cause is not None:
+            core = self.sources(place, belief, action, *cause, suspects)
+        return NodeResult(worst, core, line=line)
+
+    def _ordered(self, place: Place, belief: StateSet) -> Sequence[int]:
+        actions = self.actions(place, belief)
+        favourite = self._favourites.get(place) if self.adaptive else None
+        if favourite is None or favourite not in actions:
+            return actions
+        return [favourite, *(action for action in actions if action != favourite)]
+
+    def _record(
+        self,
+        place: Place,
+        public: Hashable,
+        depth: int,
+        held: AnyBelief,
+        result: NodeResult[StateSet],
+        alpha: float,
+        beta: float,
+    ) -> None:
+        bounds = self.bounds
+        if result.value > alpha:
+            bounds.record_lower(public, depth, held, result.value)
+        if bounds.explains and result.value >= beta and result.closure is not None:
+            _, closure = self.key(place, result.closure)
+            if size_of(closure) > size_of(held):
+                bounds.record_lower(public, depth, closure, beta)
+        if result.value < beta:
+            if bounds.explains and result.core is not None:
+                _, held = self.key(place, result.core)
+            bounds.record_upper(public, depth, held, result.value)
+
+
+class MaskRecursion(Recursion[Public, Mask]):
+    """Alpha-beta over beliefs that are bits of an integer; a place is the public part.
+
+    Args:
+      universe: numbers the states of the problem.
+    """
+
+    def __init__(
+        self, universe: Universe[Public], bounds: Bounds, *, adaptive: bool = False
+    ) -> None:
+        super().__init__(bounds)
+        self.adaptive = adaptive
+        self._universe = universe
+        self._problem = universe.problem
+        self._passed: dict[tuple[Hashable, int], tuple[float, Mask]] = {}
+
+    def key(self, place: Public, belief: Mask) -> tuple[Hashable, AnyBelief]:
+        """Return both unchanged."""
+        return place, belief
+
+    def from_bounds(self, place: Public, belief: AnyBelief) -> Mask | None:
+        """Return the mask; None for 0."""
+        return belief or None
+
+    def union(self, first: Mask, second: Mask) -> Mask:
+        """Return the union of two masks."""
+        return first | second
+
+    def actions(self, place: Public, belief: Mask) -> Sequence[int]:
+        """Return the actions in the problem's order."""
+        return self._problem.actions(place)
+
+    def played(self, place: Public, action: int, observation: Hashable) -> Line:
+        """Return the action and the observation."""
+        return ((action, observation),)
+
+    def settle(
+        self, place: Public, belief: Mask, depth: int, alpha: float, beta: float
+    ) -> NodeResult[Mask] | None:
+        """Return the result of a leaf, or of a state that alone refutes the belief; else None."""
+        if depth == 0:
+            return self._leaf(place, belief)
+        if self.bounds.singles and belief & (belief - 1):
+            return self._refuting_state(place, belief, depth, alpha, beta)
+        return None
+
+    def branches(
+        self,
+        place: Public,
+        belief: Mask,
+        action: int,
+        depth: int,
+        alpha: float,
+        beta: float,
+        suspects: Mask | None,
+        refutations: Sequence[Refutation[Public, Mask]],
+    ) -> Branches[Public, Mask] | NodeResult[Mask]:
+        """Return where an action leads, the largest child first: it is likely to be the worst.
+
+        The result is returned at once where the game can end badly enough, where nothing can be
+        proved because the depth ends, and where the core that refuted an earlier action refutes
+        this one too.
+        """
+        worst, culprit, parts = self._split(place, belief, action)
+        if worst <= alpha:
+            return NodeResult(worst, culprit, line=((action, None),))
+        problem, explains = self._problem, self.bounds.explains
+        cost = problem.cost(place, action)
+        left = max(0, depth - cost)
+        if explains and parts and cost and not left and problem.reachability:
+            continuing = self._continuing_state(place, belief, action, suspects or 0)
+            return NodeResult(problem.least, continuing, line=((action, None),))
+        successors = [
+            (observation, problem.after(place, action, observation), part)
+            for observation, part in sorted(parts.items(), key=lambda item: -item[1].bit_count())
+        ]
+        for observation, after, part in successors if refutations else ():
+            for known in refutations:
+                if (
+                    not known.core & ~part
+                    and known.value <= alpha
+                    and known.depth == left
+                    and known.place == after
+                ):
+                    core = self.sources(place, belief, action, observation, known.core, suspects)
+                    return NodeResult(known.value, core, line=((action, observation),))
+        return Branches(worst, culprit, left, successors)
+
+    def sources(
+        self,
+        place: Public,
+        belief: Mask,
+        action: int,
+        observation: Hashable,
+        targets: Mask | None,
+        suspects: Mask | None,
+    ) -> Mask | None:
+        """Return states of a belief that lead to all targets, suspects first; None for all."""
+        if not targets:
+            return None
+        likely, chosen = suspects or 0, 0
+        for candidates in (likely & belief, belief & ~likely):
+            for number in numbers(candidates):
+                outcomes = self._universe.outcomes(place, number, action)
+                for seen, after in outcomes.after:
+                    if seen == observation and after & targets:
+                        chosen |= 1 << number
+                        targets &= ~after
+                if not targets:
+                    return chosen
+        return None
+
+    def closure(
+        self,
+        place: Public,
+        belief: Mask,
+        action: int,
+        solved: Mapping[Hashable, Mask],
+        beta: float,
+    ) -> Mask | None:
+        """Return all states from which an action leads to solved states only."""
+        every = self._universe.all_of(place)
+        if every is None:
+            return None
+        closure = belief
+        for number in numbers(every & ~belief):
+            outcomes = self._universe.outcomes(place, number, action)
+            if outcomes.worst >= beta and all(
+                not after & ~solved.get(observation, 0) for observation, after in outcomes.after
+            ):
+                closure |= 1 << number
+        return closure
+
+    def _split(
+        self, public: Public, belief: Mask, action: int
+    ) -> tuple[float, Mask, dict[Hashable, Mask]]:
+        """Return the worst end of the game, a state that leads to it, and the child beliefs."""
+        worst, culprit = math.inf, 0
+        parts: dict[Hashable, Mask] = {}
+        for number in numbers(belief):
+            outcomes = self._universe.outcomes(public, number, action)
+            if outcomes.worst < worst:
+                worst, culprit = outcomes.worst, 1 << number
+            for observation, after in outcomes.after:
+                parts[observation] = parts.get(observation, 0) | after
+        return min(worst, self._problem.greatest), culprit, parts
+
+    def _continuing_state(
+        self, public: Public, belief: Mask, action: int, suspects: Mask
+    ) -> Mask | None:
+        """Return a state in which an action need not end the game, a suspect if possible."""
+        for candidates in (suspects & belief, belief & ~suspects):
+            for number in numbers(candidates):
+                if self._universe.outcomes(public, number, action).after:
+                    return 1 << number
+        return None
+
+    def _leaf(self, public: Public, belief: Mask) -> NodeResult[Mask]:
+        universe, budget = self._universe, self.budget
+        if averages(self._problem):
+            budget.leaves += belief.bit_count()
+            values = [universe.value(public, number) for number in numbers(belief)]
+            return NodeResult(math.fsum(values) / len(values), belief, belief)
+        worst, culprit = math.inf, 0
+        for number in numbers(belief):
+            budget.leaves += 1
+            value = universe.value(public, number)
+            if value < worst:
+                worst, culprit = value, 1 << number
+        closure = belief
+        if self.bounds.explains and (every := universe.all_of(public)) is not None:
+            for number in numbers(every):
+                if universe.value(public, number) >= worst:
+                    closure |= 1 << number
+        return NodeResult(worst, culprit, closure)
+
+    def _refuting_state(
+        self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
+    ) -> NodeResult[Mask] | None:
+        """Return the value of a state that alone is worth at most alpha; None without one."""
+        threshold, passed = self._passed.get((public, depth), (alpha, 0))
+        if alpha > threshold:
+            passed = 0
+        for number in numbers(belief & ~passed):
+            self.budget.singles += 1
+            result = self.value(public, 1 << number, depth, alpha, beta)
+            if result.value <= alpha:
+                self._passed[public, depth] = (alpha, passed)
+                return NodeResult(result.value, 1 << number)
+            passed |= 1 << number
+        if alpha >= threshold:
+            self._passed[public, depth] = (alpha, passed)
+        return None
+
+
+# -- searching a root -----------------------------------------------------------------------------
+
+
+class ValueRange(Protocol):
+    """The values of a problem; see `BeliefProblem`."""
+
+    @property
+    def least(self) -> float:
+        """The lowest value."""
+
+    @property
+    def greatest(self) -> float:
+        """The highest value."""
+
+    @property
+    def reachability(self) -> bool:
+        """Whether every value is one of the two."""
+
+
+class RecursiveSearch(ABC, Generic[RootType]):
+    """Searches roots of one problem, depth by depth; bounds learnt at one root serve the next.
+
+    Attributes:
+      values: the range of the problem's values.
       bounds: what was learnt.
     """
 
     prepares = False
+
+    def __init__(self, values: ValueRange, recursion: Recursion[Any, Any]) -> None:
+        self.values, self.bounds = values, recursion.bounds
+        self._recursion = recursion
+
+    def prepare(self, root: RootType, depth: int) -> None:
+        """Do nothing: states are visited as the search meets them."""
+
+    def search(
+        self,
+        root: RootType,
+        depth: int,
+        *,
+        deepening: bool = False,
+        max_nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> BeliefResult:
+        """Return the value of a root at a depth, and the best action.
+
+        Args:
+          depth: as the problem counts it (`BeliefProblem.cost`); at least 1.
+          deepening: whether depths 1, 2, ... are searched first; implied by a budget.
+          max_nodes, seconds: the budget. When it is spent, the last complete depth counts.
+
+        Raises:
+          ValueError: the depth or the root is not valid.
+          UnsuitableGameError: the depth exceeds Python's recursion limit.
+        """
+        self._begin(root, depth)
+        budget = self._recursion.budget
+        budget.begin(max_nodes=max_nodes, seconds=seconds)
+        step_by_step = deepening or max_nodes is not None or seconds is not None
+        result: NodeResult[Any] = NodeResult(self.values.least)
+        done, won = 0, False
+        try:
+            for current in range(1 if step_by_step else depth, depth + 1):
+                result = self._at_depth(root, current, result.value if done else None)
+                done = current
+                won = self.values.reachability and result.value >= self.values.greatest
+                if won:
+                    break  # this is the shortest win; a longer line need not make progress
+        except BudgetSpentError:
+            pass  # the last complete depth counts
+        except RecursionError as error:
+            raise UnsuitableGameError(
+                f"a search of depth {depth} calls itself more often than Python allows; reduce "
+                "the depth, or use the search 'compiled'"
+            ) from error
+        return BeliefResult(
+            value=result.value,
+            action=result.line[0][0] if result.line else -1,
+            depth=done,
+            line=result.line,
+            complete=done == depth or won,
+            statistics={
+                "nodes": budget.nodes,
+                "leaves": budget.leaves,
+                "singles": budget.singles,
+                **self._statistics(root),
+                **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
+            },
+        )
+
+    @abstractmethod
+    def _begin(self, root: RootType, depth: int) -> None:
+        """Prepare a search; raise ValueError if the root or the depth is not valid."""
+
+    @abstractmethod
+    def _at_depth(self, root: RootType, depth: int, guess: float | None) -> NodeResult[Any]:
+        """Return the exact value at one depth, and the line; the guess is of the depth before."""
+
+    def _statistics(self, root: RootType) -> Mapping[str, int]:
+        """Return more counts of the last search."""
+        return {}
+
+
+class BeliefSearch(RecursiveSearch[Root[Public]], Generic[Public]):
+    """Searches roots of any `BeliefProblem`, in plain Python.
+
+    Args:
+      make_bounds: makes the bounds of this search; see `miai.beliefs.named_bounds`.
+      window: ``alpha-beta`` searches with a full window; ``null`` with null windows, from the top
+        of the range down (MTD, Plaat et al. 1996).
+      adaptive: whether the last best action under the same public part is tried first.
+
+    Raises:
+      UnsuitableGameError: the bounds infer values of other beliefs, and the problem averages.
+
+    Attributes:
+      universe: the states visited so far, and their numbers.
+      bounds: what was learnt.
+    """
 
     def __init__(
         self,
@@ -516,122 +811,49 @@ class BeliefSearch(Generic[Public]):
     ) -> None:
         self.problem, self.window = problem, window
         self.universe = Universe(problem)
-        self.bounds = make_bounds(self.universe)
-        if averages(problem) and self.bounds.infers:
+        bounds = make_bounds(self.universe)
+        if averages(problem) and bounds.infers:
             raise UnsuitableGameError(
-                "means over states do not fall as states are added, so that no belief bounds "
-                "another; search it with the bounds 'table' or 'none'"
+                "the problem averages over states: a larger belief may be worth more, so no belief "
+                "bounds another; use the bounds 'table' or 'none'"
             )
-        self._recursion = Recursion(self.universe, self.bounds, adaptive=adaptive)
-
-    def prepare(self, root: Root[Public], depth: int) -> None:
-        """Do nothing: states are asked for as they are met."""
-
-    def search(
-        self,
-        root: Root[Public],
-        depth: int,
-        *,
-        deepening: bool = False,
-        max_nodes: int | None = None,
-        seconds: float | None = None,
-    ) -> BeliefResult:
-        """Return the value of a belief at a depth, and the best action.
-
-        Args:
-          depth: what it may cost, as `BeliefProblem.cost` counts; at least 1.
-          deepening: whether depth 1, 2, ... are searched before; always with a budget.
-          max_nodes, seconds: the budget; what the last complete depth said is returned when it
-            ends.
-
-        Raises:
-          ValueError: the depth is less than 1, or the root has states that its public part does
-            not allow.
-          UnsuitableGameError: it is too deep for a search in Python.
-        """
-        if depth < 1:
-            raise ValueError(f"a search goes at least one deep, not {depth}")
-        self._check(root)
-        recursion = self._recursion
-        recursion.counts = SearchCounts()
-        recursion.max_nodes = max_nodes
-        recursion.deadline = None if seconds is None else time.monotonic() + seconds
-        belief = recursion.universe.mask(root.hidden)
-        step_by_step = deepening or max_nodes is not None or seconds is not None
-        found, done, won = NodeResult(self.problem.least), 0, False
-        try:
-            for current in range(1 if step_by_step else depth, depth + 1):
-                found = self._at_depth(root.public, belief, current, found.value)
-                done = current
-                won = self.problem.reachability and found.value >= self.problem.greatest
-                if won:
-                    break  # the shortest way to win: it leads on, a longer one need not
-        except BudgetSpentError:
-            pass  # the last complete depth counts
-        except RecursionError as error:
-            raise UnsuitableGameError(
-                f"a search of depth {depth} calls itself more often than Python allows; search "
-                "less deep, or with 'compiled'"
-            ) from error
-        return BeliefResult(
-            value=found.value,
-            action=found.line[0][0] if found.line else -1,
-            depth=done,
-            line=found.line,
-            complete=done == depth or won,
-            statistics={
-                "nodes": recursion.counts.nodes,
-                "leaves": recursion.counts.leaves,
-                "singles": recursion.counts.singles,
-                **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
-            },
-        )
+        super().__init__(problem, MaskRecursion(self.universe, bounds, adaptive=adaptive))
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
-        """Return what an action guarantees at a root, the best being played after it.
+        """Return the value that an action guarantees at a root, with best play after it.
 
         Args:
-          depth: as of `search`, the action's cost included.
+          depth: as of `search`; the action's cost is included.
         """
-        problem, universe, recursion = self.problem, self.universe, self._recursion
-        recursion.max_nodes = recursion.deadline = None
-        worst, parts = problem.greatest, dict[Hashable, Mask]()
-        for hidden in root.hidden:
-            number = universe.mask((hidden,)).bit_length() - 1
-            outcomes = universe.outcomes(root.public, number, action)
-            worst = min(worst, outcomes.worst)
-            for told, after in outcomes.after:
-                parts[told] = parts.get(told, 0) | after
-        left = max(0, depth - problem.cost(root.public, action))
-        for told, part in parts.items():
-            after_public = problem.after(root.public, action, told)
-            worst = min(
-                worst,
-                recursion.value(after_public, part, left, problem.least, problem.greatest).value,
-            )
-        return worst
+        self._recursion.budget.begin()
+        belief, values = self.universe.mask(root.hidden), self.values
+        result = self._recursion.action(
+            root.public, belief, action, depth, values.least, values.greatest
+        )
+        return result.value
 
-    def _check(self, root: Root[Public]) -> None:
+    def _begin(self, root: Root[Public], depth: int) -> None:
+        if depth < 1:
+            raise ValueError(f"the depth of a search is at least 1, not {depth}")
         allowed = self.universe.all_of(root.public)
         if allowed is not None and self.universe.mask(root.hidden) & ~allowed:
             raise ValueError(f"the root holds states that {root.public!r:.200} does not allow")
 
-    def _at_depth(self, public: Public, belief: Mask, depth: int, guess: float) -> NodeResult:
-        least, greatest = self.problem.least, self.problem.greatest
-        search = self._recursion.root
+    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> NodeResult[Any]:
+        least, greatest = self.values.least, self.values.greatest
+        belief, search = self.universe.mask(root.hidden), self._recursion.root
         if self.window == "alpha-beta":
-            # What is worth as little or as much as anything can be is exact beyond the window.
-            return search(public, belief, depth, least, greatest)
+            # Values at the ends of the range are exact although they lie outside the window.
+            return search(root.public, belief, depth, least, greatest)
         line: Line = ()
-        beta = guess if guess > least else greatest
+        beta = greatest if guess is None or guess <= least else guess
         while least < greatest:
-            found = search(public, belief, depth, math.nextafter(beta, -math.inf), beta)
-            if found.value >= beta:
-                least, line = beta, found.line or line
+            result = search(root.public, belief, depth, math.nextafter(beta, -math.inf), beta)
+            if result.value >= beta:
+                least, line = beta, result.line or line
             else:
-                greatest, line = found.value, line or found.line
-            # From above: what a belief is worth at most was found somewhere; that it is worth at
-            # least so much may have been found for no more than was asked.
+                greatest, line = result.value, line or result.line
+            # Go down: an upper bound is a value that occurs, a lower one only what was asked for.
             beta = greatest
         return NodeResult(least, line=line)
 
@@ -644,20 +866,25 @@ def search_belief(
     *,
     window: Window = "alpha-beta",
 ) -> BeliefResult:
-    """Search one root with bounds that know nothing yet; see `BeliefSearch`."""
+    """Search one root with new bounds; see `BeliefSearch`."""
     return BeliefSearch(problem, make_bounds, window=window).search(root, depth)
 
 
-class BeliefSearchParameters(Parameters):
-    """What is remembered of beliefs, and how the tree is gone through."""
+# -- components -----------------------------------------------------------------------------------
 
-    bounds: str = parameter("cores", component="bounds", help="What is remembered of beliefs")
+
+class BeliefSearchParameters(Parameters):
+    """Parameters of `recursive` and `compiled`."""
+
+    bounds: str = parameter(
+        "cores", component="bounds", help="Bounds on beliefs: what the search remembers"
+    )
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
     window: Literal["alpha-beta", "null"] = parameter(
-        "null", help="One full window, or null windows one after the other"
+        "null", help="Search window: one full window, or a series of null windows"
     )
     adaptive: bool = parameter(
-        False, help="Try the action first that was best last under the same public part"
+        False, help="Try the last best action under the same public part first"
     )
 
 
@@ -665,12 +892,15 @@ def recursive(problem: BeliefProblem[Any], parameters: BeliefSearchParameters) -
     """Return the search in plain Python, for any problem and any bounds.
 
     Raises:
-      UnsuitableGameError: it is no `BeliefProblem`.
+      UnsuitableGameError: the problem is not a `BeliefProblem`.
     """
-    given = parameters
     _check(problem)
-    make = named_bounds(given.bounds, **given.bounds_parameters)
-    return BeliefSearch(problem, make, window=given.window, adaptive=given.adaptive)
+    return BeliefSearch(
+        problem,
+        named_bounds(parameters.bounds, **parameters.bounds_parameters),
+        window=parameters.window,
+        adaptive=parameters.adaptive,
+    )
 
 
 def compiled(
@@ -679,7 +909,7 @@ def compiled(
     """Return the compiled search, for problems that can be enumerated and the bounds below.
 
     Raises:
-      ParameterError: the bounds are not the framework's own, or they are to forget.
+      ParameterError: the bounds are not the framework's own, or they forget entries.
       UnsuitableGameError: the problem cannot be enumerated.
     """
     from miai.beliefs.compiled.search import RULES, CompiledSearch
@@ -690,13 +920,13 @@ def compiled(
     if given.bounds not in RULES:
         raise ParameterError(
             f"bounds: the compiled search knows {', '.join(RULES)}, not {given.bounds!r}; "
-            "search with 'recursive'"
+            "use the search 'recursive'"
         )
     limit = getattr(chosen, "limit", None)
     if limit is not None and getattr(chosen, "retention", "none") != "none":
         raise ParameterError(
-            "bounds_parameters.retention: the compiled search keeps what came first; say "
-            "retention = 'none', or search with 'recursive'"
+            "bounds_parameters.retention: the compiled search forgets nothing; set "
+            "retention = 'none', or use the search 'recursive'"
         )
     rule = replace(
         RULES[given.bounds],
@@ -711,6 +941,6 @@ def compiled(
 def _check(problem: object) -> None:
     if not isinstance(problem, BeliefProblem):
         raise UnsuitableGameError(
-            f"{type(problem).__name__} is a problem of a form of its own; take the search that "
-            "came with it (`miai list belief-search`)"
+            f"{type(problem).__name__} is not a BeliefProblem; use the search of its plugin "
+            "(`miai list belief-search`)"
         )

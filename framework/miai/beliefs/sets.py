@@ -1,12 +1,8 @@
-"""Beliefs as sets: bit masks where few states can be numbered, hash-sorted arrays otherwise.
+"""Beliefs as sets of states: bit masks, or sorted arrays of hashes.
 
-A `Mask` is an integer with a bit for each state of a `miai.beliefs.sets.Universe`. A
-`HashedSet` needs no numbering: it holds a 64-bit hash of each state. Bounds take both; a search
-hands in beliefs of one kind.
-
-Numbering the hidden parts that a search meets, so that a belief is the bits of one integer.
-
-64-bit hashes of hidden parts, the same in every process.
+A `Mask` is an integer with a bit for each state, numbered by a `Universe`. A `HashedSet` needs no
+numbering: it holds a 64-bit hash of each state, the same in every process. Bounds take both; one
+search uses one kind.
 """
 
 from __future__ import annotations
@@ -25,16 +21,15 @@ Hashes = NDArray[np.uint64]
 
 
 class HashedSet:
-    """States by their 64-bit hashes. Nothing in it changes.
+    """An immutable set of states, by their 64-bit hashes.
 
-    Two states with one hash would be taken for one: of n states that happens with a probability of
-    about n * n / 2**65, once in thirty million sets of a million states. Sets are equal when their
-    128-bit keys are.
+    A collision merges two states. Among n states its probability is about n * n / 2**65: one in
+    thirty million sets of a million states. Sets are equal when their 128-bit keys are.
 
     Attributes:
-      hashes: uint64 (n,), distinct, in increasing order. Not marked as read-only, for compiled
-        code tells the types of such arrays slowly.
-      size: their number.
+      hashes: uint64 (n,), distinct, in increasing order. Not marked read-only, as numba
+        dispatches such arrays slowly.
+      size: the number of states.
     """
 
     __slots__ = ("_key", "hashes", "size")
@@ -45,10 +40,10 @@ class HashedSet:
 
     @classmethod
     def of(cls, hashes: Hashes) -> HashedSet:
-        """Return the set of hashes in any order, repetitions allowed.
+        """Return the set of some hashes, in any order and with repetitions.
 
         Raises:
-          ValueError: they are no array (n,) of uint64.
+          ValueError: the array is not uint64 of shape (n,).
         """
         if hashes.ndim != 1 or hashes.dtype != np.uint64:
             raise ValueError(f"hashes are uint64 (n,), not {hashes.dtype} {hashes.shape}")
@@ -56,7 +51,7 @@ class HashedSet:
 
     @property
     def key(self) -> int:
-        """128 bits that stand for the set, the same in every process."""
+        """A 128-bit key of the set, the same in every process."""
         if self._key is None:
             digest = blake2b(np.ascontiguousarray(self.hashes).data, digest_size=16).digest()
             self._key = int.from_bytes(digest, "little")
@@ -85,10 +80,10 @@ Belief: TypeAlias = int | HashedSet
 
 
 def is_subset(inner: Belief, outer: Belief) -> bool:
-    """Return whether every state of one belief is in another; both are of one kind.
+    """Return whether every state of one belief is in another.
 
     Raises:
-      TypeError: they are not.
+      TypeError: the beliefs are of different kinds.
     """
     if isinstance(inner, int) and isinstance(outer, int):
         return not inner & ~outer
@@ -103,12 +98,12 @@ def size_of(belief: Belief) -> int:
 
 
 def bytes_of(belief: Belief) -> int:
-    """Return about how many bytes an entry takes that keeps its belief."""
+    """Return the approximate size in bytes of an entry with its belief."""
     return 120 + (belief.bit_length() // 8 if isinstance(belief, int) else belief.nbytes)
 
 
 def short_key(belief: Belief) -> int:
-    """Return 128 bits that stand for a belief where the belief itself is not kept."""
+    """Return a 128-bit key to store in place of a belief."""
     if not isinstance(belief, int):
         return belief.key
     held = belief.to_bytes(belief.bit_length() // 8 + 1, "little")
@@ -117,7 +112,7 @@ def short_key(belief: Belief) -> int:
 
 @cache
 def subset_test() -> Callable[[Hashes, Hashes], bool]:
-    """Return the compiled test, called with the larger and the smaller set. Needs numba."""
+    """Return the compiled test of a larger and a smaller set; imports numba."""
     from miai.beliefs.kernels.sets import contains
 
     return contains
@@ -139,11 +134,11 @@ Mask = int
 
 
 class ActionOutcomes:
-    """What one action does to one state.
+    """The outcomes of one action in one state.
 
     Attributes:
-      worst: the least terminal value it can lead to; infinity when it cannot end the game.
-      after: for each observation the hidden parts it can lead to.
+      worst: the lowest terminal value; infinity when the action cannot end the game.
+      after: the possible next states for each observation.
     """
 
     __slots__ = ("after", "worst")
@@ -153,10 +148,10 @@ class ActionOutcomes:
 
 
 class Universe(Generic[Public]):
-    """The hidden parts met so far, and what actions do to them; each is asked of the problem once.
+    """Numbers the hidden parts that a search visits and caches the outcomes of actions.
 
     Attributes:
-      problem: whose they are.
+      problem: the problem of the hidden parts.
       hidden: the hidden part of each number.
     """
 
@@ -170,7 +165,7 @@ class Universe(Generic[Public]):
         self._hashes = np.zeros(0, np.uint64)
 
     def mask(self, hidden: Iterable[int]) -> Mask:
-        """Return the belief of some hidden parts."""
+        """Return the mask of some hidden parts."""
         mask = 0
         for part in hidden:
             mask |= 1 << self._number(part)
@@ -181,7 +176,7 @@ class Universe(Generic[Public]):
         return sorted(self.hidden[number] for number in numbers(belief))
 
     def hashes(self, belief: Mask) -> NDArray[np.uint64]:
-        """Return 64-bit hashes of a belief's hidden parts, in no order: (n,) uint64."""
+        """Return 64-bit hashes of a belief's hidden parts, unordered: (n,) uint64."""
         bits = np.frombuffer(belief.to_bytes(belief.bit_length() // 8 + 1, "little"), np.uint8)
         chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
         if len(self._hashes) < len(self.hidden):
@@ -190,14 +185,14 @@ class Universe(Generic[Public]):
         return self._hashes[chosen]
 
     def all_of(self, public: Public) -> Mask | None:
-        """Return all that a public part allows; None where the problem does not say."""
+        """Return all states of a public part; None where the problem does not list them."""
         if public not in self._all:
             parts = self.problem.universe(public)
             self._all[public] = None if parts is None else self.mask(parts)
         return self._all[public]
 
     def outcomes(self, public: Public, number: int, action: int) -> ActionOutcomes:
-        """Return what an action does to the hidden part of a number."""
+        """Return the outcomes of an action in a state."""
         key = (public, number, action)
         found = self._outcomes.get(key)
         if found is None:
@@ -205,7 +200,7 @@ class Universe(Generic[Public]):
         return found
 
     def value(self, public: Public, number: int) -> float:
-        """Return what a state is worth where the depth ends."""
+        """Return the value of a state where the depth ends."""
         key = (public, number)
         found = self._values.get(key)
         if found is None:
@@ -231,7 +226,7 @@ class Universe(Generic[Public]):
 
 
 def numbers(belief: Mask) -> Iterator[int]:
-    """Return the numbers of a belief's states, the least first."""
+    """Yield the numbers of a mask's states in increasing order."""
     while belief:
         low = belief & -belief
         yield low.bit_length() - 1

@@ -1,15 +1,13 @@
-"""`dominance` and `minhash`: bounds found by sketches of the sets, and checked or trusted.
+"""Bounds that find subsets and supersets by sketches: `dominance` and `minhash`.
 
-Of each belief that was recorded its bottom-k sketch is kept. A probe compares the sketch of the
-belief asked for with all of them at once. *Verified*, the sets are kept too, and what the sketches
-let through is tested exactly: no error, and the sketches spare exact tests. *Approximate*, the sets
-are dropped: k hashes, a size and a value a belief, and some bounds are false; how many is a matter
-of k (docs/belief-search.md).
+Each recorded belief leaves a bottom-k sketch, and a probe compares the sketch of its belief with
+all of them at once. *Verified* bounds keep the sets and test candidates exactly: no errors, and
+fewer exact tests. *Approximate* bounds drop the sets, and some of them are false; how many depends
+on k (docs/belief-search.md).
 
-`reference-minhash`: the rule of `minhash` with the sketches of datasketch, to compare with.
-
-Its MinHash has k permutations, of each of which the least value is kept, where a bottom-k sketch
-keeps the k least values of one. Slower by orders of magnitude; an oracle, not an arm to win.
+`reference-minhash` is the rule of `minhash` with datasketch's MinHash, which keeps the minimum of
+each of k permutations instead of the k smallest hashes. It is an oracle, slower by orders of
+magnitude.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ class SketchShelf:
     """The sketches of the beliefs of one public part and depth, in arrays that grow.
 
     Attributes:
-      keys: of each row: its set where sets are kept, else a hash of it.
+      keys: the belief of each row, or a hash of it where sets are dropped.
     """
 
     def __init__(self, k: int) -> None:
@@ -48,7 +46,7 @@ class SketchShelf:
         self._count = 0
 
     def add(self, key: Belief, sketch: Hashes, size: int, total: int, value: float) -> bool:
-        """Put a belief on the shelf, or a new value to it; return whether it is new."""
+        """Add a belief or update its value; return whether it is new."""
         if key in self._rows:
             self._values[self._rows[key]] = value
             return False
@@ -69,7 +67,7 @@ class SketchShelf:
         return None if at is None else float(self._values[at])
 
     def remove(self, key: Belief) -> bool:
-        """Take a belief off the shelf; return whether it was there."""
+        """Remove a belief; return whether it was there."""
         at = self._rows.pop(key, None)
         if at is None:
             return False
@@ -83,7 +81,7 @@ class SketchShelf:
 
     @property
     def sketches(self) -> Hashes:
-        """The sketches, (m, k) uint64; of each its length counts."""
+        """The sketches, (m, k) uint64, valid up to their lengths."""
         return self._sketches[: self._count]
 
     @property
@@ -109,9 +107,9 @@ class SketchBounds(ABC):
     """Subset and superset bounds by sketches.
 
     Args:
-      universe: of the search that uses them.
-      k: hashes of a sketch.
-      verified: whether what the sketches let through is tested exactly.
+      universe: hashes the states of masks.
+      k: hashes per sketch.
+      verified: whether candidates are tested exactly.
     """
 
     explains = singles = False
@@ -127,7 +125,7 @@ class SketchBounds(ABC):
         self._counts = {"probes": 0, "hits": 0, "let_through": 0, "refused": 0, "entries": 0}
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return the best bounds of recorded beliefs that contain, or are contained in, this."""
+        """Return the best bounds of recorded supersets and subsets."""
         self._counts["probes"] += 1
         lower, upper = self._lower.get((public, depth)), self._upper.get((public, depth))
         if lower is None and upper is None:
@@ -137,20 +135,20 @@ class SketchBounds(ABC):
         below, key_below = self._best(lower, sketch, size, total, belief, supersets=True)
         above, key_above = self._best(upper, sketch, size, total, belief, supersets=False)
         self._counts["hits"] += below > -_INFINITE or above < _INFINITE
-        if below > above:  # two bounds of which one is false: neither is believed
+        if below > above:  # one of them is false: trust neither
             return UNKNOWN
         used = [BoundEntry(True, public, depth, key_below)] if below > -_INFINITE else []
         used += [BoundEntry(False, public, depth, key_above)] if above < _INFINITE else []
-        if not self.verified:  # no set is kept: the belief stands for what it was taken for
+        if not self.verified:  # sets are dropped: the belief stands for its match
             return Known(below, above, belief, belief, tuple(used))
         return Known(below, above, key_below, key_above, tuple(used))
 
     def record_lower(
         self, public: Hashable, depth: int, belief: AnyBelief, value: float
     ) -> BoundEntry | None:
-        """Keep the sketch, the size and the value; the set where bounds are verified.
+        """Store the sketch, the size and the value; the set too if bounds are verified.
 
-        Where they are not, the entry names a key in place of the set.
+        Otherwise the entry has a key in place of the set.
         """
         entry = BoundEntry(True, public, depth, self._key(belief))
         shelf = self._lower.setdefault((public, depth), SketchShelf(self.k))
@@ -169,7 +167,7 @@ class SketchBounds(ABC):
         return self._record(shelf, entry, belief, value) if new else None
 
     def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still there."""
+        """Forget an entry, if it is still stored."""
         shelves = self._lower if entry.lower else self._upper
         shelf = shelves.get((entry.public, entry.depth))
         if shelf is not None and shelf.remove(entry.belief):
@@ -177,7 +175,7 @@ class SketchBounds(ABC):
             self.held -= self._bytes(entry.belief)
 
     def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return nothing: every belief has an entry of its own."""
+        """Return nothing: entries are not replaced."""
         return ()
 
     @property
@@ -186,14 +184,14 @@ class SketchBounds(ABC):
         return self._bytes(1)
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the numbers of probes, hits, entries, and of sets let through and then refused."""
+        """Return the numbers of probes, hits, entries, candidates and refused candidates."""
         return {**self._counts, "bytes": self.held}
 
     @abstractmethod
     def candidates(
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
-        """Return which beliefs of a shelf are taken for supersets, or subsets, of another."""
+        """Return the rows that may be supersets, or subsets, of a belief."""
 
     def _best(
         self,
@@ -205,7 +203,7 @@ class SketchBounds(ABC):
         *,
         supersets: bool,
     ) -> tuple[float, AnyBelief]:
-        """Return the best bound of a shelf, and the key of what it follows from."""
+        """Return the best bound of a shelf and the belief behind it."""
         best, which = (-_INFINITE if supersets else _INFINITE), belief
         if shelf is None:
             return best, which
@@ -233,7 +231,7 @@ class SketchBounds(ABC):
         return entry
 
     def _key(self, belief: Belief) -> Belief:
-        """Return what stands for a belief on a shelf: itself where sets are kept."""
+        """Return the key of a belief on a shelf: itself where sets are kept."""
         return belief if self.verified else short_key(belief)
 
     def _bytes(self, belief: AnyBelief) -> int:
@@ -250,7 +248,7 @@ class SketchBounds(ABC):
 
 
 class DominanceBounds(SketchBounds):
-    """One-sided: a hash that should be there and is not disproves a subset; none is missed."""
+    """A missing hash disproves a subset; no subset is missed."""
 
     def candidates(
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
@@ -264,10 +262,10 @@ class DominanceBounds(SketchBounds):
 
 
 class MinHashBounds(SketchBounds):
-    """The seed's rule: the share of one set in the other, estimated from their resemblance.
+    """Estimates the share of one set in another from their resemblance.
 
     Args:
-      threshold: the least estimated share of the smaller set that lies in the larger one.
+      threshold: minimum estimated share of the smaller set in the larger one.
     """
 
     def __init__(
@@ -289,7 +287,7 @@ class MinHashBounds(SketchBounds):
     def similar(
         self, shelf: SketchShelf, alike: NDArray[np.float64], total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
-        """Return the beliefs of which the resemblance and the sizes say that a share is reached."""
+        """Return the beliefs whose resemblance and size give a share at the threshold or above."""
         common = alike * (total + shelf.totals) / (1.0 + alike)
         inner = total if supersets else shelf.totals
         return np.flatnonzero(common >= self.threshold * inner)
@@ -315,7 +313,7 @@ class ReferenceBounds(MinHashBounds):
         return self.similar(shelf, alike, total, supersets=supersets)
 
     def _sketch(self, belief: AnyBelief) -> tuple[Hashes, int]:
-        """Return the least values of all permutations."""
+        """Return the minimum of each permutation."""
         own = belief.hashes if isinstance(belief, HashedSet) else self._universe.hashes(belief)
         minhash = self._empty.copy()
         minhash.update_batch((own & _LOW).tolist())

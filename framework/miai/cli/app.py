@@ -19,9 +19,9 @@ def run() -> None:
     """Run the command that the process's arguments name.
 
     Raises:
-      KeyboardInterrupt: it was interrupted; typer would end the process in a way of its own.
-      SystemExit: the command ends with a status of its own, or was called in a wrong way.
-      MiaiError: what went wrong can be mended.
+      KeyboardInterrupt: the command was interrupted; typer alone would exit the process.
+      SystemExit: the command sets an exit status, or its arguments are wrong.
+      MiaiError: an error that the user can correct.
     """
     try:
         build_app()(prog_name="miai")
@@ -58,7 +58,7 @@ class _Interruption(BaseException):
 
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; a `KeyboardInterrupt` goes on as it is."""
+        """Run the command; pass a `KeyboardInterrupt` on unchanged."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as interruption:
@@ -80,7 +80,7 @@ def _options(
         callback=_print_version,
     ),
 ) -> None:
-    """Take what may stand before a command; nothing of it is left to do here."""
+    """Declare the options before the command; their callbacks do the work."""
 
 
 def _show_plugin_warnings_as_lines() -> None:

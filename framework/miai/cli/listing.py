@@ -1,4 +1,4 @@
-"""``miai list`` and ``miai plugins``: what there is."""
+"""``miai list`` and ``miai plugins``: the installed components and plugins."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def list_components(
-    kind: str = typer.Argument("", help="What to list; without it, the kinds themselves."),
-    game: str = typer.Option("", "--game", help="Only what serves this game."),
+    kind: str = typer.Argument(
+        "", help="Kind of component, such as games (default: list the kinds)."
+    ),
+    game: str = typer.Option("", "--game", help="Show only components that support this game."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """List games, agents, searches or components of any other kind, with their parameters."""
@@ -46,7 +48,7 @@ def list_components(
 
 
 def describe(component: Component) -> dict[str, Any]:
-    """Return what `miai list` tells of a component, as plain data."""
+    """Return a component as plain data, as `miai list --json` prints it."""
     from miai.errors import PluginLoadError
     from miai.parameters import describe_parameters
 
@@ -71,7 +73,7 @@ def list_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.
 
 
 def check_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Import every component of every plugin; exit with status 2 when one is broken."""
+    """Import every component of every plugin; exit with status 2 if one is broken."""
     plugins = plugin_host().check()
     _print_plugins(plugins, as_json)
     if any(plugin.state == "broken" for plugin in plugins):
@@ -102,7 +104,7 @@ def _print_plugins(plugins: list[Any], as_json: bool) -> None:
 
 
 def _chain(error: BaseException | None) -> str:
-    """Return an error and its causes, a line each, the nearest first."""
+    """Return an error and its causes, one per line, the error first."""
     lines = []
     while error is not None:
         lines.append(f"{type(error).__name__}: {error}")
@@ -111,7 +113,7 @@ def _chain(error: BaseException | None) -> str:
 
 
 def _singular(kind: str, registry: Registry) -> str:
-    """Return the kind that a word names: ``games`` and ``searches`` serve as well."""
+    """Return the kind that a word names, also in the plural (``games``, ``searches``)."""
     for candidate in (kind, kind.removesuffix("s"), kind.removesuffix("es")):
         if candidate in registry.kinds:
             return candidate

@@ -1,10 +1,9 @@
-"""The entry point of the command ``miai``: its exit status, and what is told of a failure.
+"""The entry point of the command ``miai``: error messages and exit status.
 
-It imports next to nothing itself, so that Ctrl-C is told in a line from the start, whatever is
-being imported.
+It imports almost nothing itself, so that Ctrl-C during the imports prints one line, too.
 
 Environment:
-  MIAI_TRACEBACK: when set to anything but 0, the traceback of an error is shown before its message.
+  MIAI_TRACEBACK: if set to anything but 0, the traceback of an error precedes its message.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import sys
 from typing import NoReturn
 
 USER_ERROR = 2
-"""Exit status for whatever the user can mend."""
+"""Exit status for errors that the user can correct."""
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
 def main() -> NoReturn:
-    """Run the command line; what the user can mend becomes one message and exit status 2."""
+    """Run the command line; an error that the user can correct gives one line and status 2."""
     try:
         status = _run()
     except KeyboardInterrupt as interruption:
@@ -39,18 +38,18 @@ def _run() -> int:
             run()
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # or the interpreter would, at a time when nobody can explain
+                sys.stdout.flush()  # at exit it would be too late to explain an error
     except MiaiError as error:
-        return _told(error, str(error))
-    except BrokenPipeError:  # the reader went away (`miai list agent | head`): no error
+        return _report(error, str(error))
+    except BrokenPipeError:  # the reader has closed the pipe (`miai list agent | head`)
         _drop_output()
     except OSError as error:
-        return _told(error, _explain(error))
+        return _report(error, _explain(error))
     return 0
 
 
-def _told(error: Exception, message: str) -> int:
-    """Print the message of an error; return the exit status."""
+def _report(error: Exception, message: str) -> int:
+    """Print an error and return the exit status."""
     import os
 
     if os.environ.get("MIAI_TRACEBACK", "0") not in ("", "0"):
@@ -62,7 +61,7 @@ def _told(error: Exception, message: str) -> int:
 
 
 def _explain(error: OSError) -> str:
-    """Return what the machine refused: a file that the error names, or the output."""
+    """Return a message for a system error: about the file it names, or about the output."""
     if error.filename is not None:
         return f"{error.strerror}: {error.filename}; MIAI_TRACEBACK=1 shows why it was needed"
     _drop_output()
@@ -70,17 +69,17 @@ def _explain(error: OSError) -> str:
 
 
 def _ignore_interrupts() -> None:
-    """Let a second Ctrl-C not disturb the ending."""
+    """Ignore a second Ctrl-C while the process ends."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _drop_output() -> None:
-    """Write no more to an output that takes nothing."""
+    """Discard all further output."""
     import os
 
-    # Else the interpreter would complain when it flushes standard output at exit.
+    # Otherwise the interpreter reports an error when it flushes standard output at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,8 +1,7 @@
-"""The agent ``human``: a person at a terminal.
+"""People at a terminal: the agent ``human``, and the session in which it plays.
 
-What is told to a person of searches: chances, lines of play, the best moves of a hint.
-
-What `miai play` does for the people at its table: undo, hints, saving, what opponents think.
+The agent shows the board and reads moves. The session of `miai play` adds undo, hints, saving and
+the opponents' evaluations.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
 
 
 _BEST = 5
-"""Moves of a hint."""
+"""Number of moves in a hint."""
 _EXPECTED = 5
-"""Moves of a line of play."""
+"""Number of moves in a line of play."""
 
 
 @runtime_checkable
@@ -39,11 +38,11 @@ class MarkingRenderer(Renderer, Protocol):
     """A renderer that can put marks on what it shows."""
 
     def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
-        """Return what `render` does, with a character at the place of each action where it can."""
+        """Return the output of `render` with a character at the place of each action."""
 
 
 def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str:
-    """Return what a search advises the player of a view, whose turn it is."""
+    """Return the hint of a search for the player to move."""
     state = view.state
     priors = _priors(result)
     best = _best(result, priors)
@@ -52,15 +51,15 @@ def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str
         marks = {action: str(number) for number, action in enumerate(best, 1)}
         lines.append(renderer.marked(view, marks))
     for number, action in enumerate(best, 1):
-        told = ", ".join(_told_of_action(state.game, result, priors, action))
-        lines.append(f"{number}. {action_text(state, action)}: {told}")
+        facts = ", ".join(_facts(state.game, result, priors, action))
+        lines.append(f"{number}. {action_text(state, action)}: {facts}")
     if expected := line_text(state, result.pv[: 1 + _EXPECTED]):
         lines.append(f"Expected: {expected}")
     return "\n".join(lines)
 
 
-def told_of(state: State, move: MoveRecord) -> str:
-    """Return what a player did and thinks of it, on one line.
+def move_text(state: State, move: MoveRecord) -> str:
+    """Return one line with a player's move and its own evaluation.
 
     Args:
       state: the position after the move.
@@ -73,7 +72,7 @@ def told_of(state: State, move: MoveRecord) -> str:
 
 
 def chance_text(game: Game, value: float) -> str:
-    """Return a utility in words: a winning chance where two win or lose, else a number."""
+    """Return a utility as a win rate in two-player constant-sum games, otherwise as a number."""
     info = game.info
     if info.utility_sum is None or info.num_players != 2 or info.min_utility >= info.max_utility:
         return f"value {value:+.2f}"
@@ -93,10 +92,8 @@ def line_text(state: State, actions: Sequence[int]) -> str:
     return " ".join(names)
 
 
-def _told_of_action(
-    game: Game, result: SearchResult, priors: Mapping[int, float], action: int
-) -> list[str]:
-    """Return what is known of an action: its value where it was tried, else how likely it is."""
+def _facts(game: Game, result: SearchResult, priors: Mapping[int, float], action: int) -> list[str]:
+    """Return the value and the visits of an action, or its prior if it was not visited."""
     facts, value = [], result.values.get(action)
     if value is None and (action == result.action or action not in priors):
         value = result.value
@@ -110,7 +107,7 @@ def _told_of_action(
 
 
 def _priors(result: SearchResult) -> dict[int, float]:
-    """Return the priors of a search that tells them as pairs, likeliest first."""
+    """Return the priors in the statistics of a search, likeliest first; empty without any."""
     pairs = result.statistics.get("priors")
     if not isinstance(pairs, Sequence) or isinstance(pairs, str):
         return {}
@@ -118,7 +115,7 @@ def _priors(result: SearchResult) -> dict[int, float]:
 
 
 def _best(result: SearchResult, priors: Mapping[int, float]) -> list[int]:
-    """Return the moves to tell of, the one to play first: by visits, without any by priors."""
+    """Return the best moves: the one to play, then by visits or, without visits, by priors."""
     tried = [action for action, visits in result.visits.items() if visits > 0]
     tried.sort(key=lambda action: (action != result.action, -result.visits[action], action))
     if not tried:
@@ -144,7 +141,7 @@ HELP = """\
 Type a move in the game's notation, such as {example}, or one of:
   moves      show the legal moves
   board      show the board again
-{offered}  resign     give the game up
+{offered}  resign     resign the game
   quit       leave without finishing
   help       show this"""
 
@@ -153,16 +150,16 @@ _UNDO = "  undo       take back your last move and what followed\n"
 _SAVE = "  save FILE  write the game so far; the suffix names the format\n"
 
 _MOST_LISTED = 12
-"""Legal moves up to this number are listed after a wrong one; of more, a few are."""
+"""Maximum number of legal moves that are all listed after an illegal one."""
 
 _EXAMPLES = 3
 
 
 class TakeBack(BaseException):
-    """A person takes a move back: whoever plays the game has to go on from before it.
+    """A person takes a move back: the game continues from the position before it.
 
     Attributes:
-      ply: of the move.
+      ply: the ply of that move.
     """
 
     def __init__(self, ply: int) -> None:
@@ -171,30 +168,30 @@ class TakeBack(BaseException):
 
 
 class Offers(Protocol):
-    """What the surroundings of a game can do for a person beside passing moves on."""
+    """Services for a person besides playing moves: undo, hints and saving."""
 
     def last_ply_of(self, player: int) -> int | None:
-        """Return the last ply that `player` may take back by `TakeBack`; None for none."""
+        """Return the last ply that `player` may take back; None if there is none."""
 
     def can_advise(self) -> bool:
-        """Return whether there is a search to ask."""
+        """Return whether hints are available."""
 
     def advise(self, state: State) -> SearchResult:
-        """Return what the search finds. Raises `MiaiError`."""
+        """Return the search result for a position. Raises `MiaiError`."""
 
     def can_save(self) -> bool:
-        """Return whether a game that is going on may be written to a file."""
+        """Return whether an unfinished game may be saved."""
 
     def save(self, file: str) -> str:
-        """Write the game so far; return what to say of it. Raises `MiaiError`."""
+        """Write the game so far; return a confirmation. Raises `MiaiError`."""
 
 
 class HumanAgent(Agent):
     """Asks a person for each move.
 
     Attributes:
-      read, write: where answers come from and where the board is shown.
-      offers: what can be done beside moving; None for nothing.
+      read, write: the input and the output.
+      offers: services besides moves; None for none.
 
     Raises:
       KeyboardInterrupt: the person quits or the input ends.
@@ -212,14 +209,14 @@ class HumanAgent(Agent):
         self.read: TextIO | None = read or sys.stdin  # None when the process began without one
         self.write: TextIO | None = write or sys.stdout
         self.offers: Offers | None = None
-        self._told: list[str] = []
+        self._notes: list[str] = []
         self._renderer: Renderer = renderer_for(game)
         self._notation = game.new_initial_state()
         self._lines_below = 0  # written since the board was shown
         self._greeted = False
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game. Refuses to play without a person.
+        """Begin a game.
 
         Raises:
           AgentUnavailableError: the input is closed, as in a process of its own.
@@ -234,10 +231,10 @@ class HumanAgent(Agent):
 
     def tell(self, text: str) -> None:
         """Show a line below the board at the next turn, or the end."""
-        self._told.append(text)
+        self._notes.append(text)
 
     def act(self, clock: ClockReading) -> Decision:
-        """Show the position and return what the person chooses."""
+        """Show the position and return the person's choice."""
         try:
             return self._choose(clock)
         except KeyboardInterrupt:
@@ -256,7 +253,7 @@ class HumanAgent(Agent):
         while True:
             decision = self._answer(self._ask(f"{name}{left}> "))
             if decision is not None:
-                self._told.clear()
+                self._notes.clear()
                 return decision
 
     def end(self, returns: tuple[float, ...]) -> None:
@@ -298,7 +295,7 @@ class HumanAgent(Agent):
         return self.offers is not None and self.offers.can_advise()
 
     def _serve(self, text: str) -> None:
-        """Do what is no move. Raises `TakeBack` where a move is taken back."""
+        """Run a command that is not a move. Raises `TakeBack` for an undo."""
         command, _, file = text.partition(" ")
         try:
             if command.lower() == "undo":
@@ -318,7 +315,7 @@ class HumanAgent(Agent):
         if ply is None:
             self._say("There is no move of yours to take back.")
             return
-        self._told.clear()
+        self._notes.clear()
         raise TakeBack(ply)
 
     def _save(self, file: str) -> None:
@@ -345,11 +342,11 @@ class HumanAgent(Agent):
             return None
 
     def _explain(self, error: GameError) -> None:
-        """Say what was wrong with a move and what would be right, the board still in sight."""
-        told = str(error)
+        """Explain an error and list legal moves; show the board again if it has scrolled away."""
+        message = str(error)
         if isinstance(error, IllegalActionError):
-            told = told.removesuffix(f"\n{error.position}")
-        self._say(f"{told}\n{self._advice()}")
+            message = message.removesuffix(f"\n{error.position}")
+        self._say(f"{message}\n{self._advice()}")
         board = self._renderer.render(self.view)
         if self._lines_below + board.count("\n") + 2 > shutil.get_terminal_size().lines:
             self._show_board()
@@ -364,7 +361,7 @@ class HumanAgent(Agent):
         )
 
     def _examples(self, number: int) -> str:
-        """Return legal moves from the middle of them all, where boards have their middle."""
+        """Return legal moves from the middle of the list, which are central on most boards."""
         moves = self._legal_moves()
         start = max(0, (len(moves) - number) // 2)
         return ", ".join(moves[start : start + number])
@@ -400,20 +397,20 @@ class HumanAgent(Agent):
     def _show_board(self) -> None:
         self._say(self._renderer.render(self.view))
         self._lines_below = 0
-        for line in self._told:
+        for line in self._notes:
             self._say(line)
 
 
 class PlaySession:
     """A game between people and agents in this process, in which moves can be taken back.
 
-    The referee knows nothing of it: after moves were taken back the game begins anew, and what was
-    left of it is played as an opening. Only games that hide nothing can go back.
+    After an undo the referee starts a new game with the remaining moves as its opening. Only games
+    of perfect information allow undo.
 
     Args:
-      note: called with each state and the move that led there, once.
-      save: writes a record to a file and returns what to say of it.
-      adviser: makes the search that is asked for hints; None for none.
+      note: called once with each new state and the move that led to it.
+      save: writes a record to a file and returns a confirmation.
+      adviser: builds the search for hints; None for none.
 
     Attributes:
       moves: the game so far.
@@ -439,21 +436,21 @@ class PlaySession:
                 agent.offers = self
 
     def play(self, *, seed: int) -> GameRecord:
-        """Return the record of the game, as it ended. Raises as `miai.playing.match.play`."""
+        """Return the record of the finished game. Raises as `miai.playing.match.play`."""
         from miai.playing.match import play
 
         self._seed = seed
         while True:
-            kept = list(self.moves)
-            opening = [move.action for move in kept]
+            earlier = list(self.moves)
+            opening = [move.action for move in earlier]
             try:
                 record = play(
                     self._game, self._agents, seed=seed, opening=opening, on_move=self._take
                 )
-            except TakeBack as wish:
-                del self.moves[wish.ply :]
+            except TakeBack as undo:
+                del self.moves[undo.ply :]
                 continue
-            record.moves[: len(kept)] = kept  # as they were decided, not as an opening
+            record.moves[: len(earlier)] = earlier  # with their decisions, not as an opening
             return record
 
     def _take(self, state: State, move: MoveRecord) -> None:
@@ -463,23 +460,23 @@ class PlaySession:
         self._note(state, move)
         for number, person in enumerate(self._agents):
             if isinstance(person, HumanAgent) and move.actor not in (number, -1):
-                person.tell(told_of(state, move))
+                person.tell(move_text(state, move))
 
     # -- what people are offered ----------------------------------------------------------------
 
     def last_ply_of(self, player: int) -> int | None:
-        """Return the last ply that a player may take back; None for none."""
+        """Return the last ply that a player may take back; None if there is none."""
         if not self._game.info.perfect_information:
             return None
         own = [move.ply for move in self.moves if move.actor == player]
         return own[-1] if own else None
 
     def can_advise(self) -> bool:
-        """Return whether there is a search to ask."""
+        """Return whether hints are available."""
         return self._make_adviser is not None
 
     def advise(self, state: State) -> SearchResult:
-        """Return what the adviser finds. Raises `MiaiError`."""
+        """Return the adviser's result for a position. Raises `MiaiError`."""
         if self._adviser is None:
             assert self._make_adviser is not None, "can_advise says so"
             self._adviser = self._make_adviser()
@@ -487,18 +484,18 @@ class PlaySession:
         return self._adviser.search(state)
 
     def can_save(self) -> bool:
-        """Return whether a game that is going on may be seen as a whole."""
+        """Return whether an unfinished game may be saved: its file shows everything."""
         return self._game.info.perfect_information
 
     def save(self, file: str) -> str:
-        """Write the game so far; return what to say of it. Raises `MiaiError`."""
+        """Write the game so far; return a confirmation. Raises `MiaiError`."""
         return self._save(unfinished(self._game, self._agents, self.moves, self._seed), file)
 
 
 def unfinished(
     game: Game, agents: Sequence[Agent], moves: Sequence[MoveRecord], seed: int
 ) -> GameRecord:
-    """Return the record of a game that is going on, as one that was stopped."""
+    """Return the record of an unfinished game, as truncated."""
     from miai.plugins.versions import versions_of
     from miai.record import GameRecord, PlayerRecord, Termination
     from miai.seeds import derive_seed

@@ -1,8 +1,6 @@
 """``miai play``: one game in the terminal.
 
-Who plays in ``miai play``: ``--black mcts --black.simulations 5000``.
-
-Writing games of `miai play` to files, the suffix naming the format.
+The players are options named by the game: ``--black mcts --black.simulations 5000``.
 """
 
 from __future__ import annotations
@@ -38,26 +36,27 @@ def play(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the game; may be repeated."
+            "--set", metavar="NAME=VALUE", help="Set a parameter of the game; may be repeated."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of agents and chance.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the agents and of chance.")] = 0,
     record: Annotated[
-        str, typer.Option(metavar="FILE", help="Write the game; the suffix names the format.")
+        str,
+        typer.Option(metavar="FILE", help="Write the game; the suffix selects the format."),
     ] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show the result only.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
     adviser: Annotated[
         str,
         typer.Option(
             metavar="SEARCH",
-            help="Search that a person may ask for hints; by default the opponent's, or mcts.",
+            help="Search that gives hints (default: the opponent's, or mcts).",
         ),
     ] = "",
 ) -> None:
-    """Play one game here, with an agent for each player.
+    """Play one game in the terminal.
 
-    Players are named as the game names them: `miai play go --black human --white mcts`. Their
-    parameters follow a dot: `--white.simulations 5000`. A player that is not named is `human`.
+    Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
+    follow a dot: `--white.simulations 5000`. The default agent is `human`.
     """
     from miai.api import load_game
     from miai.plain import parse_assignment
@@ -84,13 +83,13 @@ def play(
 def _adviser(
     game: Game, players: Sequence[PlayerOptions], name: str
 ) -> Callable[[], Search] | None:
-    """Return what makes the search that people may ask; None where they may not.
+    """Return a factory of the search for hints; None in games that hide information.
 
-    It is one of its own, by the same parameters where an opponent plays by it, so that asking does
-    not change how the opponent plays.
+    The search is separate from an opponent's, with the same parameters, so that hints do not change
+    how the opponent plays.
 
     Raises:
-      MiaiError: no search has the name, or the game hides information.
+      MiaiError: the search is unknown, or a search is named and the game hides information.
     """
     from miai.errors import HiddenInformationError
     from miai.plugins.loader import registry
@@ -145,7 +144,7 @@ def _played(
 
 
 class _Shown:
-    """Shows a game as it goes on, unless a person plays or nothing is to be shown."""
+    """Shows the moves of a game between agents, and the end of a game with people."""
 
     def __init__(self, *, quiet: bool, human: bool) -> None:
         self._moves = not quiet and not human
@@ -153,13 +152,13 @@ class _Shown:
         self._last: State | None = None
 
     def note(self, state: State, move: MoveRecord) -> None:
-        """Take in a move and the state after it."""
+        """Show a move and the state after it."""
         self._last = state
         if self._moves:
             _show_move(state, move)
 
     def show_end(self) -> None:
-        """Show a person who was not shown everything what there was."""
+        """Show a person the full final position of a game that hides information."""
         state = self._last
         if self._end and state is not None and not state.game.info.perfect_information:
             print(f"All there was:\n{state}")
@@ -194,13 +193,13 @@ DEFAULT_AGENT = "human"
 
 @dataclass(slots=True)
 class PlayerOptions:
-    """What the command line says of one player.
+    """The command line's options for one player.
 
     Attributes:
       player: its name in the game.
-      agent: the agent that plays; empty while none is named.
+      agent: the agent's name; empty until one is named.
       values: the agent's parameters.
-      texts: the options as they were written.
+      texts: the options as written.
     """
 
     player: str
@@ -212,8 +211,8 @@ class PlayerOptions:
         """Return the agent, in this process.
 
         Raises:
-          MiaiError: there is none of that name, its parameters are wrong or it cannot be had; the
-            message names the options.
+          MiaiError: the agent is unknown or unavailable, or its parameters are wrong; the message
+            names the options.
         """
         from miai.api import make_agent
         from miai.plugins.loader import registry
@@ -228,21 +227,21 @@ class PlayerOptions:
             raise self.unavailable(str(error)) from error
 
     def unavailable(self, reason: str) -> AgentUnavailableError:
-        """Return the error that names the options whose agent cannot be had."""
-        told = " ".join(self.texts) or f"--{self.player} {self.agent}"
-        return AgentUnavailableError(f"{told}: {reason}")
+        """Return the error that names the options of an unavailable agent."""
+        options = " ".join(self.texts) or f"--{self.player} {self.agent}"
+        return AgentUnavailableError(f"{options}: {reason}")
 
 
 def parse_players(
     game: Game, words: Sequence[str], *, known: Iterable[str] = ()
 ) -> list[PlayerOptions]:
-    """Return what the words of a command line say of each player of a game.
+    """Return the options of each player of a game, parsed from the words of a command line.
 
     Args:
       known: the command's other options, for near matches.
 
     Raises:
-      ConfigError: an option is unknown or has no value, or a word is no option.
+      ConfigError: an option is unknown or has no value, or a word is not an option.
     """
     players = {name: PlayerOptions(name) for name in game.info.player_names}
     for option, text in _pairs(game, words, known=known):
@@ -262,17 +261,17 @@ def parse_players(
 
 def _pairs(game: Game, words: Sequence[str], *, known: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield options, each of a player of the game, with their values."""
-    left = [part for word in words for part in _split_option(word)]
-    left.reverse()
-    while left:
-        option = left.pop()
+    remaining = [part for word in words for part in _split_option(word)]
+    remaining.reverse()
+    while remaining:
+        option = remaining.pop()
         if not option.startswith("--"):
-            raise ConfigError(_no_option(game, [option, *reversed(left)]))
+            raise ConfigError(_no_option(game, [option, *reversed(remaining)]))
         if option.removeprefix("--").partition(".")[0] not in game.info.player_names:
             raise ConfigError(_unknown_option(game, option, known))
-        if not left or left[-1].startswith("--"):
+        if not remaining or remaining[-1].startswith("--"):
             raise ConfigError(f"option '{option}' needs a value: {_usage(game)}")
-        yield option, left.pop()
+        yield option, remaining.pop()
 
 
 def _split_option(word: str) -> list[str]:
@@ -281,7 +280,7 @@ def _split_option(word: str) -> list[str]:
 
 
 def _no_option(game: Game, words: Sequence[str]) -> str:
-    """Return what is wrong with words that should have been options, with their right spelling."""
+    """Return the error message for words that are not options, with the correct usage."""
     names = game.info.player_names
     agents = [word for word in words if not word.startswith("--")]
     wanted = agents if len(agents) == len(words) == len(names) else []
@@ -297,7 +296,7 @@ def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
 
 
 def _without_agent(game: Game, player: PlayerOptions) -> str:
-    """Return whom a parameter may be meant for, where no agent was named."""
+    """Return the error message for a parameter without an agent, with agents that have it."""
     from miai.plugins.loader import registry
 
     asked = set(player.values)
@@ -306,17 +305,17 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
         for component in registry().serving("agent", game=game.info.name)
         if asked <= set(component.load_parameters().model_fields)
     ]
-    told = " ".join(player.texts)
-    lead = f"{told}: an agent's parameter, but --{player.player} names no agent"
+    options = " ".join(player.texts)
+    lead = f"{options}: an agent's parameter, but --{player.player} names no agent"
     if not able:
         return f"{lead}, and no agent has it; see `miai list agents --game {game.info.name}`"
-    return f"{lead}. Write: --{player.player} {able[0]} {told}" + (
+    return f"{lead}. Write: --{player.player} {able[0]} {options}" + (
         f"; {' and '.join(able[1:])} would take it too" if able[1:] else ""
     )
 
 
 def _usage(game: Game, agents: Sequence[str] = ()) -> str:
-    """Return how the players of a game are named."""
+    """Return an example command line for a game."""
     names = game.info.player_names
     opponent = "mcts" if game.info.perfect_information else "random"
     chosen = agents or ["human", *[opponent] * (len(names) - 1)]
@@ -325,21 +324,21 @@ def _usage(game: Game, agents: Sequence[str] = ()) -> str:
 
 
 def save_unfinished(game: Game, record: GameRecord, file: str) -> str:
-    """Write a game that is going on; return what to say of it. Raises `ConfigError`."""
+    """Write an unfinished game; return a confirmation. Raises `ConfigError`."""
     if Path(file).suffix != ".jsonl":
-        record.returns = ()  # only the whole record says that nobody has won yet
+        record.returns = ()  # only this format can mark the game as unfinished
     writer_to(game, file, option="save")(record)
     return f"written to {file}"
 
 
 def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[GameRecord], None]:
-    """Return what writes a record to `file`; the format is settled before the game begins.
+    """Return a function that writes a record to `file`, after checking format and folder.
 
     Args:
-      option: what errors name the file by.
+      option: the option to name in errors.
 
     Raises:
-      ConfigError: the suffix names no format, or the file could not be written.
+      ConfigError: the suffix is not that of a format, or the file is not writable.
     """
     from miai.errors import ConfigError, UnknownComponentError
     from miai.files import write_text
@@ -370,7 +369,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
 
 
 def _refuse_unwritable(path: Path, option: str) -> None:
-    """Raise `ConfigError` for a file that could not be written after the game."""
+    """Raise `ConfigError` for a path that is not writable, before the game begins."""
     from miai.errors import ConfigError
 
     if not path.parent.is_dir():

@@ -1,19 +1,7 @@
-"""Adjudication: games that are decided before their end, by rules that the organiser has chosen.
+"""Adjudication: ending games early, by rules that the organiser chooses.
 
-`protocol` says what a rule is, `panel` asks the rules of a game after each move, `agreement` and
-`solved` are those that serve any game.
-
-What an adjudicator is: the component kind ``adjudicator``.
-
-The rules that a game may be adjudicated by, asked in their order after each move.
-
-Games that the players themselves hold for decided: an agreed loss, an agreed draw.
-
-As in engine tournaments of chess, such as cutechess-cli's options ``-resign`` (with ``twosided``)
-and ``-draw``: https://github.com/cutechess/cutechess. What a player holds of the game is the
-``value`` among the statistics of its decisions, a utility for itself.
-
-Which games a rule can judge.
+An `Adjudicator`, the component kind ``adjudicator``, is one rule. A `Panel` asks the rules of a
+game in order after each move.
 """
 
 from __future__ import annotations
@@ -31,11 +19,11 @@ from miai.seeds import derive_seed
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a game is held to end.
+    """The result that an adjudicator assigns to an unfinished game.
 
     Attributes:
       returns: each player's utility, in player order.
-      reason: why, in a few words for people.
+      reason: a short explanation for people.
     """
 
     returns: tuple[float, ...]
@@ -44,44 +32,43 @@ class Verdict:
 
 @runtime_checkable
 class Adjudicator(Protocol):
-    """Decides games before their end, where its rule allows it; ``factory(game, parameters)``.
+    """A rule that ends games early; built by ``factory(game, parameters)``.
 
-    What it says is a function of the seed and of the game so far, whatever it judged before: the
-    same game has the same verdict at the same ply on any machine. It is the organiser's, not a
-    player's: it sees the true state, also where the game hides it from the players.
+    A verdict is a function of the seed and of the game so far: the same game has the same verdict
+    at the same ply on any machine. An adjudicator serves the organiser and sees the true state,
+    also in games that hide it from the players.
     """
 
     def new_game(self, seed: int) -> None:
         """Forget the last game.
 
         Args:
-          seed: of all randomness in this game.
+          seed: seed of all randomness in this game.
         """
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
-        """Return the verdict on a game after a player's move; None to let it go on.
+        """Return the verdict on a game after a player's move; None to let it continue.
 
-        It is asked once after every move that a player has decided, from the first one on, as
-        long as it has not spoken.
+        Called once after every decision of a player until it returns a verdict.
 
         Args:
-          state: the true state, not terminal; not to be changed.
-          moves: all actions so far, those of chance and of the opening included, with what the
-            players have said of theirs; not to be changed, nor believed.
+          state: the true state, not terminal; must not be changed.
+          moves: all actions so far, those of chance and of the opening included, with the players'
+            statistics, which are claims and not facts; must not be changed.
         """
 
 
 KIND = "adjudicator"
 
 LONGEST_REASON = 200
-"""Most characters of a reason that are kept."""
+"""Maximum length of a reason in characters; longer ones are cut."""
 
 _SEEDS = 2**63
 _TOLERANCE = 1e-9
 
 
 def held_out(seed: int, share: float) -> bool:
-    """Return whether a game of that seed belongs to a share, 0 to 1, that is played to its end."""
+    """Return whether the game of a seed is in the share, 0 to 1, that is played to its end."""
     return derive_seed(seed, "hold-out") < share * _SEEDS
 
 
@@ -95,34 +82,34 @@ def make_panel(
     """Return the panel of adjudicators by name, each with its parameters.
 
     Args:
-      where: what the rules are part of, for messages.
+      where: the config section of the rules, for messages.
 
     Raises:
-      UnknownComponentError: there is no such adjudicator for the game.
+      UnknownComponentError: the game has no adjudicator of that name.
       ParameterError: its parameters are wrong.
       UnsuitableGameError: it cannot judge this game.
     """
     from miai.plugins.loader import registry
 
-    found = {name: registry().get(KIND, name, game=game.info.name) for name in rules}
-    built = {
+    components = {name: registry().get(KIND, name, game=game.info.name) for name in rules}
+    adjudicators = {
         name: component.build(game, values=rules[name], where=f"{where}[{name}]")
-        for name, component in found.items()
+        for name, component in components.items()
     }
-    return Panel(game, built, hold_out=hold_out)
+    return Panel(game, adjudicators, hold_out=hold_out)
 
 
 class Panel:
-    """The adjudicators of one game after the other.
+    """The adjudicators of a series of games.
 
     Args:
-      rules: by name, in the order in which they are asked; the first verdict counts.
-      hold_out: share of the games, 0 to 1, that no verdict ends. It is drawn by the game's seed,
-        so that the two games of a pair share it. How they end tells how often a rule is wrong.
+      rules: adjudicators by name, in the order in which they are asked; the first verdict counts.
+      hold_out: share of the games, 0 to 1, that no verdict ends, to measure how often a rule is
+        wrong. It is drawn by the game's seed, which the two games of a pair share.
 
     Attributes:
-      held_out: whether verdicts on this game are only noted.
-      verdicts: on this game so far, the first of each rule.
+      held_out: whether verdicts on this game are only recorded.
+      verdicts: verdicts on this game so far, the first of each rule.
     """
 
     def __init__(
@@ -145,9 +132,9 @@ class Panel:
         Raises:
           PluginError: a verdict does not fit the game.
         """
-        told = {verdict.rule for verdict in self.verdicts}
+        finished = {verdict.rule for verdict in self.verdicts}
         for name, rule in self._rules.items():
-            if name in told:
+            if name in finished:
                 continue
             verdict = rule.judge(state, moves)
             if verdict is None:

@@ -1,4 +1,9 @@
-"""Adjudication by agreement: the players themselves consider the game decided."""
+"""Adjudication by agreement: both players evaluate the game as lost or drawn.
+
+The rules are those of chess engine tournaments, such as cutechess-cli's options ``-resign`` (with
+``twosided``) and ``-draw``: https://github.com/cutechess/cutechess. A player's evaluation is the
+``value`` in the statistics of its decisions, its own utility.
+"""
 
 from __future__ import annotations
 
@@ -36,80 +41,80 @@ class ResignAgreementParameters(Parameters):
     """Parameters of `ResignAgreement`."""
 
     below: float = parameter(
-        -0.9, unit="utility", help="A side is lost whose own value is this or less"
+        -0.9, unit="utility", help="Value at or below which a side counts as lost"
     )
     moves: int = parameter(
-        3, ge=1, le=1000, unit="moves", help="Moves in a row of each player that have to agree"
+        3, ge=1, le=1000, unit="moves", help="Consecutive moves of each player that must agree"
     )
-    from_ply: int = parameter(0, ge=0, unit="plies", help="Nothing is decided in fewer plies")
+    from_ply: int = parameter(0, ge=0, unit="plies", help="Minimum length of the game")
 
 
 class DrawAgreementParameters(Parameters):
     """Parameters of `DrawAgreement`."""
 
     from_ply: int = parameter(
-        ge=0, unit="plies", help="Nothing is decided in fewer plies: most games begin even"
+        ge=0, unit="plies", help="Minimum length of the game; most games begin even"
     )
     within: float = parameter(
-        0.05, ge=0, unit="utility", help="The game is even whose value is so near to equal shares"
+        0.05, ge=0, unit="utility", help="Maximum distance of a value from an even result"
     )
     moves: int = parameter(
-        5, ge=1, le=1000, unit="moves", help="Moves in a row of each player that have to agree"
+        5, ge=1, le=1000, unit="moves", help="Consecutive moves of each player that must agree"
     )
 
 
 class ResignAgreement:
-    """One side has lost when both players have said so in each of their last moves.
+    """Ends a game as lost when both players evaluate it so in each of their last moves.
 
-    A player who says nothing, or nothing that is a utility of the game, has not agreed; so no
-    player can decide a game for itself by what it says.
+    A player without a valid value has not agreed, so that no player can decide a game alone.
 
     Raises:
       UnsuitableGameError: the game is not one of two players and a constant sum, or the threshold
-        is no loss in it.
+        is not a loss in it.
     """
 
     def __init__(self, game: Game, parameters: ResignAgreementParameters | None = None) -> None:
         require_two_player_constant_sum(game, rule="resign-agreement")
-        self._game, self._given = game, parameters or ResignAgreementParameters()
-        low, even = game.info.min_utility, _even(game)
-        if not low <= self._given.below < even:
+        self._game = game
+        self._parameters = parameters or ResignAgreementParameters()
+        low, even, below = game.info.min_utility, _even(game), self._parameters.below
+        if not low <= below < even:
             raise UnsuitableGameError(
-                f"resign-agreement: below is {self._given.below:g}, but in {game.info.name} a lost "
+                f"resign-agreement: below is {below:g}, but in {game.info.name} a lost "
                 f"side has {low:g} and an even one {even:g}; give a number between"
             )
 
     def new_game(self, seed: int) -> None:
-        """Nothing is remembered."""
+        """Do nothing; the rule keeps no state."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
-        """Return the loss that both players have told, or None."""
-        given, info = self._given, self._game.info
-        values = agreed_values(self._game, moves, count=given.moves, from_ply=given.from_ply)
+        """Return the agreed loss, or None."""
+        rule, info = self._parameters, self._game.info
+        values = agreed_values(self._game, moves, count=rule.moves, from_ply=rule.from_ply)
         if values is None:
             return None
-        won = 2 * _even(self._game) - given.below
+        won = 2 * _even(self._game) - rule.below
         for loser, winner in ((0, 1), (1, 0)):
-            if max(values[loser]) <= given.below and min(values[winner]) >= won:
+            if max(values[loser]) <= rule.below and min(values[winner]) >= won:
                 return Verdict(
                     self._game.resignation_returns(loser),
-                    f"both give {info.player_names[loser]} {given.below:g} or less in "
-                    f"{given.moves} moves each",
+                    f"both give {info.player_names[loser]} {rule.below:g} or less in "
+                    f"{rule.moves} moves each",
                 )
         return None
 
 
 class DrawAgreement:
-    """The game is drawn when both players have held it for even in each of their last moves.
+    """Ends a game as drawn when both players evaluate it as even in each of their last moves.
 
     Raises:
-      UnsuitableGameError: the game is not one of two players and a constant sum, or it is even by
-        the parameters even where somebody has won.
+      UnsuitableGameError: the game is not one of two players and a constant sum, or a win counts
+        as even by the parameters.
     """
 
     def __init__(self, game: Game, parameters: DrawAgreementParameters) -> None:
         require_two_player_constant_sum(game, rule="draw-agreement")
-        self._game, self._given = game, parameters
+        self._game, self._parameters = game, parameters
         info, even = game.info, _even(game)
         most = max(info.max_utility - even, even - info.min_utility)
         if parameters.within >= most:
@@ -119,29 +124,28 @@ class DrawAgreement:
             )
 
     def new_game(self, seed: int) -> None:
-        """Nothing is remembered."""
+        """Do nothing; the rule keeps no state."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
-        """Return the draw that both players have told, or None."""
-        given, even = self._given, _even(self._game)
-        values = agreed_values(self._game, moves, count=given.moves, from_ply=given.from_ply)
-        if values is None or any(abs(v - even) > given.within for own in values for v in own):
+        """Return the agreed draw, or None."""
+        rule, even = self._parameters, _even(self._game)
+        values = agreed_values(self._game, moves, count=rule.moves, from_ply=rule.from_ply)
+        if values is None or any(abs(v - even) > rule.within for own in values for v in own):
             return None
-        reason = f"both are within {given.within:g} of even in {given.moves} moves each"
+        reason = f"both are within {rule.within:g} of even in {rule.moves} moves each"
         return Verdict((even, even), reason)
 
 
 def agreed_values(
     game: Game, moves: Sequence[MoveRecord], *, count: int, from_ply: int
 ) -> list[list[float]] | None:
-    """Return the values that each player gave its last `count` moves, newest first.
+    """Return each player's values of its last `count` moves, newest first.
 
     Args:
-      from_ply: plies of players that have to be played first.
+      from_ply: minimum number of plies of players.
 
     Returns:
-      None where there are fewer plies, or where a player, back to where each has moved so often,
-      has said nothing that is a utility of the game.
+      None if there are fewer plies or moves, or if one of these values is not a valid utility.
     """
     if sum(move.actor >= 0 for move in moves) < from_ply:
         return None
@@ -159,7 +163,7 @@ def agreed_values(
 
 
 def _utility(value: object, game: Game) -> float | None:
-    """Return what an agent said as a utility; None where it is none."""
+    """Return an agent's value as a float; None if it is not a utility of the game."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     within = game.min_utility() <= value <= game.max_utility()  # false for nan

@@ -1,12 +1,8 @@
 """The referee: plays one game between seats, by the rules of the game and of the clock.
 
-A player's failure is that player's forfeit and ends the game with a record. A failure of the game
-itself, or of the referee, is an exception and leaves none: the game is void. docs/errors.md has
-the whole table.
-
-One game in progress: the referee's part of `miai.playing.match`.
-
-Seats: how the referee sees a player, whatever is behind it.
+A player's failure is its forfeit and ends the game with a record. A failure of the game itself, or
+of the referee, is an exception and leaves no record: the game is void. docs/errors.md has the
+whole table. A `Seat` is a player as the referee sees it, in this process or in another.
 """
 
 from __future__ import annotations
@@ -58,9 +54,9 @@ class SeatReply:
     """A player's answer as the referee received it.
 
     Attributes:
-      decision: what it decided; plain data only.
+      decision: the decision, as plain data.
       seconds: wall time from the question to the answer.
-      cpu_seconds: CPU time that the agent used since its last answer; None where not measured.
+      cpu_seconds: CPU time of the agent since its last answer; None if not measured.
     """
 
     decision: Decision
@@ -75,8 +71,8 @@ class Seat(Protocol):
 
     Attributes:
       name: its name in the match.
-      agent, parameters: the agent component and its parameters as given.
-      version: of the plugin that brought the agent, with an engine's own where told.
+      agent, parameters: the agent component and its parameters as configured.
+      version: version of the agent's plugin, followed by the engine's own if it reports one.
     """
 
     name: str
@@ -85,16 +81,16 @@ class Seat(Protocol):
     version: str
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
-        """Begin a game as `player`, with nothing left of the last one."""
+        """Begin a game as `player`, and forget the last one."""
 
     def observe(self, observation: Observation) -> None:
-        """Tell the player what it is told; may be passed on later, before the next question."""
+        """Pass an observation to the player, at the latest before its next decision."""
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the player's decision; `deadline` is seconds of wall time, None for none."""
 
     def end(self, returns: tuple[float, ...]) -> None:
-        """Tell the player the end of the game and everyone's return."""
+        """Pass the end of the game and everyone's return to the player."""
 
     def close(self) -> None:
         """Release what the seat holds."""
@@ -335,7 +331,7 @@ class Match:
         )
 
     def _note(self, move: MoveRecord) -> None:
-        """Record a move that was just applied and tell every player what it is told."""
+        """Record the move just applied and pass its observations to the players."""
         move.ply = len(self.record.moves)
         self.record.moves.append(move)
         self.plies += move.actor != Player.CHANCE
@@ -425,7 +421,7 @@ class _Charge:
 def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
     """Return whether a player in this process failed by an exception in its own code.
 
-    What miai's errors chain, such as an engine's missing answer, is told by their messages.
+    The messages of miai's errors already contain their causes, such as an engine's missing answer.
     """
     unforeseen = exception is not None and not isinstance(exception, MiaiError)
     return unforeseen and forfeit.reason is not Termination.UNAVAILABLE

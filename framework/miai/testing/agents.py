@@ -1,4 +1,4 @@
-"""The check of an agent: it plays every seat, and the same again."""
+"""The check of an agent: it plays every seat, then the same games again."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def check_agent(
       game: what it plays, of perfect or imperfect information.
       seed: of all that is random in the check, the agent's seeds included.
       games: games in each seat.
-      max_plies: stop each game after so many actions of players; None to play to the end.
+      max_plies: maximum number of players' actions in a game; None to play to the end.
       skip: names of rules not to check.
 
     Returns:
-      What was looked at.
+      The extent of the check.
 
     Raises:
       ConformanceError: rules are broken; it lists the first violation of each, with the actions
@@ -102,7 +102,7 @@ def _compare(
     when: str,
     findings: Findings,
 ) -> None:
-    """Note where two lists of actions of one game part; None stands for a game with a fault."""
+    """Report where two runs of one game diverge; None stands for a game with a fault."""
     if reference is None or again is None or reference == again:
         return
     same = next(
@@ -127,7 +127,7 @@ class _PlayedGame:
         self.seed, self.player, self.plies = seed, player, plies
         self.rng = random.Random(seed)
         self.state: State = game.new_initial_state()
-        self.told: list[Observation] = []  # copies of what the agent was told
+        self.observations: list[Observation] = []  # the referee's own copies
 
     def play(self) -> list[int] | None:
         """Return all actions, `RESIGNED` last when it resigned; None when a fault ended it."""
@@ -174,10 +174,10 @@ class _PlayedGame:
         return decision.action
 
     def _check_view(self) -> None:
-        """What the agent was told, and its state in a game of perfect information, are as due."""
+        """Check the observations in the agent's view, and its state under perfect information."""
         view = self.agent.view
         held = [text_of(observation) for observation in view.observations]
-        if view.player != self.player or held != [text_of(told) for told in self.told]:
+        if view.player != self.player or held != [text_of(own) for own in self.observations]:
             message = "act() changed what the agent was told, or observe() did not keep it"
             raise self._fault("view", message)
         if self.game.info.perfect_information and view.state.key() != self.state.key():
@@ -187,7 +187,7 @@ class _PlayedGame:
         observation = self.state.observation(self.player)
         if observation is None:
             return
-        self.told.append(copy.deepcopy(observation))
+        self.observations.append(copy.deepcopy(observation))
         self._call(lambda: self.agent.observe(copy.deepcopy(observation)))
 
     def _random_action(self, *, chance: bool) -> int:

@@ -1,7 +1,4 @@
-"""What a check found: violations, and the report of a clean run.
-
-The rules that games and agents are checked for, in words.
-"""
+"""Findings of a conformance check: violations, the report of a clean run, and all rules."""
 
 from __future__ import annotations
 
@@ -21,21 +18,20 @@ __all__ = [
 ]
 
 MAX_TEXT = 400
-"""Most characters of one value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceReport:
-    """What a check without a finding has looked at.
+    """The extent of a check that found no violation.
 
     Attributes:
       subject: the game or agent.
-      seed: of the check.
+      seed: seed of the check.
       games: games played.
-      positions: positions looked at.
-      beliefs: beliefs of more than one world that were looked into; only games that hide
-        information have any.
-      skipped: what could not be checked, and why.
+      positions: positions checked.
+      beliefs: beliefs of more than one world that were checked; 0 without hidden information.
+      skipped: checks that were left out, and why.
     """
 
     subject: str
@@ -52,7 +48,7 @@ class Findings:
 
     Attributes:
       subject: the game or agent, for the messages.
-      seed: of the check.
+      seed: seed of the check.
       skip: rules that are not checked.
       games, positions, beliefs: counts for the report.
     """
@@ -67,26 +63,26 @@ class Findings:
     _skipped: dict[str, None] = field(default_factory=dict)
 
     def add(self, rule: str, message: str, actions: Sequence[int]) -> None:
-        """Note that a rule is broken; only its first violation is kept."""
+        """Record a violation; only the first of each rule is kept."""
         if rule not in self.skip and rule not in self._violations:
             self._violations[rule] = Violation(rule, message, self.seed, tuple(actions))
 
     def withdraw(self, rule: str, *, where_broken: str) -> None:
-        """Drop what was found against `rule` where a rule that it rests on is broken too."""
+        """Drop the violation of `rule` if a rule that it depends on is broken too."""
         if where_broken in self._violations:
             self._violations.pop(rule, None)
 
     def note_skipped(self, what: str) -> None:
-        """Note something that could not be checked."""
+        """Record a check that was left out."""
         self._skipped[what] = None
 
     def raised(self, error: Exception, where: str, actions: Sequence[int]) -> None:
-        """Note an exception that no contract allows, as the rule ``raises``."""
+        """Record an unexpected exception as a violation of the rule ``raises``."""
         place = _innermost(error)
         self.add("raises", f"{type(error).__name__}: {error} {where}{place}", actions)
 
     def report(self) -> ConformanceReport:
-        """Return what was looked at.
+        """Return the report.
 
         Raises:
           ConformanceError: a rule was broken.

@@ -1,10 +1,8 @@
 """The check of a game: random games, and every rule in every position of them.
 
-The rules of what follows: equal keys have equal futures, equal actions have equal effects.
-
-The rules that can be checked in one position, whatever came before it.
-
-The rule that nothing a player holds leads to the state of the game in progress.
+There are rules about a single position, rules about its future (equal keys have equal futures,
+equal actions have equal effects), and the rule that no attribute path from what an agent receives
+reaches the hidden state.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from miai.testing.hidden import (
 from miai.testing.snapshot import Snapshot, difference, take_snapshot, text_of
 
 MAX_COMPARED = 500
-"""Most pairs of positions with equal keys that are played on in one check."""
+"""Maximum number of pairs of positions with equal keys that one check plays on."""
 
 
 class KeyIndex:
@@ -118,7 +116,7 @@ def check_replay(
 
 
 SAMPLE = 64
-"""Most actions of one position that are tried where trying all would be slow."""
+"""Maximum number of actions tried in one position where trying all would be slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +391,7 @@ def _sample(population: Sequence[int], most: int, rng: random.Random) -> list[in
 
 
 MAX_REACHED = 20_000
-"""Most objects that are visited in search of a state."""
+"""Maximum number of objects visited in the search for a state."""
 
 _LEAVES = (str, bytes, int, float, complex, type, ModuleType, BuiltinFunctionType)
 
@@ -453,7 +451,7 @@ def _attributes(item: object) -> list[str]:
 
 
 SIBLINGS = 8
-"""Most children of one position that are compared with each other."""
+"""Maximum number of children of one position that are compared with each other."""
 
 
 def check_game(
@@ -473,7 +471,7 @@ def check_game(
       game: the game.
       seed: of all that is random in the check; the same seed repeats it.
       games: random games to play.
-      max_plies: stop each game after so many actions of players; None to play to the end.
+      max_plies: maximum number of players' actions in a game; None to play to the end.
       worlds: most worlds of an enumerated belief; where there are more, the rules of beliefs
         are not checked from there on, which the report says.
       belief: builds the game's own belief, which is checked in place of `EnumeratedBelief`.

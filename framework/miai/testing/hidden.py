@@ -1,12 +1,9 @@
-"""The rules of what players are told: plain data, complete for perfect information, no leaks.
+"""The rules of observations, beliefs and resampling in games that hide information.
 
-The rules of beliefs and of resampling, in games that hide information.
-
-A *world* is a state that is consistent with all that a player was told. A belief must hold the
-true state and worlds of the player's own information state only; whoever resamples must not be
-able to tell the true one from the rest.
-
-An enumerated belief that keeps what only a list of legal actions tells from its worlds.
+Observations must be plain data, complete in games of perfect information, and free of leaks. A
+*world* is a state that is consistent with all observations of a player. A belief must contain the
+true state and only worlds of the player's information state; a determinizer must not be able to
+distinguish the true one.
 """
 
 from __future__ import annotations
@@ -29,11 +26,11 @@ HIDDEN_ACTIONS = (
     "search refuses the game; allow an action in all states of an information state, and refuse "
     "it where it cannot be taken"
 )
-"""Why legal actions must not differ within an information state, and what to do."""
+"""Reason and remedy for legal actions that differ within an information state."""
 
 
 class Track:
-    """A state with digests of all that every player was told on the way to it.
+    """A state with digests of all observations of each player on the way to it.
 
     Attributes:
       state: the state; it moves on by `apply`.
@@ -51,7 +48,7 @@ class Track:
             self.apply(action)
 
     def apply(self, action: int) -> None:
-        """Take an action, and note what every player is told by it."""
+        """Take an action, and digest the observations of it."""
         self.state.apply_action(action)
         self._note()
 
@@ -306,10 +303,10 @@ q**40: under 1e-12 for a uniform one, under 2e-9 for q = 0.6, 1.3e-4 for q = 0.8
 """
 
 SAMPLED_WORLDS = 8
-"""Most worlds of one belief that are compared with the true state."""
+"""Maximum number of worlds of one belief that are compared with the true state."""
 
 RESAMPLED_POSITIONS = 200
-"""Most positions of one check in which worlds are drawn."""
+"""Maximum number of positions of one check in which worlds are drawn."""
 
 BeliefFactory: TypeAlias = Callable[[Game, int], BeliefState[State]]
 """Builds the belief of a player of a game, before anything was observed."""
@@ -319,7 +316,7 @@ class BeliefChecker:
     """Follows one player's belief through one game.
 
     Attributes:
-      view: the player's view, which is told before the belief is.
+      view: the player's view, which observes before the belief does.
     """
 
     def __init__(self, view: PlayerView, factory: BeliefFactory, findings: Findings) -> None:
@@ -328,7 +325,7 @@ class BeliefChecker:
         self._belief: BeliefState[State] | None = factory(view.game, view.player)
 
     def observe(self, observation: Observation, state: State) -> None:
-        """Tell the belief what the player was told; the true state must be among its worlds."""
+        """Pass an observation to the belief; the true state must be among its worlds."""
         if self._belief is None:
             return
         player = self.view.player
@@ -348,7 +345,7 @@ class BeliefChecker:
             self._compare_actions(state)
 
     def _compare_actions(self, state: State) -> None:
-        """Compare what the player may do with what it may do in all that it cannot tell apart."""
+        """Compare the legal actions with those of all worlds in the same information state."""
         player = self.view.player
         if state.current_player() != player:
             return
@@ -374,7 +371,7 @@ class BeliefChecker:
         return state.key() in self.keys()
 
     def keys(self) -> set[Hashable]:
-        """Return the keys of all worlds; empty when there is no belief any more."""
+        """Return the keys of all worlds; empty after the belief was given up."""
         return {world.key() for world in self._belief or ()}
 
     def compare_worlds(self, track: Track, index: InformationIndex, rng: random.Random) -> None:
@@ -409,7 +406,7 @@ class BeliefChecker:
         self._findings.add("belief", message, state.history())
 
     def draw(self, rng: random.Random) -> State | None:
-        """Return a world drawn from the belief; None when there is no belief any more."""
+        """Return a world drawn from the belief; None after the belief was given up."""
         return None if self._belief is None else self._belief.sample(rng)
 
 

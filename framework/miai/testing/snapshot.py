@@ -1,4 +1,4 @@
-"""All that can be asked of a state, as values that do not change when the state does."""
+"""Snapshots of a state: the answers of all its methods, which later changes do not affect."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def take_snapshot(state: State) -> Snapshot:
 
 
 def text_of(observation: Observation | None) -> str:
-    """Return an observation as text; the same text exactly when the same was told.
+    """Return an observation as text, equal exactly for equal observations.
 
     Data that is not plain appears by its ``repr``; a rule of its own finds it.
     """

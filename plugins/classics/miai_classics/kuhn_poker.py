@@ -1,4 +1,4 @@
-"""Kuhn poker: the least game with chance and hidden cards.
+"""Kuhn poker: the smallest game with chance and hidden cards.
 
 Each of two players pays one chip and is dealt one of three cards, J, Q and K. In turn they pass
 or bet one chip more. After two passes or an answered bet the higher card takes the pot; a pass

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: the least game of perfect information.
+"""Tic-tac-toe: the smallest game of perfect information.
 
 Two players, ``x`` and ``o``, place marks in turn; three in a row win, a full board is a draw.
 Best play is a draw.

@@ -1,25 +1,32 @@
-"""Strict reading and atomic writing of safetensors files from anybody.
+"""Weights files: tensors as safetensors with a header, read strictly and written atomically.
 
-The library lays out and checks where tensors are. What it allows and weights never need is refused
-here, before it sees the file: files and headers beyond a size, other dtypes, many dimensions,
-unknown fields. Numbers that are not finite are refused as well.
+The safetensors library lays out the tensors and checks where they are. What it allows and weights
+never need is refused here, before it sees the file: files and headers beyond a size, other dtypes,
+many dimensions, unknown fields. Numbers that are not finite are refused as well.
+
+A `FileHeader` is one line of JSON among the texts of a file. All kinds of weights share its digest,
+its history and its strict reader; each adds its own fields.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
+from pydantic import Field
 from safetensors import SafetensorError
 
+from miai.errors import ParameterError
 from miai.files import write_bytes
-from miai.plain import loads
+from miai.parameters import StrictModel, build_parameters
+from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
 
 Tensors = dict[str, NDArray[Any]]
@@ -27,6 +34,10 @@ Tensors = dict[str, NDArray[Any]]
 MAX_FILE_BYTES: Final = 1 << 30
 MAX_JSON_BYTES: Final = 1 << 23
 MAX_TENSORS: Final = 20_000
+MAX_HEADER_BYTES: Final = 1 << 20
+MAX_NAME: Final = 200
+MAX_TEXT: Final = 4000
+FORMAT_VERSION: Final = 1
 _MAX_DIMENSIONS: Final = 8
 _LENGTH: Final = struct.Struct("<Q")
 _METADATA: Final = "__metadata__"
@@ -83,6 +94,139 @@ def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str]) -> 
         write_bytes(path, safetensors.numpy.save(whole, dict(metadata) or None))
     except OSError as error:
         raise WeightsError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+class TrainingRecord(StrictModel):
+    """One step in the making of weights, such as a run of `miai go train sl`.
+
+    Attributes:
+      command: the command line, without paths of the machine.
+      config: digest of its config, in hexadecimal; empty without one.
+      data: a description of what it learned from.
+      steps: optimiser steps.
+      seed: seed of the run.
+      date: the day it ended, as in 2026-11-21.
+    """
+
+    command: str = Field(max_length=MAX_TEXT)
+    config: str = Field(default="", max_length=MAX_NAME)
+    data: str = Field(default="", max_length=MAX_TEXT)
+    steps: int = Field(default=0, ge=0)
+    seed: int = 0
+    date: str = Field(default="", max_length=MAX_NAME)
+
+
+class FileHeader(StrictModel):
+    """The header of a weights file, with the fields that all kinds have.
+
+    Attributes:
+      version: version of the format.
+      history: what made the weights, the oldest step first.
+      licence: licence of the weights, as an SPDX expression; empty if unknown.
+      sha256: digest of the rest of the header and of the weights, in hexadecimal; `write` fills it
+        in.
+    """
+
+    KEY: ClassVar[str]
+    """The text of the file that contains the header."""
+
+    KIND: ClassVar[str]
+    """What the weights are, for messages."""
+
+    REMEDY: ClassVar[str]
+    """What to do about a file of another kind, for messages."""
+
+    version: int = FORMAT_VERSION
+    history: tuple[TrainingRecord, ...] = Field(default=(), max_length=MAX_NAME)
+    licence: str = Field(default="", max_length=MAX_NAME)
+    sha256: str = Field(default="", max_length=64)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Return the header of a file, whose tensors are not read.
+
+        Raises:
+          WeightsError: the file cannot be read, or is not a weights file of this kind.
+        """
+        return cls.of_metadata(read_metadata(Path(path)), where=str(path))
+
+    @classmethod
+    def read_all(cls, path: str | Path) -> tuple[Self, Tensors]:
+        """Return the header and the tensors of a file, the digest checked.
+
+        Raises:
+          WeightsError: the file cannot be read, is not a weights file of this kind, or was changed
+            after it was written.
+        """
+        tensors, metadata = read_tensors(Path(path))
+        header = cls.of_metadata(metadata, where=str(path))
+        if header.digest(tensors) != header.sha256:
+            raise WeightsError(
+                f"{path}: its digest does not fit its content: it was damaged or changed after it "
+                "was written; copy it again"
+            )
+        return header, tensors
+
+    @classmethod
+    def of_metadata(cls, metadata: Mapping[str, str], *, where: str) -> Self:
+        """Return the header among a file's texts.
+
+        Raises:
+          WeightsError: there is none, or it is too long, malformed, of another version, or has an
+            unknown or wrong field.
+        """
+        text = metadata.get(cls.KEY)
+        if text is None:
+            raise WeightsError(f"{where}: has no header of {cls.KIND}; {cls.REMEDY}")
+        if len(text) > MAX_HEADER_BYTES:
+            raise WeightsError(f"{where}: a header beyond {MAX_HEADER_BYTES} bytes is refused")
+        try:
+            values = loads(text)
+        except ValueError as error:
+            raise WeightsError(f"{where}: its header is not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise WeightsError(f"{where}: its header is not a JSON object")
+        version = values.get("version")
+        if version != FORMAT_VERSION:
+            raise WeightsError(
+                f"{where}: weights of format version {version!r}; this miai-go reads version "
+                f"{FORMAT_VERSION}: install the miai-go that wrote it"
+            )
+        try:
+            return build_parameters(cls, values, where="header")
+        except ParameterError as error:
+            raise WeightsError(f"{where}: {'; '.join(str(error).splitlines())}") from None
+
+    def write(self, path: str | Path, tensors: Tensors) -> Self:
+        """Write weights and header atomically; return the header with its digest.
+
+        Raises:
+          WeightsError: the file cannot be written or a tensor is not finite; what was at `path` is
+            then unchanged.
+        """
+        signed = self.model_copy(update={"sha256": self.digest(tensors)})
+        write_tensors(Path(path), tensors, {self.KEY: signed.to_json()})
+        return signed
+
+    def to_json(self) -> str:
+        """Return the header as one line of JSON."""
+        values = self.model_dump(mode="json")
+        for name in ("history", "licence", "sha256"):  # last, as the digests of old files expect
+            values[name] = values.pop(name)
+        return dumps(values)
+
+    def digest(self, tensors: Tensors) -> str:
+        """Return the digest of the header, its own digest left out, and of the weights."""
+        unsigned = self.model_copy(update={"sha256": ""})
+        total = hashlib.sha256(unsigned.to_json().encode("ascii"))
+        for name in sorted(tensors):
+            total.update(self._tensor_line(name, tensors[name]).encode())
+            total.update(tensors[name].tobytes())
+        return total.hexdigest()
+
+    def _tensor_line(self, name: str, tensor: NDArray[Any]) -> str:
+        """Return what the digest says of a tensor before its numbers."""
+        return f"\n{name} {tensor.dtype.str} {list(tensor.shape)}\n"
 
 
 def _read(path: Path, *, whole: bool) -> tuple[bytes, dict[str, str]]:

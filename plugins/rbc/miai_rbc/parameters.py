@@ -197,12 +197,12 @@ class MinimaxRules(Parameters):
 
 
 class MinimaxSearchParameters(Parameters):
-    """What is remembered of beliefs, and how the tree is gone through."""
+    """How beliefs are remembered and searched."""
 
-    bounds: str = parameter("cores", component="bounds", help="What is remembered of beliefs")
+    bounds: str = parameter("cores", component="bounds", help="Bounds on beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
     window: Literal["alpha-beta", "null"] = parameter(
-        "alpha-beta", help="One full window, or null windows one after the other"
+        "alpha-beta", help="Search window: one full window, or a series of null windows"
     )
     blind_first: bool = parameter(
         False, help="Try the moves before the sense: what they guarantee, it guarantees too (B1)"

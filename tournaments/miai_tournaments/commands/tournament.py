@@ -172,7 +172,7 @@ def report(
     from miai_tournaments.commands import report as report_command
     from miai_tournaments.store.store import Store
 
-    wanted = report_command.wanted(
+    request = report_command.parse_request(
         as_json=as_json, format=format, out=out, replays=replays, open_page=open_page
     )
     with Store.read(folder) as store:
@@ -182,10 +182,10 @@ def report(
             anchor_elo=anchor_elo,
             superiority=superiority,
             bootstrap=bootstrap,
-            details=wanted is not None,
+            details=request is not None,
         )
-        if wanted is not None:
-            report_command.write(store, made, wanted)
+        if request is not None:
+            report_command.write(store, made, request)
         elif as_json:
             print(json.dumps(made.to_json(), indent=2))
         else:

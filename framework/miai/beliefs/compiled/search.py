@@ -1,7 +1,4 @@
-"""`CompiledSearch`: searches a problem's tables with a kernel.
-
-The room of a compiled search: what it remembers, and where it works.
-"""
+"""`CompiledSearch`: searches a problem's tables with a kernel."""
 
 from __future__ import annotations
 
@@ -55,18 +52,18 @@ from miai.beliefs.search import BeliefResult, Window
 from miai.errors import ParameterError, UnsuitableGameError
 
 USUAL_LIMIT = 1 << 28
-"""Bytes that entries may take where no limit is given; touched only as they are used."""
+"""Default memory limit of the entries in bytes; pages are touched only as they fill."""
 MOST_DEPTH = 255
 _FIRST_SLOTS = 1024
 _MOST_REFUTED = 128
 _LEVELS_A_DEPTH = 12
 _SMALL = 1 << 16
-"""Bytes that are cleared in no time."""
+"""Bytes that are quick to clear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """How beliefs are remembered, and what a search does with it.
+    """How beliefs are remembered and how the search uses them.
 
     Attributes:
       rule: of `kernels.layout`: `NONE`, `TABLE`, `CHAINS`, `DOMINANCE` or `MINHASH`.
@@ -94,7 +91,7 @@ RULES = {
     "minhash": Rule(rule=MINHASH),
     "approx-minhash": Rule(rule=MINHASH, verified=False),
 }
-"""The rules of the bounds that the framework brings, by their names."""
+"""The framework's bounds by name."""
 
 
 def entry_bytes(rule: Rule, words: int) -> int:
@@ -105,17 +102,17 @@ def entry_bytes(rule: Rule, words: int) -> int:
 
 
 def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Memory:
-    """Return a memory that knows nothing, with room for `limit` bytes of entries.
+    """Return an empty memory with room for `limit` bytes of entries.
 
     Raises:
-      ParameterError: there is no room for entries.
+      ParameterError: the limit is too small.
     """
     entries = limit // entry_bytes(rule, tables.words)
     if rule.rule == NONE:
         entries = CHUNK
     if entries < CHUNK:
         least = CHUNK * entry_bytes(rule, tables.words)
-        raise ParameterError(f"limit: {limit} bytes have no room for bounds; {least} or more do")
+        raise ParameterError(f"limit: {limit} bytes have no room for bounds; use at least {least}")
     chunks = entries // CHUNK
     entries = chunks * CHUNK
     traits = np.zeros(TRAITS, np.int64)
@@ -152,10 +149,10 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
 
 
 def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Return an array of zeros whose memory is taken page by page, when it is first written to.
+    """Return an array of zeros whose pages are allocated when first written.
 
-    So are numpy's large arrays as a rule. But the C library gives memory that a process has freed
-    to later ones, and then clears all of it, milliseconds for a search that takes one.
+    Large numpy arrays usually behave so too, but the C library may reuse freed memory and clear it
+    all, which takes milliseconds per search.
     """
     size = math.prod(shape) * np.dtype(kind).itemsize
     if size < _SMALL:
@@ -164,7 +161,7 @@ def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
 
 
 def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:
-    """Return a memory with places for all public parts that were enumerated, up to a depth."""
+    """Return a memory with room for all enumerated public parts, up to a depth."""
     publics, depths = memory.heads.shape[:2]
     wide = tables.words - memory.masks.shape[1]
     if publics >= tables.publics and depths > depth and not wide:
@@ -184,7 +181,7 @@ def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:
 
 
 def make_work(tables: Tables, depth: int, k: int) -> SearchWork:
-    """Return room for a search of a depth."""
+    """Return the working memory of a search."""
     levels, words = _LEVELS_A_DEPTH * depth + 16, tables.words
     rows = (levels, words)
     return SearchWork(
@@ -213,12 +210,12 @@ class CompiledSearch(Generic[Public]):
 
     Args:
       rule: how beliefs are remembered.
-      limit: bytes that entries may take; what came first is kept.
+      limit: memory limit of the entries in bytes; at the limit, new ones are rejected.
       window, adaptive: as of `BeliefSearch`.
 
     Attributes:
-      tables: the problem, enumerated as far as it was searched.
-      memory: what was learnt; None before the first search.
+      tables: the problem, enumerated as far as searched.
+      memory: the entries; None before the first search.
 
     Raises:
       UnsuitableGameError: see `tables_of`.
@@ -243,7 +240,7 @@ class CompiledSearch(Generic[Public]):
         self._favourites = np.zeros(0, np.int64)
 
     def prepare(self, root: Root[Public], depth: int) -> None:
-        """Enumerate what a root can lead to.
+        """Enumerate the positions that a root can reach.
 
         Raises:
           UnsuitableGameError: see `Tables.reach`.
@@ -261,15 +258,15 @@ class CompiledSearch(Generic[Public]):
     ) -> BeliefResult:
         """Return the value of a belief at a depth, and the best action; see `BeliefSearch.search`.
 
-        The line holds the action alone.
+        The line holds only the action.
 
         Raises:
           ValueError: the depth is less than 1, or more than 255.
-          ParameterError: the limit in bytes has no room for entries.
-          UnsuitableGameError: see `Tables.reach`; or a turn has too many actions of cost 0.
+          ParameterError: the memory limit is too small.
+          UnsuitableGameError: see `Tables.reach`, or a turn has too many actions of cost 0.
         """
         if not 1 <= depth <= MOST_DEPTH:
-            raise ValueError(f"a search goes 1 to {MOST_DEPTH} deep, not {depth}")
+            raise ValueError(f"the depth of a search is 1 to {MOST_DEPTH}, not {depth}")
         game, memory, work, public = self._prepare(root, depth)
         counts = self._counts
         counts[[NODES, LEAVES, SINGLES, STOPPED]] = 0
@@ -289,7 +286,7 @@ class CompiledSearch(Generic[Public]):
         if counts[STOPPED] not in (0, BUDGET_SPENT):
             raise UnsuitableGameError(
                 f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
-                "than the compiled search has room for; search it with 'recursive'"
+                "than the compiled search has room for; use the search 'recursive'"
             )
         line = () if action < 0 else ((self.tables.action(action), None),)
         return BeliefResult(
@@ -302,7 +299,7 @@ class CompiledSearch(Generic[Public]):
         )
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
-        """Return what an action guarantees at a root; see `BeliefSearch.guarantees`."""
+        """Return the value that an action guarantees; see `BeliefSearch.guarantees`."""
         problem, worst = self.problem, self.problem.greatest
         parts: dict[Any, set[int]] = {}
         for hidden in root.hidden:
@@ -312,8 +309,9 @@ class CompiledSearch(Generic[Public]):
                 else:
                     parts.setdefault(reply.observation, set()).add(reply.hidden)
         left = depth - problem.cost(root.public, action)
-        for told, part in parts.items():
-            after, hidden_parts = problem.after(root.public, action, told), tuple(sorted(part))
+        for observation, part in parts.items():
+            after = problem.after(root.public, action, observation)
+            hidden_parts = tuple(sorted(part))
             if left < 1:
                 value = min(problem.evaluate(after, hidden) for hidden in hidden_parts)
             else:
@@ -359,7 +357,7 @@ class CompiledSearch(Generic[Public]):
 
     @contextmanager
     def _stopped_after(self, seconds: float | None) -> Iterator[None]:
-        """Have a search stop after some time: its next node finds that no more are allowed."""
+        """Stop the search after some time by setting its node limit to 0."""
         if seconds is None:
             yield
             return

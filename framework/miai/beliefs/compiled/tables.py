@@ -1,9 +1,7 @@
-"""A `BeliefProblem` as tables: its public parts, states, actions and what they lead to, numbered.
+"""A `BeliefProblem` as tables: public parts, states, actions and outcomes, numbered.
 
-Only what can be reached from the roots asked for, as deep as asked for, is enumerated, and nothing
-twice. The states of a public part are numbered from 0 in increasing order of their hidden parts.
-
-Arrays that grow at their end.
+Only what the searched roots can reach is enumerated, each public part once. The states of a public
+part are numbered in increasing order of their hidden parts.
 """
 
 from __future__ import annotations
@@ -24,11 +22,10 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class GrowingArray(Generic[_Scalar]):
-    """Rows of one type, of which more can be appended.
+    """An array that grows by appended rows.
 
     Args:
-      dtype: of an element.
-      width: elements of a row; 0 for a column of single ones.
+      width: elements per row; 0 for a one-dimensional array.
     """
 
     def __init__(self, dtype: type[_Scalar], width: int = 0) -> None:
@@ -40,11 +37,11 @@ class GrowingArray(Generic[_Scalar]):
 
     @property
     def rows(self) -> NDArray[_Scalar]:
-        """All rows; those of the same memory as before until more are appended."""
+        """All rows; a view that appending may invalidate."""
         return self._rows[: self._count]
 
     def append(self, row: Any) -> int:
-        """Append one row; return its number."""
+        """Append a row; return its number."""
         if self._count == len(self._rows):
             self._reserve(self._count + 1)
         self._rows[self._count] = row
@@ -60,7 +57,7 @@ class GrowingArray(Generic[_Scalar]):
         return first
 
     def widen(self, width: int) -> None:
-        """Make rows wider; what is new is zero."""
+        """Widen the rows with zeros."""
         more = width - self._rows.shape[1]
         self._rows = np.pad(self._rows, ((0, 0), (0, more)))
 
@@ -78,15 +75,14 @@ class Tables:
     """The tables of one problem.
 
     Args:
-      problem: what is enumerated.
-      limit: most states of all public parts together.
+      limit: maximum number of states of all public parts together.
 
     Attributes:
-      words: 64-bit words of a belief.
+      words: 64-bit words per belief.
     """
 
     def __init__(self, problem: BeliefProblem[Any], *, limit: int = 20_000_000) -> None:
-        self.problem: BeliefProblem[Any] = proxy(problem)  # whose tables these are keeps it
+        self.problem: BeliefProblem[Any] = proxy(problem)  # the tables live as long as the problem
         self._limit = limit
         self.words = 1
         self._numbers: dict[Hashable, int] = {}
@@ -105,16 +101,16 @@ class Tables:
         self._rows = GrowingArray(np.int32)
         self._every, self._over = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
         self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
-        self._groups = 1  # most of one action
+        self._groups = 1  # maximum of one action
 
     @property
     def groups(self) -> int:
-        """The most things that can be told of one action."""
+        """The maximum number of observations after one action."""
         return self._groups
 
     @property
     def publics(self) -> int:
-        """The public parts enumerated."""
+        """The number of public parts enumerated."""
         return len(self._publics)
 
     def game(self) -> GameTables:
@@ -153,11 +149,11 @@ class Tables:
         return range(int(self._begins.rows[at]), int(self._ends.rows[at]))
 
     def reach(self, root: Root[Any], depth: int) -> int:
-        """Enumerate what a root can lead to; return the number of its public part.
+        """Enumerate what a root can reach; return the number of its public part.
 
         Raises:
-          UnsuitableGameError: the problem does not say which states there are, a root or a reply
-            names one that is not among them, or there are too many.
+          UnsuitableGameError: the problem cannot list its states, has too many, or a root or reply
+            has one that is not listed.
         """
         begin = self._number(root.public)
         waiting = [(begin, depth)]
@@ -195,14 +191,14 @@ class Tables:
         every = self.problem.universe(public)
         if every is None:
             raise UnsuitableGameError(
-                "the compiled search needs a problem that says which states there are "
-                "(`universe`); search it with 'recursive'"
+                "the compiled search needs a problem that lists its states (`universe`); "
+                "use the search 'recursive'"
             )
         parts = sorted(set(every))
         if len(self._leaves) + len(parts) > self._limit:
             raise UnsuitableGameError(
-                f"more than {self._limit} states to enumerate; search a smaller depth, or with "
-                "'recursive'"
+                f"more than {self._limit} states to enumerate; reduce the depth, or use the "
+                "search 'recursive'"
             )
         self._widen((len(parts) + 63) // 64)
         number = self._numbers[public] = len(self._publics)
@@ -228,7 +224,7 @@ class Tables:
                 followers[after, cost] = None
             self._costs.append(cost)
             self._numbers_of_actions.append(action)
-        # Those of the public parts met on the way have come between; the rows may have moved.
+        # New public parts were appended meanwhile, and the rows may have moved.
         self._begins.rows[at], self._ends.rows[at] = begin, len(self._costs)
         self._followers[at] = list(followers)
 
@@ -311,17 +307,19 @@ def tables_of(problem: BeliefProblem[Any]) -> Tables:
     """Return the tables of a problem, which all searches of it share.
 
     Raises:
-      UnsuitableGameError: nothing can refer to the problem weakly; or it averages.
+      UnsuitableGameError: the problem is not hashable or weakly referenceable, or it averages.
     """
     if averages(problem):
-        raise UnsuitableGameError("the compiled search takes worst cases; search with 'recursive'")
+        raise UnsuitableGameError(
+            "the compiled search knows worst cases only, not means; use the search 'recursive'"
+        )
     try:
         found = _TABLES.get(problem)
         if found is None:
             found = _TABLES[problem] = Tables(problem)
     except TypeError as error:
         raise UnsuitableGameError(
-            f"the tables of {type(problem).__name__} cannot be kept: {error}; let it be hashable "
-            "and have __weakref__"
+            f"the tables of {type(problem).__name__} cannot be cached: {error}; make it hashable "
+            "and weakly referenceable"
         ) from error
     return found

@@ -16,8 +16,9 @@ from miai_go.errors import WeightsError
 from miai_go.nets.oracle import Answers
 
 if TYPE_CHECKING:
-    from miai_go.nets.header import TrainingRecord, WeightsHeader
+    from miai_go.nets.header import WeightsHeader
     from miai_go.nets.patterns import PatternHeader
+    from miai_go.tensors import TrainingRecord
 
 
 _ONNX_SUFFIX: Final = ".onnx"
@@ -57,30 +58,14 @@ def read_card(path: Path) -> Card:
         runner = open_network(path)
         runner.close()
         return _network_card(runner.header, None)
-    from miai_go.nets.patterns import METADATA_KEY
+    from miai_go.nets.header import WeightsHeader
+    from miai_go.nets.patterns import PatternHeader, PatternPolicy
 
-    if METADATA_KEY in read_metadata(path):
-        from miai_go.nets.patterns import PatternPolicy
-
+    if PatternHeader.KEY in read_metadata(path):
         policy = PatternPolicy.load(path)
         return _pattern_card(policy.header, policy.weights.size)
-    return _network_card(*_checked(path))
-
-
-def _checked(path: Path) -> tuple[WeightsHeader, int]:
-    """Return a network's header and how many numbers it holds."""
-    from miai_go.errors import WeightsError
-    from miai_go.nets.header import digest, header_of_metadata
-    from miai_go.tensors import read_tensors
-
-    tensors, metadata = read_tensors(path)
-    header = header_of_metadata(metadata, where=str(path))
-    if digest(header, tensors) != header.sha256:
-        raise WeightsError(
-            f"{path}: its digest is not that of what it holds: it was damaged or changed after it "
-            "was written; copy it again"
-        )
-    return header, sum(array.size for array in tensors.values())
+    header, tensors = WeightsHeader.read_all(path)
+    return _network_card(header, sum(array.size for array in tensors.values()))
 
 
 def _network_card(header: WeightsHeader, parameters: int | None) -> Card:

@@ -181,14 +181,14 @@ def evaluate(
     _needs_torch("eval")
     from miai_go.learning.life_dataset import LabelledPositions
     from miai_go.learning.life_measuring import find_baselines, measure_file, pooled
-    from miai_go.nets.life_weights import read_net_header
+    from miai_go.nets.life_weights import NetHeader
 
     opened = LabelledPositions.open(data)
     for each in weights:
         _tell_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
     together = pooled(measured)
-    baselines = find_baselines(opened, read_net_header(weights[0]), sample=sample)
+    baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
     if as_json:
         print(json.dumps(_evaluation(together, measured, baselines), indent=2))
         return
@@ -356,9 +356,9 @@ def _named(named: str, given: tuple[Problem, ...]) -> str:
 
 def _tell_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
     """Warn where a network was trained on another set than it is measured on."""
-    from miai_go.nets.life_weights import read_net_header
+    from miai_go.nets.life_weights import NetHeader
 
-    header = read_net_header(weights)
+    header = NetHeader.read(weights)
     if header.held_out is not None and header.data != positions.digest:
         print(
             f"{weights}: learnt from the set {header.data}, and {data} is {positions.digest}: "

@@ -51,6 +51,7 @@ def ordering(
 
     from miai_go.learning.life_ordering import Samples, joined, learn, sample
     from miai_go.life.guiding import OrderingNet
+    from miai_go.tensors import TrainingRecord
 
     torch.set_num_threads(1)
     network: OrderingNet | None = None
@@ -77,7 +78,8 @@ def ordering(
         "seed": seed,
     }
     command = " ".join(f"--{name} {value}" for name, value in parameters.items())
-    network.write(out, texts={"command": f"miai go tsumego ordering {command}"})
+    record = TrainingRecord(command=f"miai go tsumego ordering {command}", seed=seed)
+    network.write(out, history=(record,))
     if as_json:
         told = {"file": out.name, "bytes": out.stat().st_size}
         print(json.dumps({**told, "rounds": [asdict(fit) for fit in fits]}, indent=2))

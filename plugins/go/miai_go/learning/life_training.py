@@ -23,10 +23,16 @@ from miai_go.learning.life_measuring import LifeMeasures, measure
 from miai_go.learning.making import prepare_torch
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
-from miai_go.nets.building import build_net, filled_values
-from miai_go.nets.header import TrainingRecord
+from miai_go.nets.building import build_network, filled_parameters
 from miai_go.nets.life_planes import EXTENDED, MOST_WINDOW, WINDOW
-from miai_go.nets.life_weights import HeldOut, NetHeader, arrays_of, save_net
+from miai_go.nets.life_weights import (
+    HeldOut,
+    NetHeader,
+    save_net,
+)
+from miai_go.nets.registration import LIFE_NETWORK
+from miai_go.nets.weights import tensors_of
+from miai_go.tensors import TrainingRecord
 
 EXAMPLE: Final = "configs/tsumego-net.toml"
 _MEASURED: Final = 20_000
@@ -138,11 +144,12 @@ class _Training:
         self._positions = LabelledPositions.open(Path(config.data.folder))
         self._train, self._held_out = self._split()
         self._header = self._first_header()
-        network = build_net(
+        network = build_network(
             config.network.name,
             self._header.shape,
             config.network.parameters,
             seed=config.run.seed,
+            kind=LIFE_NETWORK,
         )
         scales = np.ones(self._header.shape.planes, np.float32)
         self._learner = Learner(
@@ -252,7 +259,7 @@ class _Training:
         def save(path: Path) -> None:
             before = learner.use_averaged()
             try:
-                save_net(path, arrays_of(learner.network), header)
+                save_net(path, tensors_of(learner.network), header)
             finally:
                 learner.restore(before)
 
@@ -268,7 +275,9 @@ class _Training:
         data = config.data
         return NetHeader(
             network=config.network.name,
-            network_parameters=filled_values(config.network.name, config.network.parameters),
+            network_parameters=filled_parameters(
+                config.network.name, config.network.parameters, kind=LIFE_NETWORK
+            ),
             planes=config.planes.planes,
             window=config.planes.window,
             data=self._positions.digest,

@@ -15,10 +15,11 @@ from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRu
 from miai_go.nets import load_encoder
 from miai_go.nets.building import build_network, filled_parameters, outputs_of
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import TrainingRecord, WeightsHeader
+from miai_go.nets.header import WeightsHeader
 from miai_go.nets.network import NetworkShape
 from miai_go.nets.weights import NetworkWeights, load_weights, save_weights
 from miai_go.shipped import find_weights
+from miai_go.tensors import TrainingRecord
 
 
 def make_network(

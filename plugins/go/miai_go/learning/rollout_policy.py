@@ -25,8 +25,8 @@ from miai_go.learning.filters import GameFilters
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import DataSection
 from miai_go.learning.split import Split
-from miai_go.nets.header import TrainingRecord
 from miai_go.nets.patterns import PatternPolicy, pattern_room
+from miai_go.tensors import TrainingRecord
 
 GAMES_A_CALL = 500
 

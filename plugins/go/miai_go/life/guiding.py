@@ -13,14 +13,23 @@ from miai_go.errors import WeightsError
 from miai_go.life.kernels.guide import OUTPUTS, Guide
 from miai_go.life.kernels.traits import TRAITS
 from miai_go.shipped import FOLDER
-from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
+from miai_go.tensors import FileHeader, Tensors, TrainingRecord, read_metadata, read_tensors
 
 SHIPPED: Final = FOLDER / "tsumego" / "ordering.safetensors"
 """The network that comes with the distribution."""
 
 MAX_WIDTH: Final = 1024
-_FORMAT: Final = "miai-tsumego-ordering-1"
+_OLD_FORMAT: Final = "miai-tsumego-ordering-1"
+"""Of files without a header, as the shipped one is."""
 _Floats = NDArray[np.float32]
+
+
+class OrderingHeader(FileHeader):
+    """The header of a search-ordering network."""
+
+    KEY = "miai-tsumego-ordering"
+    KIND = "a search-ordering network"
+    REMEDY = "`miai go tsumego ordering` makes one"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +53,10 @@ class OrderingNet:
         Raises:
           WeightsError: the file cannot be read, or has another kind of network.
         """
-        if read_metadata(path).get("format") != _FORMAT:
-            raise WeightsError(
-                f"{path}: is not a search-ordering network; `miai go tsumego ordering` makes one"
-            )
-        tensors, _texts = read_tensors(path)
+        if read_metadata(path).get("format") == _OLD_FORMAT:
+            tensors, _texts = read_tensors(path)
+        else:
+            _header, tensors = OrderingHeader.read_all(path)
         try:
             return cls.of(tensors)
         except WeightsError as error:
@@ -73,14 +81,14 @@ class OrderingNet:
             raise WeightsError(f"has {width} hidden units, more than {MAX_WIDTH}")
         return cls(*(np.ascontiguousarray(tensors[name]) for name in ("linear", "inner", "outer")))
 
-    def write(self, path: Path, *, texts: dict[str, str] | None = None) -> None:
-        """Write the weights atomically, with `texts` in the header. Raises `WeightsError`."""
+    def write(self, path: Path, *, history: tuple[TrainingRecord, ...] = ()) -> None:
+        """Write the weights atomically, with what made them. Raises `WeightsError`."""
         tensors: dict[str, NDArray[Any]] = {
             "linear": self.linear,
             "inner": self.inner,
             "outer": self.outer,
         }
-        write_tensors(path, tensors, {**(texts or {}), "format": _FORMAT})
+        OrderingHeader(history=history).write(path, tensors)
 
 
 def no_guide() -> Guide:

@@ -9,40 +9,46 @@ from typing import TYPE_CHECKING, Any
 from miai.plugins.loader import registry
 from miai_go.errors import require_torch
 from miai_go.nets.network import NetworkShape, Outputs
-from miai_go.nets.registration import KIND, NETWORK
 
 if TYPE_CHECKING:
     from torch import nn
 
 
 def build_network(
-    name: str, shape: NetworkShape, values: Mapping[str, Any], *, seed: int = 0
+    name: str,
+    shape: NetworkShape,
+    values: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    kind: str = "go.network",
 ) -> nn.Module:
     """Return a network of a registered name, its weights drawn by `seed`.
 
-    The same name, shape, values and seed give the same weights on one version of torch; torch's
-    own generator is left as it was.
+    The same name, shape, values and seed give the same weights on one version of torch. The state
+    of torch's own generator is restored.
+
+    Args:
+      kind: the kind of component: ``go.network`` or ``go.tsumego-network``.
 
     Raises:
       MissingExtraError: torch is not installed.
-      UnknownComponentError, ParameterError: no such network, or not with these values.
+      UnknownComponentError: no network of this kind has the name.
+      ParameterError: the values do not fit it.
     """
-    import torch
-
     require_torch(f"the network '{name}'")
+    import torch
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return registry().build(NETWORK, name, shape, values=values)
+        network: nn.Module = registry().get(kind, name).build(shape, values=values)
+    return network
 
 
-def filled_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with all defaults, as a weights file keeps them.
-
-    Raises:
-      UnknownComponentError, ParameterError: no such network, or not with these values.
-    """
-    return registry().get("go.network", name).fill(values).model_dump(mode="json")
+def filled_parameters(
+    name: str, values: Mapping[str, Any], *, kind: str = "go.network"
+) -> dict[str, Any]:
+    """Return the values with all defaults, as a weights file stores them. Raises as the above."""
+    return registry().get(kind, name).fill(values).model_dump(mode="json")
 
 
 def folded(network: nn.Module) -> nn.Module:
@@ -75,31 +81,3 @@ def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
         answers: Outputs = network.eval()(planes.to(parameter.dtype))
     network.train(training)
     return tuple(name for name, answer in answers._asdict().items() if answer is not None)
-
-
-def build_net(
-    name: str, shape: NetworkShape, values: Mapping[str, Any], *, seed: int = 0
-) -> nn.Module:
-    """Return a network of a registered name, its weights drawn by `seed`.
-
-    Raises:
-      MissingExtraError: torch is not installed.
-      UnknownComponentError, ParameterError: no such network, or not with these values.
-    """
-    import torch
-
-    require_torch(f"the network '{name}'")
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network: nn.Module = registry().get(KIND, name).build(shape, values=values)
-    return network
-
-
-def filled_values(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with all defaults.
-
-    Raises:
-      UnknownComponentError, ParameterError: no such network, or not with these values.
-    """
-    return registry().get(KIND, name).fill(values).model_dump(mode="json")

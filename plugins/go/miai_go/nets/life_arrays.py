@@ -26,10 +26,11 @@ from miai_go.errors import WeightsError
 from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
 from miai_go.life.kernels import planes as plane_kernels
 from miai_go.life.kernels.planes import NEAREST
-from miai_go.nets.building import filled_values
+from miai_go.nets.building import filled_parameters
 from miai_go.nets.life_components import ZoneParameters
 from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
 from miai_go.nets.life_weights import NetHeader, read_net
+from miai_go.nets.registration import LIFE_NETWORK
 
 
 class NetBatch(NamedTuple):
@@ -122,7 +123,7 @@ class DenseArrays:
         """
         if header.network != "dense":
             raise WeightsError(f"is of the network '{header.network}'; 'dense' alone can be used")
-        values = filled_values(header.network, header.network_parameters)
+        values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         layers = [
             f"blocks.{block}.{name}"
             for block in range(values["blocks"])
@@ -280,7 +281,7 @@ class ZoneArrays:
                 f"is of the network '{header.network}' on the planes '{header.planes}'; 'zone' on "
                 f"'{EXTENDED}' alone can be used"
             )
-        values = filled_values(header.network, header.network_parameters)
+        values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         parameters = ZoneParameters.model_validate(values)
         _check(parameters, tensors)
         weights = _weights(parameters, tensors)

@@ -17,7 +17,7 @@ from miai_go.errors import ProblemError, WeightsError
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned
 from miai_go.nets.life_planes import encode, layout_of_zones, load_planes
-from miai_go.nets.life_weights import NetHeader, read_net_header
+from miai_go.nets.life_weights import NetHeader
 from miai_go.rules.board import EMPTY
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.render import STONES
@@ -65,7 +65,7 @@ class Predictor:
 
     def __init__(self, weights: Path) -> None:
         self._path = weights
-        self.header: NetHeader = read_net_header(weights)
+        self.header: NetHeader = NetHeader.read(weights)
         self._reckoned: Reckoned | None = None
         self._net: Any = None
         if self.header.network in NAMES:

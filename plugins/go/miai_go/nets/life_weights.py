@@ -1,39 +1,31 @@
-"""Weights of networks of life and death: safetensors with a strict header.
+"""Weights files of life-and-death networks: tensors as safetensors, with a header.
 
-Weights of all bits are 32-bit numbers; quantised ones are packed integers, `bits` each, in 64-bit
-words, with one scale for each row (see `miai_go.nets.quantization`). Nothing is unpickled.
+Weights are 32-bit numbers, or, where they are quantized, packed integers of `bits` bits in 64-bit
+words, with one scale for each row (see `miai_go.nets.quantization`).
 """
 
 from __future__ import annotations
 
 import copy
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from miai.errors import ParameterError, PluginError
-from miai.parameters import StrictModel, build_parameters
-from miai.plain import dumps, loads
+from miai.parameters import StrictModel
 from miai_go.errors import WeightsError
-from miai_go.nets.building import build_net, filled_values
-from miai_go.nets.header import MAX_HEADER_BYTES, TrainingRecord
+from miai_go.nets.building import build_network, filled_parameters
 from miai_go.nets.life_planes import MOST_WINDOW, PLANE_SETS
 from miai_go.nets.network import NetworkShape
 from miai_go.nets.quantization import WHOLE, packed_tensors, unpacked_tensors
-from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
+from miai_go.nets.registration import LIFE_NETWORK
+from miai_go.nets.weights import fill_network, tensors_of
+from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
 if TYPE_CHECKING:
     from torch import nn
-
-
-VERSION: Final = 1
-_KEY: Final = "miai-tsumego"
-_SHORT: Final = 200
 
 
 class HeldOut(StrictModel):
@@ -51,33 +43,29 @@ class HeldOut(StrictModel):
     by: Literal["problem", "position"] = "problem"
 
 
-class NetHeader(StrictModel):
-    """What stands in a weights file beside the weights.
+class NetHeader(FileHeader):
+    """The header of a life-and-death network.
 
     Attributes:
-      version: of the format.
       network, network_parameters: the component of kind ``go.tsumego-network``.
       planes: the set of planes that it takes.
       window: points on a side of the window.
-      bits: of a weight; 32 for those that are not quantised.
-      data: digest of the set that it learnt from.
-      held_out: what of it was not shown.
-      history: what made it, the oldest first.
-      licence: of the weights, as an SPDX expression; empty if nobody said.
-      sha256: digest of the rest of the header and of the weights.
+      bits: bits of a weight; 32 where it is not quantized.
+      data: digest of the data set that it was trained on.
+      held_out: the part of the data set that it was not trained on.
     """
 
-    version: int = VERSION
-    network: str = Field(max_length=_SHORT)
+    KEY = "miai-tsumego"
+    KIND = "a life-and-death network"
+    REMEDY = "`miai go tsumego train` makes one"
+
+    network: str = Field(max_length=MAX_NAME)
     network_parameters: dict[str, Any] = Field(default_factory=dict)
-    planes: str = Field(max_length=_SHORT)
+    planes: str = Field(max_length=MAX_NAME)
     window: int = Field(ge=3, le=MOST_WINDOW)
     bits: int = Field(default=WHOLE, ge=2, le=WHOLE)
-    data: str = Field(default="", max_length=_SHORT)
+    data: str = Field(default="", max_length=MAX_NAME)
     held_out: HeldOut | None = None
-    history: tuple[TrainingRecord, ...] = Field(default=(), max_length=_SHORT)
-    licence: str = Field(default="", max_length=_SHORT)
-    sha256: str = Field(default="", max_length=64)
 
     @field_validator("planes")
     @classmethod
@@ -98,10 +86,6 @@ class NetHeader(StrictModel):
         """What the network must fit."""
         return NetworkShape(self.window, PLANE_SETS[self.planes])
 
-    def to_json(self) -> str:
-        """Return the header as one line of JSON."""
-        return dumps(self.model_dump(mode="json"))
-
 
 @dataclass(frozen=True, slots=True)
 class Net:
@@ -119,38 +103,28 @@ class Net:
 def save_net(path: Path, tensors: Tensors, header: NetHeader) -> NetHeader:
     """Write tensors and their header atomically; return the header as written.
 
-    They are packed where the header tells of fewer bits than 32.
+    They are packed where the header has fewer bits than 32.
 
     Raises:
       WeightsError: it cannot be written, or a tensor is not finite.
     """
-    stored = packed_tensors(tensors, header.bits)
     complete = header.model_copy(
-        update={"network_parameters": filled_values(header.network, header.network_parameters)}
+        update={
+            "network_parameters": filled_parameters(
+                header.network, header.network_parameters, kind=LIFE_NETWORK
+            )
+        }
     )
-    signed = complete.model_copy(update={"sha256": _digest(complete, stored)})
-    write_tensors(path, stored, {_KEY: signed.to_json()})
-    return signed
+    return complete.write(path, packed_tensors(tensors, header.bits))
 
 
-def read_net_header(path: Path) -> NetHeader:
-    """Return a file's header. Raises `WeightsError` where it is no weights file of this kind."""
-    return _header(read_metadata(path), path)
-
-
-def read_net(path: Path) -> tuple[NetHeader, dict[str, NDArray[Any]]]:
+def read_net(path: Path) -> tuple[NetHeader, Tensors]:
     """Return a file's header and its tensors, unpacked; torch is not needed.
 
     Raises:
-      WeightsError: it cannot be read or is not what it says.
+      WeightsError: the file cannot be read or does not fit its header.
     """
-    stored, metadata = read_tensors(path)
-    header = _header(metadata, path)
-    if _digest(header, stored) != header.sha256:
-        raise WeightsError(
-            f"{path}: its digest is not that of what it holds: it was damaged or changed after it "
-            "was written; copy it again"
-        )
+    header, stored = NetHeader.read_all(path)
     return header, unpacked_tensors(stored, header.bits, where=str(path))
 
 
@@ -159,25 +133,17 @@ def load_net(path: Path) -> Net:
 
     Raises:
       MissingExtraError: torch is not installed.
-      WeightsError: as of `read_net`, or the tensors do not fit the network that it names.
+      WeightsError: as `read_net`, or the tensors do not fit the network that the file names.
     """
-    import torch
-
-    header, arrays = read_net(path)
-    try:
-        with torch.device("meta"):  # so that a false header costs no memory
-            outline = build_net(header.network, header.shape, header.network_parameters)
-        wanted = {n: (tuple(t.shape), t.dtype) for n, t in outline.state_dict().items()}
-        tensors = {n: torch.from_numpy(np.array(a)) for n, a in arrays.items()}
-        given = {n: (tuple(t.shape), t.dtype) for n, t in tensors.items()}
-        if wanted != given:
-            wrong = sorted(dict(set(wanted.items()) ^ set(given.items())))[0]
-            raise WeightsError(f"{path}: '{wrong}' is missing or does not fit its network")
-        network = build_net(header.network, header.shape, header.network_parameters)
-    except PluginError as error:
-        raise WeightsError(f"{path}: its network cannot be built: {error}") from error
-    network.load_state_dict(tensors)
-    return Net(network.eval(), header)
+    header, tensors = read_net(path)
+    network = fill_network(
+        lambda: build_network(
+            header.network, header.shape, header.network_parameters, kind=LIFE_NETWORK
+        ),
+        tensors,
+        where=str(path),
+    )
+    return Net(network, header)
 
 
 def quantised_net(net: Net, bits: int, path: Path) -> NetHeader:
@@ -192,53 +158,15 @@ def quantised_net(net: Net, bits: int, path: Path) -> NetHeader:
             "that training made"
         )
     header = net.header.model_copy(update={"bits": bits})
-    return save_net(path, arrays_of(net.network), header)
+    return save_net(path, tensors_of(net.network), header)
 
 
 def packed_net(net: Net, bits: int) -> tuple[int, nn.Module]:
     """Return the size of a network's tensors with so many bits a weight, and the network."""
     import torch
 
-    stored = packed_tensors(arrays_of(net.network), bits)
+    stored = packed_tensors(tensors_of(net.network), bits)
     arrays = unpacked_tensors(stored, bits, where="network")
     network = copy.deepcopy(net.network)
     network.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in arrays.items()})
     return sum(array.nbytes for array in stored.values()), network.eval()
-
-
-def arrays_of(network: nn.Module) -> Tensors:
-    """Return a network's tensors as arrays."""
-    return {
-        name: np.array(tensor.detach().cpu().numpy(), order="C")
-        for name, tensor in network.state_dict().items()
-    }
-
-
-def _header(metadata: dict[str, str], path: Path) -> NetHeader:
-    text = metadata.get(_KEY)
-    if text is None:
-        raise WeightsError(
-            f"{path}: no weights of life and death; name what `miai go tsumego train` made"
-        )
-    if len(text) > MAX_HEADER_BYTES:
-        raise WeightsError(f"{path}: a header of more than {MAX_HEADER_BYTES} bytes is refused")
-    try:
-        values = loads(text)
-    except ValueError as error:
-        raise WeightsError(f"{path}: its header is no JSON: {error}") from None
-    if not isinstance(values, dict) or values.get("version") != VERSION:
-        raise WeightsError(f"{path}: its header is not of version {VERSION}; make it anew")
-    try:
-        return build_parameters(NetHeader, values, where="header")
-    except ParameterError as error:
-        raise WeightsError(f"{path}: {'; '.join(str(error).splitlines())}") from None
-
-
-def _digest(header: NetHeader, tensors: Tensors) -> str:
-    unsigned = header.model_copy(update={"sha256": ""})
-    total = hashlib.sha256(unsigned.to_json().encode("ascii"))
-    for name in sorted(tensors):
-        array = tensors[name]
-        total.update(f"\n{name} {array.dtype.str} {list(array.shape)}\n".encode())
-        total.update(array.tobytes())
-    return total.hexdigest()

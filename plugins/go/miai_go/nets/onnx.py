@@ -31,7 +31,7 @@ from miai_go.errors import MissingExtraError, WeightsError
 from miai_go.kernels.trail import begin_trail, extend_trail
 from miai_go.nets.building import folded
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import METADATA_KEY, WeightsHeader
+from miai_go.nets.header import WeightsHeader
 from miai_go.nets.network import Outputs
 from miai_go.nets.positions import Positions
 
@@ -92,7 +92,7 @@ def onnx_model(
     model = _traced(weights, encoder)
     if precision == "int8":
         model = _quantised(model, own_games(weights, encoder, positions, seed=seed))
-    entries = {METADATA_KEY: weights.header.to_json(), PRECISION_KEY: precision}
+    entries = {WeightsHeader.KEY: weights.header.to_json(), PRECISION_KEY: precision}
     del model.metadata_props[:]
     for key, text in entries.items():
         model.metadata_props.add(key=key, value=text)

@@ -10,7 +10,7 @@ from typing import Any
 
 from miai_go.errors import InferenceError, MissingExtraError, WeightsError, require_torch
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader, header_of_metadata
+from miai_go.nets.header import WeightsHeader
 from miai_go.nets.oracle import (
     Answers,
     Counter,
@@ -72,7 +72,7 @@ class OnnxOracle:
 
         self._session = _session(model, where, threads)
         metadata = self._session.get_modelmeta().custom_metadata_map
-        self.header = header_of_metadata(metadata, where=where)
+        self.header = WeightsHeader.of_metadata(metadata, where=where)
         self.precision = metadata.get(_PRECISION, "fp32")
         _check_session(self._session, self.header, where)
         self.encoder = encoder_of(self.header, where=where)

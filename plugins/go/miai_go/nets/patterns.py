@@ -1,32 +1,23 @@
-"""The pattern policy: probabilities of moves from a table of weights, and its file.
-
-Work space and constants of the pattern kernels.
-"""
+"""The pattern policy: probabilities of moves from a table of weights, and its file."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import model_validator
 
-from miai.errors import ParameterError
-from miai.parameters import StrictModel, build_parameters
-from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
 from miai_go.kernels import FAMILY
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, PatternBuffers
 from miai_go.nets.encoders import make_room
-from miai_go.nets.header import TrainingRecord
 from miai_go.nets.positions import Positions
 from miai_go.rules.parameters import MAX_SIZE
-from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
+from miai_go.tensors import FileHeader, Tensors
 
 _KEY_SEED = 20070601
 """Of the hash keys; weights fit no other."""
@@ -89,30 +80,34 @@ def _turned(offset: tuple[int, int], symmetry: int) -> tuple[int, int]:
     return (row, -column) if symmetry >= 4 else (row, column)
 
 
-FORMAT_VERSION: Final = 1
-METADATA_KEY: Final = "miai-patterns"
 PASS: Final = "pass"  # noqa: S105  the name of a tensor
-MAX_HEADER_BYTES: Final = 1 << 20
 
 
-class PatternHeader(StrictModel):
-    """What stands in a file of pattern weights beside the weights.
+class PatternHeader(FileHeader):
+    """The header of a pattern policy.
 
     Attributes:
-      version: of the format.
       features: the families of features, in order.
-      sizes: least and greatest board that the policy was trained on.
-      history: what made it, the oldest first.
-      licence: of the weights, as an SPDX expression; empty if nobody said.
-      sha256: digest of the rest of the header and of the weights, written by `save`.
+      sizes: smallest and largest board that the policy was trained on.
     """
 
-    version: int = FORMAT_VERSION
+    KEY = "miai-patterns"
+    KIND = "a pattern policy"
+    REMEDY = "`miai go train rollout` makes one"
+
     features: tuple[str, ...] = kernels.NAMES
     sizes: tuple[int, int]
-    history: tuple[TrainingRecord, ...] = Field(default=(), max_length=200)
-    licence: str = Field(default="", max_length=200)
-    sha256: str = Field(default="", max_length=64)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.features != kernels.NAMES:
+            raise ValueError("other families of features than this miai-go has; train it again")
+        if not 1 <= self.sizes[0] <= self.sizes[1] <= MAX_SIZE:
+            raise ValueError(f"sizes {list(self.sizes)} are not a range of boards")
+        return self
+
+    def _tensor_line(self, name: str, tensor: NDArray[Any]) -> str:
+        return f"\n{name} {list(tensor.shape)}\n"
 
 
 class PatternPolicy:
@@ -144,16 +139,12 @@ class PatternPolicy:
           WeightsError: it cannot be read, is of another version or for other sizes, or is not what
             it says: truncated, changed, with other tensors or numbers that are not finite.
         """
-        path = Path(path)
-        header = _header_of(read_metadata(path), where=str(path))
-        _check_size(header, size, where=str(path))
-        tensors, metadata = read_tensors(path)
-        header = _header_of(metadata, where=str(path))
-        _check_size(header, size, where=str(path))
-        if _digest(header, tensors) != header.sha256:
+        header, tensors = PatternHeader.read_all(path)
+        low, high = header.sizes
+        if size is not None and not low <= size <= high:
             raise WeightsError(
-                f"{path}: its digest is not that of what it holds: it was damaged or changed after "
-                "it was written; copy it again"
+                f"{path}: a pattern policy for boards of {low} to {high}, not for {size}; choose "
+                f"weights trained on {size}x{size}"
             )
         return cls(_joined(tensors, where=str(path)), header)
 
@@ -163,10 +154,7 @@ class PatternPolicy:
         Raises:
           WeightsError: it cannot be written, or a weight is not finite.
         """
-        tensors = _parted(self.weights)
-        signed = self.header.model_copy(update={"sha256": _digest(self.header, tensors)})
-        write_tensors(Path(path), tensors, {METADATA_KEY: _to_json(signed)})
-        self.header = signed
+        self.header = self.header.write(path, _parted(self.weights))
 
     def probabilities(self, positions: Positions) -> NDArray[np.float32]:
         """Return the probability of each action, float32 of shape (n, size * size + 1)."""
@@ -226,7 +214,7 @@ def _joined(tensors: Tensors, *, where: str) -> NDArray[np.float32]:
     weights = np.zeros(kernels.TABLE, np.float32)
     wanted = _parted(weights)
     if strange := sorted(wanted.keys() ^ tensors.keys()):
-        raise WeightsError(f"{where}: '{strange[0]}' is missing, or is no family of features")
+        raise WeightsError(f"{where}: '{strange[0]}' is missing, or is not a family of features")
     for name, part in wanted.items():
         given = tensors[name]
         if given.dtype != np.float32 or given.shape != part.shape:
@@ -236,53 +224,3 @@ def _joined(tensors: Tensors, *, where: str) -> NDArray[np.float32]:
             )
         part[:] = given
     return weights
-
-
-def _to_json(header: PatternHeader) -> str:
-    return dumps(header.model_dump(mode="json"))
-
-
-def _digest(header: PatternHeader, tensors: Tensors) -> str:
-    """Return the digest of a header, its own digest left out, and of the weights."""
-    total = hashlib.sha256(_to_json(header.model_copy(update={"sha256": ""})).encode("ascii"))
-    for name in sorted(tensors):
-        total.update(f"\n{name} {list(tensors[name].shape)}\n".encode())
-        total.update(tensors[name].tobytes())
-    return total.hexdigest()
-
-
-def _header_of(metadata: Mapping[str, str], *, where: str) -> PatternHeader:
-    """Return the header in a file's metadata. Raises `WeightsError`."""
-    text = metadata.get(METADATA_KEY)
-    if text is None or len(text) > MAX_HEADER_BYTES:
-        raise WeightsError(f"{where}: carries no header of a pattern policy of miai")
-    try:
-        values = loads(text)
-    except ValueError as error:
-        raise WeightsError(f"{where}: its header is no JSON: {error}") from None
-    if not isinstance(values, dict) or values.get("version") != FORMAT_VERSION:
-        raise WeightsError(
-            f"{where}: a pattern policy of another format version; this miai-go reads version "
-            f"{FORMAT_VERSION}: install the miai-go that wrote it"
-        )
-    try:
-        header = build_parameters(PatternHeader, values, where="header")
-    except ParameterError as error:
-        raise WeightsError(f"{where}: {'; '.join(str(error).splitlines())}") from None
-    if header.features != kernels.NAMES:
-        raise WeightsError(
-            f"{where}: has other families of features than this miai-go; train it anew"
-        )
-    if not 1 <= header.sizes[0] <= header.sizes[1] <= MAX_SIZE:
-        raise WeightsError(f"{where}: sizes {list(header.sizes)} are no range of boards")
-    return header
-
-
-def _check_size(header: PatternHeader, size: int | None, *, where: str) -> None:
-    """Raise `WeightsError` where the policy is for other boards than asked for."""
-    least, most = header.sizes
-    if size is not None and not least <= size <= most:
-        raise WeightsError(
-            f"{where}: a pattern policy for boards of {least} to {most}, not for {size}; choose "
-            f"weights trained on {size}x{size}"
-        )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from miai_go.nets.encoder import Encoder
 
 
-KIND: Final = "go.tsumego-network"
+LIFE_NETWORK: Final = "go.tsumego-network"
 
 _MODULE = "torch.nn:Module"
 
@@ -56,10 +56,14 @@ _LIFE_NETWORKS = (
 
 def register_life_networks(registry: Registry) -> None:
     """Declare the kind and add the components."""
-    registry.declare_kind(Kind(KIND, _LIFE_SUMMARY, _MODULE, ("shape",)))
+    registry.declare_kind(Kind(LIFE_NETWORK, _LIFE_SUMMARY, _MODULE, ("shape",)))
     for name, factory, parameters, summary in _LIFE_NETWORKS:
         registry.add(
-            KIND, name, factory, parameters=f"{_LIFE_PARAMETERS}:{parameters}", summary=summary
+            LIFE_NETWORK,
+            name,
+            factory,
+            parameters=f"{_LIFE_PARAMETERS}:{parameters}",
+            summary=summary,
         )
 
 

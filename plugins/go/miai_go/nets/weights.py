@@ -1,12 +1,13 @@
-"""Weights files: a network's tensors as safetensors, with a header that says what they are.
+"""Weights files of Go networks: a network's tensors as safetensors, with a header.
 
-A file is never a pickle, and nothing of it is run. It is read in this order, and refused at the
-first thing that is wrong: bounds, layout, header, digest, the network's name and parameters, the
-tensors' names, shapes and dtypes, and what the network answers.
+A file is never a pickle, and nothing in it is run. It is checked in this order, and refused at the
+first fault: bounds, layout, header, digest, the network's name and parameters, the tensors' names,
+shapes and dtypes, and the network's outputs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,8 @@ import numpy as np
 from miai.errors import PluginError
 from miai_go.errors import WeightsError, require_torch
 from miai_go.nets.building import build_network, filled_parameters, outputs_of
-from miai_go.nets.header import METADATA_KEY, WeightsHeader, digest, header_of_metadata
-from miai_go.tensors import Tensors, read_metadata, read_tensors, write_tensors
+from miai_go.nets.header import WeightsHeader
+from miai_go.tensors import Tensors
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NetworkWeights:
-    """What a weights file holds.
+    """The content of a weights file.
 
     Attributes:
       network: the network with its weights, as it was trained, in evaluation mode.
@@ -39,33 +40,19 @@ class NetworkWeights:
 def save_weights(path: str | Path, network: nn.Module, header: WeightsHeader) -> WeightsHeader:
     """Write a network and its header atomically; return the header as written.
 
-    The network's parameters are written with their defaults, and outputs and digest are filled in.
+    The header gets the network's parameters with their defaults, the outputs and the digest.
 
     Raises:
-      WeightsError: it cannot be written, or the network holds numbers that are not finite; a file
-        that was there is then as it was.
+      WeightsError: the file cannot be written, or the network has numbers that are not finite; a
+        file that was there is then unchanged.
     """
-    path = Path(path)
-    tensors = _tensors(network)
     complete = header.model_copy(
         update={
             "network_parameters": filled_parameters(header.network, header.network_parameters),
             "outputs": outputs_of(network, header.shape),
         }
     )
-    signed = complete.model_copy(update={"sha256": digest(complete, tensors)})
-    write_tensors(path, tensors, {METADATA_KEY: signed.to_json()})
-    return signed
-
-
-def read_header(path: str | Path) -> WeightsHeader:
-    """Return a weights file's header; neither torch nor the weights are looked at.
-
-    Raises:
-      WeightsError: it cannot be read or is no weights file of miai.
-    """
-    path = Path(path)
-    return header_of_metadata(read_metadata(path), where=str(path))
+    return complete.write(path, tensors_of(network))
 
 
 def load_weights(
@@ -79,23 +66,24 @@ def load_weights(
 
     Raises:
       MissingExtraError: torch is not installed.
-      WeightsError: it cannot be read, is for another size or encoder, or is not what it says:
-        truncated, changed after it was written, of another version, with unknown fields, or with
-        tensors that do not fit the network that it names.
+      WeightsError: the file cannot be read, is for another size or encoder, or does not fit its
+        header: truncated, changed after it was written, of another version, with unknown fields,
+        or with tensors that do not fit the network that it names.
     """
-    path = Path(path)
     require_torch(f"{path}")
-    header = read_header(path)
+    header, tensors = WeightsHeader.read_all(path)
     check_fits(header, where=str(path), size=size, encoder=encoder)
-    tensors, metadata = read_tensors(path)
-    header = header_of_metadata(metadata, where=str(path))
-    check_fits(header, where=str(path), size=size, encoder=encoder)
-    if digest(header, tensors) != header.sha256:
+    network = fill_network(
+        lambda: build_network(header.network, header.shape, header.network_parameters),
+        tensors,
+        where=str(path),
+    )
+    outputs = outputs_of(network, header.shape)
+    if outputs != header.outputs:
         raise WeightsError(
-            f"{path}: its digest is not that of what it holds: it was damaged or changed after it "
-            "was written; copy it again"
+            f"{path}: its header has the outputs {list(header.outputs)}, and its network has "
+            f"{list(outputs)}"
         )
-    network = _filled_network(header, tensors, where=str(path))
     return NetworkWeights(network, header)
 
 
@@ -115,33 +103,37 @@ def check_fits(
         )
 
 
-def _tensors(network: nn.Module) -> Tensors:
+def tensors_of(network: nn.Module) -> Tensors:
+    """Return a network's tensors as arrays."""
     return {
         name: np.array(tensor.detach().cpu().numpy(), order="C")
         for name, tensor in network.state_dict().items()
     }
 
 
-def _filled_network(header: WeightsHeader, tensors: Tensors, *, where: str) -> nn.Module:
-    """Return the network that the header names, with these weights, all of them checked first."""
+def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str) -> nn.Module:
+    """Return a network with these weights, in evaluation mode.
+
+    Args:
+      build: makes the network.
+      where: the file, for messages.
+
+    Raises:
+      WeightsError: the network cannot be built, or the tensors' names, shapes or dtypes do not fit
+        it.
+    """
     import torch
 
     try:
         with torch.device("meta"):  # so that a false header costs no memory
-            outline = build_network(header.network, header.shape, header.network_parameters)
+            outline = build()
         _check_tensors(outline, tensors, where=where)
-        network = build_network(header.network, header.shape, header.network_parameters)
+        network = build()
     except PluginError as error:
         raise WeightsError(f"{where}: its network cannot be built: {error}") from error
-    copies = {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
+    copies = {name: torch.from_numpy(np.array(array)) for name, array in tensors.items()}
     network.load_state_dict(copies, strict=True)
-    outputs = outputs_of(network.eval(), header.shape)
-    if outputs != header.outputs:
-        raise WeightsError(
-            f"{where}: tells of the outputs {list(header.outputs)}, and its network has "
-            f"{list(outputs)}"
-        )
-    return network
+    return network.eval()
 
 
 def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
@@ -154,7 +146,7 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
         if name not in tensors:
             raise WeightsError(f"{where}: '{name}' of its network is missing")
         if name not in wanted:
-            raise WeightsError(f"{where}: '{name}' is no tensor of its network")
+            raise WeightsError(f"{where}: '{name}' is not a tensor of its network")
         array = tensors[name]
         if (array.shape, array.dtype.name) != wanted[name]:
             shape, dtype = wanted[name]

@@ -1,4 +1,4 @@
-"""The agent `rbc-minimax`: senses and moves so as to guarantee the most, one or two moves deep."""
+"""The agent `rbc-minimax`: maximises its guarantee, one or two moves deep."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from miai_rbc.rules.game import RbcGame
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
-_SPARE = 0.2  # of the time for a decision: what a search does between two looks at the clock
+_SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
 _COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
 
 
 class RbcMinimax(BeliefAgent):
-    """Plays what guarantees the most over all boards of its belief, or a sample of them.
+    """Plays the action with the best guarantee over the boards of its belief, or a sample.
 
-    It searches one move deep, then two, as far as there is time; before the sense and once more
-    before the move. What was learnt serves within a turn's search alone: other boards make other
-    candidates.
+    It searches before the sense and again before the move, one move deep and then two if time
+    allows. Each search begins with empty bounds, as other boards give other candidates.
     """
 
     parameters: MinimaxAgentParameters
@@ -37,27 +36,27 @@ class RbcMinimax(BeliefAgent):
         load_minimax(given.bounds)
         self._problem = self._seeded(0)
         self._make = named_bounds(given.bounds, **given.bounds_parameters)
-        self._said: dict[str, Json] = {}
+        self._counts: dict[str, Json] = {}
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game; the boards drawn at its roots depend on its seed."""
+        """Begin a game; its seed decides which boards are drawn at roots."""
         super().new_game(seed, player=player, log=log)
         self._problem = self._seeded(seed)
 
     def act(self, clock: ClockReading) -> Decision:
-        """Return what to sense or what to ask for, with what the search did."""
-        self._said = {}
+        """Return a sense or a move, with the search's statistics."""
+        self._counts = {}
         decision = super().act(clock)
-        return Decision(decision.action, statistics={**decision.statistics, **self._said})
+        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
-        """Return the centre of the window that guarantees the most."""
+        """Return the centre of the window with the best guarantee."""
         if len(self.belief) == 1:
             return SENSE_NOTHING
         return self._search(deadline, senses=True)[0]
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
-        """Return the move that guarantees the most."""
+        """Return the move with the best guarantee."""
         if not requests:
             return Choice(NOTHING, None, 0, 0, "only")
         action, result, tried = self._search(deadline, senses=False)
@@ -73,7 +72,7 @@ class RbcMinimax(BeliefAgent):
         return RbcProblem(MinimaxProblemParameters(**rules))
 
     def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
-        """Return the best action, what the search found, and how many actions there were."""
+        """Return the best action, the search result and the number of candidates."""
         given = self.parameters
         search = RbcMinimaxSearch(
             self._problem,
@@ -90,10 +89,10 @@ class RbcMinimax(BeliefAgent):
             root, given.depth, deepening=True, max_nodes=given.nodes, seconds=seconds
         )
         candidates = search.candidates(root)
-        self._said |= {"depth": result.depth, "searched": result.statistics["boards"]}
-        self._said |= {key: result.statistics.get(key, 0) for key in _COUNTS}
+        self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
+        self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
         if result.depth:
-            self._said["value"] = result.value
+            self._counts["value"] = result.value
         return (result.action if result.depth else candidates[0]), result, len(candidates)
 
 

@@ -1,14 +1,15 @@
-"""Layers: all boards that a root can lead to under one public part, and what becomes of them.
+"""Layers: all boards that a root can reach under one public part, and what actions do to them.
 
-What a sense, a move or the opponent's replies do to a board is found once for a whole layer; a
-belief is an increasing array of numbers of its boards, and following it is a gather. The boards of
-a layer stand in the order of their hashes, so those of a belief are sorted as they come.
+The outcomes of a sense, a move or the opponent's turn are computed once for a whole layer. A belief
+is an increasing array of board numbers, so following it is a gather. The boards of a layer are
+sorted by hash, and so are those of every belief.
 
-Which senses and moves are tried: chosen by what is public and by boards drawn at the root.
+`Candidates` chooses the senses and moves to try.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -35,11 +36,11 @@ from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.search.valuing import Valuer
 
 AT_ROOT = -3
-"""In place of what was told of the opponent's move."""
+"""Stands for the observation of the opponent's move at the root."""
 
 
 def own_pieces(row: Words, player: int) -> bytes:
-    """Return a player's own pieces by kind and its castling rights: all that it can move."""
+    """Return a player's pieces by kind and its castling rights, which decide what it can move."""
     mine = ~row[WHITE] if player else row[WHITE]
     own = np.zeros(7, np.uint64)
     own[:6] = row[:6] & mine
@@ -48,17 +49,17 @@ def own_pieces(row: Words, player: int) -> bytes:
 
 
 class Candidates:
-    """The actions of one root's tree.
+    """Chooses the senses and moves to try in the tree of one root.
 
-    At the root they come from boards drawn there. Later the same boards are *dressed*: the own
-    pieces are put where they are by then, and the opponent makes each of its moves that is told in
-    the same way. So actions depend on those boards and on what is public, and on no belief.
+    At the root they come from boards drawn there. Later the same boards are *dressed*: the player's
+    pieces move to their current squares, and the opponent makes every move that fits the
+    observation. So actions depend on the drawn boards and the public part, not on a belief.
 
     Args:
-      drawn: (n, 8) boards drawn at the root, our side to move.
+      drawn: (n, 8) boards drawn at the root, the player to move.
 
     Attributes:
-      found: the windows and the requests, by own pieces and what was told.
+      found: windows and requests, by own pieces and observation.
     """
 
     def __init__(self, rules: MinimaxRules, valuer: Valuer, drawn: Words, player: int) -> None:
@@ -66,11 +67,11 @@ class Candidates:
         self.found: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
 
     def senses(self, own: bytes, told: int) -> list[int]:
-        """Return the centres of windows to sense, the best first."""
+        """Return the centres of windows to sense, best first."""
         return self._of(own, told)[0]
 
     def requests(self, own: bytes, told: int) -> list[int]:
-        """Return the moves to ask for, the best first."""
+        """Return the moves to request, best first."""
         return self._of(own, told)[1]
 
     def _of(self, own: bytes, told: int) -> tuple[list[int], list[int]]:
@@ -90,7 +91,7 @@ class Candidates:
         return rank_candidates(named, np.ones(len(rows)), self._rules.moves) or [NOTHING]
 
     def _dressed(self, own: bytes, told: int) -> Words:
-        """Return boards of the root with other own pieces, after a move that is told like this."""
+        """Return boards of the root with these own pieces, after moves that fit an observation."""
         words = np.frombuffer(own, np.uint64)
         rows = np.empty_like(self._drawn)
         rows = rows[: int(dress(self._drawn, words[:6].copy(), self._player, int(words[6]), rows))]
@@ -100,7 +101,7 @@ class Candidates:
         captures = np.empty(len(after), np.int64)
         write_replies(rows, starts, after, captures)
         fit = after[captures == told]
-        if len(fit) == 0:  # what was told surprises: as if the piece had vanished
+        if len(fit) == 0:  # no move fits the observation: remove the captured piece
             fit = rows if len(rows) else self._drawn[:1].copy()
             without(fit, np.uint64(1 << told if told >= 0 else 0), self._player)
         hashes = np.empty(len(fit), np.uint64)
@@ -110,16 +111,16 @@ class Candidates:
 
 
 SENSE, MOVE, REPLY = range(3)
-"""What comes next: our sense, our move, or the opponent's whole turn."""
+"""What comes next: the player's sense, its move, or the opponent's whole turn."""
 
 
 class Public(NamedTuple):
-    """What the player knows, as far as it decides the future of a belief.
+    """The public part of a belief.
 
     Attributes:
-      root: of the boards drawn at the root, from which candidates are chosen.
-      own: one's own pieces after one's last move (`candidates.own_pieces`).
-      told: the square of the opponent's capture since, -1 for none; `AT_ROOT` before the first.
+      root: identifies the boards drawn at the root, from which candidates are chosen.
+      own: the player's pieces after its last move; see `own_pieces`.
+      told: the square of the opponent's capture since, -1 for none; `AT_ROOT` at the root.
       phase: what comes next.
     """
 
@@ -130,11 +131,11 @@ class Public(NamedTuple):
 
 
 class World:
-    """What all layers of one root's tree share.
+    """The shared state of all layers below one root.
 
     Attributes:
-      root: stands for the boards drawn.
-      player: who searches.
+      root: identifies the boards drawn.
+      player: the player who searches.
     """
 
     def __init__(self, root: int, player: int, valuer: Valuer, candidates: Candidates) -> None:
@@ -143,7 +144,7 @@ class World:
         self._layers: dict[tuple[bytes, int, int], Layer] = {}
 
     def layer(self, rows: Words, hashes: Words, own: bytes, told: int) -> tuple[Layer, Numbers]:
-        """Return the layer of boards, repetitions allowed, and the number of each in it."""
+        """Return the layer of some boards, and the number of each in it."""
         distinct, first, numbers = np.unique(hashes, return_index=True, return_inverse=True)
         key = (own, told, HashedSet(distinct).key)
         if key not in self._layers:
@@ -151,24 +152,24 @@ class World:
         return self._layers[key], numbers.reshape(-1)
 
     def layers(self) -> list[Layer]:
-        """Return all layers that were reached so far."""
+        """Return all layers reached so far."""
         return list(self._layers.values())
 
 
 class LayerStep:
-    """What one move, or the opponent's turn, makes of each board of a layer.
+    """The outcomes of one move, or of the opponent's turn, for each board of a layer.
 
     Args:
-      starts: (n + 1,) where what a board may become begins.
-      codes: (starts[n],) what is told then; `OVER` where the game ends.
-      rows: (starts[n], 8) the boards.
-      ends: float64 (n,) the least value of an end that a board can lead to; infinite without one.
-      own: one's own pieces after it; None where they have moved.
+      starts: (n + 1,) index of the first outcome of each board.
+      codes: (starts[n],) the observation of each outcome; `OVER` where the game ends.
+      rows: (starts[n], 8) the next boards.
+      ends: float64 (n,) the lowest value with which the game can end; infinity if it cannot.
+      own: the player's pieces afterwards; None where it moved.
 
     Attributes:
-      codes, layers, offsets: what can be told, the layer that each leads to, and the number of its
-        first board, counted through all layers; at last their total.
-      after: (starts[n],) the numbers of what follows; -1 where the game ends.
+      codes, layers, offsets: the possible observations, the layer after each, and the number of its
+        first board when all layers are counted through; the last offset is the total.
+      after: (starts[n],) the number of each next board; -1 where the game ends.
     """
 
     def __init__(
@@ -198,7 +199,7 @@ class LayerStep:
             self.offsets.append(self.offsets[-1] + len(layer))
 
     def parts(self, chosen: Numbers) -> list[tuple[int, Numbers]]:
-        """Return what a belief becomes, by the number of the layer, the largest part first."""
+        """Return the parts of the next belief with their layer numbers, largest first."""
         marks = np.zeros(self.offsets[-1], np.bool_)
         mark_after(self.starts, self.after, chosen, marks)
         reached = np.flatnonzero(marks)
@@ -214,7 +215,7 @@ class LayerStep:
         """Return boards of a belief that lead to all targets, preferring the first ones.
 
         Args:
-          at, targets: a layer, and boards of it.
+          at, targets: the number of a layer, and boards of it.
         """
         wanted = np.zeros(self.offsets[-1], np.bool_)
         wanted[self.offsets[at] + targets] = True
@@ -222,11 +223,11 @@ class LayerStep:
         found = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
         return np.sort(out[:found])
 
-    def solved(self, closures: dict[int, Numbers], beta: float) -> Numbers:
-        """Return all boards of the layer that lead to solved ones alone, and to no end below beta.
+    def solved(self, closures: Mapping[int, Numbers], beta: float) -> Numbers:
+        """Return the boards that lead only to solved boards and to ends of at least beta.
 
         Args:
-          closures: boards that are solved together, by the number of the layer.
+          closures: solved boards, by the number of their layer.
         """
         marks, every = np.zeros(self.offsets[-1], np.bool_), np.empty(len(self.ends), np.bool_)
         for at, numbers in closures.items():
@@ -236,7 +237,7 @@ class LayerStep:
 
 
 _UNTOLD = -1
-_MOST_LOOKED_UP = 256  # sets of bounds whose boards a layer remembers
+_MOST_LOOKED_UP = 256  # lookups cached per layer
 
 
 class Layer:
@@ -245,8 +246,8 @@ class Layer:
     Attributes:
       rows, hashes: (n, 8), (n,) uint64.
       own, told: as in `Public`.
-      best: float64 (n,) the greatest value found so far of a request on each board alone, where no
-        other follows: minus infinity at first.
+      best: float64 (n,) the best value of a last request found so far on each board alone; minus
+        infinity at first.
     """
 
     def __init__(self, world: World, rows: Words, hashes: Words, own: bytes, told: int) -> None:
@@ -274,11 +275,11 @@ class Layer:
     # -- beliefs --------------------------------------------------------------------------------
 
     def belief(self, chosen: Numbers) -> HashedSet:
-        """Return the set of some boards."""
+        """Return some boards as a set of hashes."""
         return HashedSet(self.hashes[chosen])
 
     def find(self, belief: HashedSet) -> Numbers:
-        """Return the boards of a set that are of this layer; bounds name the same sets often."""
+        """Return the boards of a set that are in this layer; cached, as bounds repeat sets."""
         if belief.key not in self._looked_up:
             if len(self._looked_up) >= _MOST_LOOKED_UP:
                 self._looked_up.clear()
@@ -288,7 +289,7 @@ class Layer:
         return self._looked_up[belief.key]
 
     def parts(self, chosen: Numbers, centre: int) -> list[tuple[int, Numbers]]:
-        """Return how a sense splits a belief, by outcome, the largest part first."""
+        """Return the parts into which a sense splits a belief, with labels, largest first."""
         labels, count = self._outcomes(centre)
         ends, out = np.zeros(count, np.int64), np.empty(len(chosen), np.int64)
         group(labels, chosen, ends, out)
@@ -302,11 +303,11 @@ class Layer:
         ]
 
     def labels_of(self, some: Numbers, centre: int) -> Numbers:
-        """Return the labels of what a sense shows on some boards."""
+        """Return the labels of a sense's results on some boards."""
         return np.asarray(self._outcomes(centre)[0][some])
 
     def showing(self, centre: int, label: int, some: Numbers) -> Numbers:
-        """Return those of some boards on which a sense shows what it does at a label."""
+        """Return the boards on which a sense has the result of a label."""
         return np.asarray(some[self.labels_of(some, centre) == label])
 
     def _outcomes(self, centre: int) -> tuple[Numbers, int]:
@@ -320,20 +321,20 @@ class Layer:
     # -- moves ----------------------------------------------------------------------------------
 
     def column(self, request: int) -> Values:
-        """Return the values of the boards after a move that no other follows; where known."""
+        """Return the values of the boards after a last move; NaN where not yet computed."""
         if request not in self._columns:
             self._columns[request] = np.full(len(self), np.nan)
         return self._columns[request]
 
     def fill(self, request: int, some: Numbers) -> None:
-        """Find those values of some boards."""
+        """Compute the column's values of some boards."""
         after, _ = self._asked(self.rows[some], request)
         values = self.world.valuer.values(after, self.world.player)
         self.column(request)[some] = values
         self.best[some] = np.maximum(self.best[some], values)
 
     def move(self, request: int) -> LayerStep:
-        """Return what asking for a move makes of each board."""
+        """Return the outcomes of a requested move."""
         if request not in self._moves:
             after, told = self._asked(self.rows, request)
             ends = np.where(told == OVER, float(WIN), np.inf)
@@ -342,7 +343,7 @@ class Layer:
         return self._moves[request]
 
     def replies(self) -> LayerStep:
-        """Return what the opponent's turn makes of each board."""
+        """Return the outcomes of the opponent's turn."""
         if self._replies is None:
             starts = np.empty(len(self) + 1, np.int64)
             count_replies(self.rows, starts)

@@ -1,7 +1,4 @@
-"""Beliefs of games as roots of searches: `RbcProblem`, `RbcRoot`.
-
-Beliefs from real games: of those that agents play here, or that reconchess recorded.
-"""
+"""`RbcProblem` and its roots: beliefs of games played here or recorded by reconchess."""
 
 from __future__ import annotations
 
@@ -29,23 +26,23 @@ from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.state import RbcState
 
 Sizes = tuple[int, int]
-"""The least and the most boards of a belief."""
+"""Minimum and maximum number of boards of a belief."""
 
 _OPPONENTS = ("rbc-seed", "attacker", "rbc-random")
 _QUICK = {"depth": 1, "samples": 8}
 _TURNS = 40
-_OPENING, _RANDOM = 6, 0.5  # turns, and the share of moves in them that are drawn at random
-_BARREN_GAMES = 300  # in a row without a belief of the size asked for
+_OPENING, _RANDOM = 6, 0.5  # turns, and the share of random moves in them
+_BARREN_GAMES = 300  # in a row without a belief of the requested size
 _NO_CLOCK = ClockReading(control=TimeControl())
 
 
 def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[str, BoardSet]]:
-    """Play games and yield what `rbc-seed` held possible before its senses, with where that was.
+    """Play games and yield beliefs of `rbc-seed` before its senses, each with a name.
 
-    It plays itself, `attacker` and `rbc-random` in turn, with either colour, at engine depth 1 and
-    8 samples; in the first 6 turns every other move, about, is drawn at random. Of the beliefs of
-    one game that have the right size `a_game` are drawn. It ends after 300 games in a row that have
-    none.
+    Its opponents are itself, `attacker` and `rbc-random` in turn, with either colour, at engine
+    depth 1 and 8 samples. In the first 6 turns about every other move is random. Of each game,
+    `a_game` beliefs of the right size are drawn. The iterator ends after 300 games in a row without
+    one.
     """
     game = miai.load_game("rbc", full_turn_limit=_TURNS)
     assert isinstance(game, RbcGame)
@@ -64,10 +61,10 @@ def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[
 def beliefs_of_records(
     folder: Path, sizes: Sizes, *, a_game: int, seed: int
 ) -> Iterator[tuple[str, BoardSet]]:
-    """Yield beliefs before senses from the histories of reconchess in a folder, ``*.json``.
+    """Yield beliefs before senses from reconchess histories, the ``*.json`` files of a folder.
 
     Raises:
-      RecordError: one cannot be read.
+      RecordError: a history cannot be read.
     """
     from miai_rbc.reconchess.reading import read_history
 
@@ -91,7 +88,7 @@ def _drawn(
 def _played(
     game: RbcGame, number: int, sizes: Sizes, rng: random.Random
 ) -> Iterator[tuple[int, BoardSet]]:
-    """Play one game; yield the beliefs of the right size with their turns."""
+    """Play one game; yield the beliefs of the right size and their turns."""
     seat = number % 2
     agents: list[Agent] = [_agent("rbc-seed", game, sizes)]
     agents.insert(1 - seat, _agent(_OPPONENTS[number // 2 % len(_OPPONENTS)], game, sizes))
@@ -138,7 +135,7 @@ def _followed(
 
 
 def _fits(belief: RbcBelief, sizes: Sizes) -> bool:
-    """Return whether all that is possible is there, and as much as was asked for."""
+    """Return whether the belief is complete and has the requested size."""
     return belief.complete and sizes[0] <= len(belief) <= sizes[1]
 
 
@@ -151,17 +148,17 @@ def _limit(sizes: Sizes) -> int:
     return max(MAX_MOVES, 2 * sizes[1])
 
 
-_BARREN = 1000  # beliefs in a row that were roots before
+_BARREN = 1000  # repeated beliefs in a row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RbcRoot:
-    """A belief to search, our side to move.
+    """A belief to search, the player to move.
 
     Attributes:
-      boards: the belief, at least one board; all show the same own pieces.
-      senses: whether a sense comes first; else it is our move.
-      name: where it is from.
+      boards: the belief: at least one board, all with the same own pieces.
+      senses: whether a sense comes first; else a move.
+      name: the game and turn it comes from.
     """
 
     boards: BoardSet
@@ -174,24 +171,24 @@ class RbcRoot:
 
     @property
     def size(self) -> int:
-        """The boards of the belief."""
+        """The number of boards in the belief."""
         return len(self.boards)
 
     @property
     def player(self) -> int:
-        """Whose belief it is: 0 for white, 1 for black."""
+        """The player of the belief: 0 for White, 1 for Black."""
         return int(self.boards.rows[0, STATE]) & 1
 
 
 class RbcProblem:
     """Reconnaissance Blind Chess for one player, to a depth of one or two own moves.
 
-    Values are centipawns from the point of view of the player whose belief it is; docs/rbc.md says
-    what they are. The game's limits of turns are left out.
+    Values are centipawns to the player of the belief; docs/rbc.md defines them. The game's turn
+    limits do not apply.
 
     Attributes:
-      rules: what a value is.
-      least, greatest: bounds of all values.
+      rules: how boards are valued and candidates chosen.
+      least, greatest: the range of values.
       root_classes: ``game``: beliefs before a sense, from games.
     """
 
@@ -208,13 +205,13 @@ class RbcProblem:
             )
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
-        """Return the first beliefs of a class, none twice, the same for the same arguments.
+        """Return the first distinct beliefs of a class; the same arguments give the same roots.
 
         Args:
-          depth: does not matter; it is what they will be searched to.
+          depth: ignored.
 
         Raises:
-          ValueError: there is no such class, or the records have too few beliefs of that size.
+          ValueError: there is no such class, or there are too few beliefs of that size.
           RecordError: a record cannot be read.
         """
         if kind != "game":
@@ -237,7 +234,7 @@ class RbcProblem:
 
 
 def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
-    """Yield each belief once: games of the same agents begin alike."""
+    """Yield each belief once, as games of the same agents begin alike."""
     seen: set[int] = set()
     barren = 0
     for name, boards in found:
@@ -251,7 +248,7 @@ def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
 
 
 def boards_key(boards: BoardSet) -> int:
-    """Return 128 bits that stand for a set of boards, in whatever order."""
+    """Return a 128-bit key of a set of boards, independent of their order."""
     hashes = np.empty(len(boards), np.uint64)
     hash_boards(np.ascontiguousarray(boards.rows), hashes)
     return HashedSet.of(hashes).key

@@ -1,4 +1,4 @@
-"""Values of boards where the depth ends, each board once; the moves an engine would choose."""
+"""Values boards where the depth ends, each board once, and ranks an engine's moves."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
 from miai_rbc.parameters import MinimaxRules
 
 DECIDED = WIN - 1000
-"""Beyond it a king is captured by force."""
+"""Scores beyond it mean a forced king capture."""
 
 _TABLE_MB = 4
 _FIRST_ROOM = 1 << 12
 
 
 class Valuer:
-    """Values boards after our move, the opponent to move, from our point of view.
+    """Values boards after the player's move, from the player's point of view.
 
-    A value is that of the engine, which is a function of the board alone; where our king is lost by
-    force it is the material less `Rules.king_loss`, a function of the board too.
+    A value is the engine's score, a function of the board alone. Where the player's king is lost by
+    force it is the material minus `MinimaxRules.king_loss`.
 
     Attributes:
-      valued: boards that the engine was asked for.
+      valued: the number of boards that the engine valued.
     """
 
     def __init__(self, rules: MinimaxRules) -> None:
@@ -62,7 +62,7 @@ class Valuer:
         return found
 
     def lost(self, rows: Words, player: int) -> Values:
-        """Return what boards are worth on which our king is captured: float64 (n,)."""
+        """Return the values of boards on which the player's king is captured: float64 (n,)."""
         if self._rules.king_loss is None:
             return np.full(len(rows), -float(WIN))
         worth = np.empty(len(rows))
