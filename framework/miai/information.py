@@ -1,9 +1,8 @@
-"""What a player knows: views, beliefs and determinizers.
+"""A player's information: views, beliefs and determinizers.
 
-A *world* is a state that is consistent with all that a player has been told. A belief is the set
-of a player's worlds; a determinizer draws one of them without ever having seen the true state.
-
-The belief ``enumerated`` of the component kind ``belief``, for small games of any kind.
+A *world* is a state that is consistent with all observations of a player. A belief is the set of a
+player's worlds; a determinizer draws one of them without seeing the true state. The belief
+``enumerated`` serves all small games.
 """
 
 from __future__ import annotations

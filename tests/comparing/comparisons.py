@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.warm_command import run_miai
 
-from miai_tournaments.compare.results import ComparisonStore, Measured, SearchKey
+from miai_tournaments.compare.results import ComparisonStore, Measurement, SearchKey
 from miai_tournaments.store.database import READ
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -154,13 +154,13 @@ def refused(*words: object, env: Mapping[str, str] | None = None) -> str:
     return told
 
 
-def measured(folder: Path) -> dict[SearchKey, Measured]:
+def measured(folder: Path) -> dict[SearchKey, Measurement]:
     """Return what a folder holds, as it was stored."""
     with ComparisonStore.open(folder, mode=READ) as store:
-        return store.measured()
+        return store.searches()
 
 
-def untimed(folder: Path) -> dict[SearchKey, Measured]:
+def untimed(folder: Path) -> dict[SearchKey, Measurement]:
     """Return what must be the same in every run of a config: all but the times."""
     return {key: replace(m, seconds=0.0, setup=0.0) for key, m in measured(folder).items()}
 

@@ -72,7 +72,7 @@ def with_cells(old: str, new: str) -> str:
             "no class of roots is called 'hrad'. Did you mean 'hard'",
         ),
         (with_cells("[2]", "[]"), "cells[0] (krk4): depths: "),
-        (with_cells("[2]", "[2, 2]"), "depths: one of them stands there twice"),
+        (with_cells("[2]", "[2, 2]"), "depths: contains a duplicate"),
         (with_cells("roots = 4", "roots = 0"), "cells[0] (krk4): roots: 0 is too small; at least"),
         (with_cells("roots = 4", "rots = 4"), "cells[0] (krk4): rots: unknown key. Did you mean"),
         (with_cells("roots = 4", 'roots = 4\narms = ["exact"]'), "arms: lack 'table'; every cell"),

@@ -116,7 +116,7 @@ def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
     child.expect(f"test: 1 cell, 2 arms, {SEARCHES} searches")
     child.expect(rf"krk4, depth 2, hard roots: root \d+ of {ROOTS}, (table|cores)")
     child.sendintr()
-    child.expect("ending after the search at hand")
+    child.expect("ending after the current search")
     child.expect("against 'table'")
     child.expect(f"stopped by SIGINT; .* of {SEARCHES} searches are done")
     child.expect(pexpect.EOF)

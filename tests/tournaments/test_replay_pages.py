@@ -16,7 +16,7 @@ from miai.errors import RecordError
 from miai.game import Game
 from miai.record import GameRecord, MoveRecord
 from miai.render import renderer_for
-from miai_tournaments.report.replay import certain_text, frames_of, said
+from miai_tournaments.report.replay import certain_text, decision_of, frames_of
 from miai_tournaments.report.replay_page import replay_page
 from miai_tournaments.store.store import Store
 
@@ -194,7 +194,7 @@ def test_what_agents_say_may_be_anything() -> None:
         "long": "x" * 10_000,
         "flag": True,
     }
-    found = said(MoveRecord(ply=0, actor=0, action=0, text="", statistics=odd), state)
+    found = decision_of(MoveRecord(ply=0, actor=0, action=0, text="", statistics=odd), state)
     assert found.value is None
     assert len(found.line) == 2
     assert [candidate.visits for candidate in found.candidates] == [None, 4.0]
@@ -212,7 +212,7 @@ def test_a_number_that_no_axis_can_show_is_left_out() -> None:
     for move, value in zip(record.moves, (10**400, -(10**400), 1e308, -1e308, 0.5), strict=False):
         move.statistics = {"value": value, "top": [[move.action, value, value]]}
     state = load_game("tic_tac_toe").new_initial_state()
-    assert [said(move, state).value for move in record.moves[:5]] == [None] * 4 + [0.5]
+    assert [decision_of(move, state).value for move in record.moves[:5]] == [None] * 4 + [0.5]
     read_page(replay_page(record, "x"))
 
 

@@ -103,8 +103,8 @@ def run_comparison(
     if stopped is not None:
         raise TournamentStoppedError(f"{folder}: {stopped}; call run_comparison again to continue")
     with ComparisonStore.open(Path(folder), mode=READ) as store:
-        measured = store.measured()
-    return summarize(comparison.blocks, comparison.arms, measured, baseline=comparison.baseline)
+        searches = store.searches()
+    return summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
 
 
 class _Lines(Progress):

@@ -23,13 +23,13 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a game begins with.
+    """The beginning of a game.
 
     Attributes:
-      actions: that the referee plays first, outcomes of chance included; may be empty.
-      settings: parameters of the game that are other than given, a starting position say. Agents
-        are told them, as they are told all parameters.
-      name: what it is called in reports; empty for none.
+      actions: the actions that the referee plays first, outcomes of chance included; may be empty.
+      settings: parameters of the game to override, such as a starting position. Agents receive
+        them like all parameters.
+      name: the name in reports; empty for none.
     """
 
     actions: tuple[int, ...] = ()

@@ -10,7 +10,7 @@
 `check_game` plays random games and checks the rules of `GAME_RULES` in all their positions;
 `check_agent` lets an agent play every seat and checks those of `AGENT_RULES`. A `ConformanceError`
 lists the first violation of each broken rule with the seed and the actions that reproduce it. Both
-return a `Report` that says how much was looked at and what could not be.
+return a `ConformanceReport` with the extent of the check and what was left out.
 
 The leak tests rest on two ideas. The information state of a player is taken twice, by
 `State.information_state_string` and by all observations up to there: over all positions that the
@@ -23,11 +23,11 @@ game too large for enumeration what is left is the comparison of positions met i
 children of each; the report says so, and `check_game(belief=...)` takes a belief made for the
 game.
 
-What no check can see: a game that tells a player too much in its observations and in its
-information state alike has other rules than its author meant, but it has them consistently.
+No check can find this: a game that reveals too much both in its observations and in its information
+state has other rules than its author intended, but consistent ones.
 
-In pytest the fixtures `miai_check_game`, `miai_check_agent` and `miai_seed` are there as soon as
-miai is installed; see `miai.pytest_plugin`.
+With miai installed, pytest has the fixtures `miai_check_game`, `miai_check_agent` and `miai_seed`;
+see `miai.pytest_plugin`.
 """
 
 from miai.errors import ConformanceError, Violation

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the three games, and pictures of those that hide something."""
+    """Add the three games, and renderers of those with hidden information."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -25,7 +25,7 @@ def miai_register(registry: Registry) -> None:
         "phantom_tic_tac_toe",
         "miai_classics.phantom_tic_tac_toe:PhantomTicTacToe",
         parameters="miai_classics.phantom_tic_tac_toe:PhantomTicTacToeParameters",
-        summary="Tic-tac-toe with hidden moves; a refusal is told to the mover only",
+        summary="Tic-tac-toe with hidden moves; only the mover sees a refusal",
     )
     registry.add(
         "game",

@@ -1,4 +1,4 @@
-"""``miai compare``: the command. It imports what it needs when it is called."""
+"""The command ``miai compare``."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-"""Exit status of a comparison that was stopped before its end."""
+"""Exit status of a comparison that was stopped."""
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 
 
 def compare(
     config: Config,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder; default: runs/NAME.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder (default: runs/NAME)."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object; progress on standard error.")
+        bool, typer.Option("--json", help="Print one JSON object; progress goes to standard error.")
     ] = False,
-    plots: Annotated[bool, typer.Option(help="Draw plots at the end, PNG and SVG.")] = True,
+    plots: Annotated[bool, typer.Option(help="Draw plots at the end (PNG and SVG).")] = True,
 ) -> None:
-    """Compare searches over beliefs; where DIR exists, extend and resume it."""
+    """Compare searches over beliefs; an existing DIR is extended and resumed."""
     from miai.progress import make_progress
     from miai_tournaments.compare import run as sitting
     from miai_tournaments.compare.config import load_comparison
@@ -51,18 +52,18 @@ def compare(
         print(f"{stopped} before the first search; nothing was written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
     with ComparisonStore.open(folder, mode=READ) as store:
-        info, found = store.info(), store.measured()
-    rows = summarize(comparison.blocks, comparison.arms, found, baseline=comparison.baseline)
-    _show(comparison, folder, info, rows, found, as_json=as_json)
+        info, searches = store.info(), store.searches()
+    rows = summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
+    _show(comparison, folder, info, rows, searches, as_json=as_json)
     total = sum(block.count for block in comparison.blocks)
-    done = sum(key in found for block in comparison.blocks for key in block.searches())
+    done = sum(key in searches for block in comparison.blocks for key in block.searches())
     if done < total:
         print(f"{stopped}; {done} of {total} searches are done. Continue with:", file=sys.stderr)
         again = f"miai compare {shlex.quote(str(config))}"
         print(f"  {again} --out {shlex.quote(str(folder))}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
     if plots:
-        _draw(comparison, folder, rows, found)
+        _draw(comparison, folder, rows, searches)
 
 
 def _show(
@@ -70,7 +71,7 @@ def _show(
     folder: Path,
     info: ComparisonInfo,
     rows: Sequence[Row],
-    found: Searches,
+    searches: Searches,
     *,
     as_json: bool,
 ) -> None:
@@ -82,7 +83,7 @@ def _show(
     from miai_tournaments.compare import tables as files
     from miai_tournaments.report.printing import renderable
 
-    files.write_files(folder, comparison, info, rows, found)
+    files.write_files(folder, comparison, info, rows, searches)
     if as_json:
         print(json.dumps(files.to_json(comparison, info, rows)))
         return
@@ -92,13 +93,13 @@ def _show(
     print(f"Written to {folder}: {names}")
 
 
-def _draw(comparison: Comparison, folder: Path, rows: Sequence[Row], found: Searches) -> None:
-    """Draw the plots and say where they are, or why there are none."""
+def _draw(comparison: Comparison, folder: Path, rows: Sequence[Row], searches: Searches) -> None:
+    """Draw the plots and print where they are, or why there are none."""
     from miai_tournaments.compare.plots import draw_all, why_not
 
     reason = why_not()
     if reason is not None:
         print(f"miai: {reason}", file=sys.stderr)
         return
-    drawn = draw_all(folder / "plots", comparison, rows, found)
+    drawn = draw_all(folder / "plots", comparison, rows, searches)
     print(f"Plots in {folder / 'plots'}: {', '.join(drawn)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``miai rate``: the command. It imports what it needs when it is called."""
+"""The command ``miai rate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from miai_tournaments.report.joint_ratings import Joined, RunResults
 
 
-Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="The runs' folders.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of the runs.")]
 
 SCHEMA = "miai.rate/1"
 
@@ -28,37 +28,41 @@ _COLUMNS = (
 def rate(
     folders: Folders,
     anchor: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help="Whose rating is held; default: the mean.")
+        str | None,
+        typer.Option(metavar="PLAYER", help="Player with a fixed rating (default: mean)."),
     ] = None,
-    anchor_elo: Annotated[float, typer.Option(metavar="ELO", help="At which rating.")] = 0.0,
+    anchor_elo: Annotated[
+        float, typer.Option(metavar="ELO", help="Rating of the anchor player (default 0).")
+    ] = 0.0,
     unlinked: Annotated[
-        bool, typer.Option("--unlinked", help="Go on where no games link some of the agents.")
+        bool,
+        typer.Option("--unlinked", help="Allow agents that no games link."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
 ) -> None:
-    """Rate the agents of several runs in one list, by name, parameters and version."""
+    """Rate the agents of several runs in one list; agents match by name, parameters and version."""
     import json
 
     from miai.errors import ConfigError
 
     if as_json and as_csv:
-        raise ConfigError("--csv: not together with --json; choose one")
-    made = rate_runs(folders, anchor=anchor, anchor_elo=anchor_elo, unlinked=unlinked)
+        raise ConfigError("--csv: cannot be combined with --json; choose one")
+    rated = rate_runs(folders, anchor=anchor, anchor_elo=anchor_elo, unlinked=unlinked)
     if as_json:
-        print(json.dumps(made.to_json(), indent=2, allow_nan=False))
+        print(json.dumps(rated.to_json(), indent=2, allow_nan=False))
         return
-    for warning in made.joined.warnings:
+    for warning in rated.joined.warnings:
         print(f"miai: {_line(warning)}", file=sys.stderr)
     if as_csv:
-        print(made.to_csv(), end="")
+        print(rated.to_csv(), end="")
         return
     from rich.console import Console
 
     from miai_tournaments.report.printing import renderable
 
     console = Console(highlight=False)
-    console.print(renderable([made.to_table()], console.width))
+    console.print(renderable([rated.to_table()], console.width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,9 +70,9 @@ class RateList:
     """Agents of several runs, rated in one fit.
 
     Attributes:
-      runs: as they were read.
-      joined: who is who in them.
-      ratings: of `joined.results`.
+      runs: results of the runs.
+      joined: the runs as one league.
+      ratings: ratings of `joined.results`.
     """
 
     runs: tuple[RunResults, ...]
@@ -125,7 +129,7 @@ class RateList:
         }
 
     def to_csv(self) -> str:
-        """Return a line an agent, with a heading; parameters as JSON, runs separated by blanks."""
+        """Return CSV, a line per agent; parameters are JSON, runs are separated by spaces."""
         from miai_tournaments.report.files import csv_text
 
         rows = [{**entry, "runs": " ".join(entry["runs"])} for entry in self.entries()]
@@ -162,8 +166,9 @@ class RateList:
             for entry in self.entries()
         )
         total = round(float(self.joined.results.games.sum()))
-        told = f"{_line(self.runs[0].game)}: {counted(total, 'game')} of "
-        return Table(told + counted(len(self.runs), "run"), columns, rows)
+        runs = counted(len(self.runs), "run")
+        title = f"{_line(self.runs[0].game)}: {counted(total, 'game')} of {runs}"
+        return Table(title, columns, rows)
 
 
 def rate_runs(
@@ -176,11 +181,11 @@ def rate_runs(
     """Return the joint ratings of the runs in some folders.
 
     Args:
-      anchor: a label of the list.
+      anchor: label of an agent.
 
     Raises:
       StoreError: a store cannot be read.
-      ConfigError: runs do not belong together (see `joining.join_runs`), or the anchor is nobody.
+      ConfigError: the runs cannot be joined (see `join_runs`), or the anchor is unknown.
     """
     from miai.errors import ConfigError
     from miai_tournaments.ratings.ratings import fit_ratings
@@ -196,8 +201,8 @@ def rate_runs(
     try:
         ratings = fit_ratings(joined.results, anchor=anchor, anchor_elo=anchor_elo)
     except ConfigError as error:  # begins with the argument's name
-        name, _, told = str(error).partition(":")
-        raise ConfigError(f"--{name.replace('_', '-')}:{told}") from None
+        name, _, message = str(error).partition(":")
+        raise ConfigError(f"--{name.replace('_', '-')}:{message}") from None
     return RateList(runs=runs, joined=joined, ratings=ratings)
 
 

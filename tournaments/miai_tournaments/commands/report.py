@@ -1,4 +1,4 @@
-"""What ``miai tournament report`` and ``replay`` do once their options are read."""
+"""Implementation of ``miai tournament report`` and ``replay``, after their options are parsed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from miai_tournaments.store.store import Store
 
 
-_TOLD_FROM = 10  # replays: fewer are written in silence
+_SHOW_FROM = 10  # replays: fewer are written without progress lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is to be written.
+class ReportRequest:
+    """The files to write.
 
     Attributes:
       format: one of `FORMATS`.
-      out: where to; None for the usual place.
-      replays: how many replays; None for all, 0 for none.
-      open_page: whether to show the page.
+      out: path of the file; None for the default.
+      replays: number of replays; None for all.
+      open_page: whether to open the page in a browser.
     """
 
     format: str
@@ -38,15 +38,15 @@ class Wanted:
     open_page: bool
 
 
-def wanted(
+def parse_request(
     *,
     as_json: bool,
     format: str | None,
     out: Path | None,
     replays: str | None,
     open_page: bool,
-) -> Wanted | None:
-    """Return what is to be written; None where the report is to be printed.
+) -> ReportRequest | None:
+    """Return the files to write; None to print the report.
 
     Raises:
       ConfigError: the options contradict each other, or one is unknown.
@@ -61,40 +61,40 @@ def wanted(
         raise ConfigError(f"--format {name}: unknown. {near_matches(name, FORMATS)}")
     if paged and name != "html":
         option = "--open" if open_page else "--replays"
-        raise ConfigError(f"{option}: is for pages; leave out --format {name}")
+        raise ConfigError(f"{option}: works with pages only; leave out --format {name}")
     if replays is not None and out is not None:
-        raise ConfigError("--replays: lie beside the page in DIR/report; leave out --out")
-    return Wanted(format=name, out=out, replays=_count(replays), open_page=open_page)
+        raise ConfigError("--replays: are written beside the page in DIR/report; leave out --out")
+    return ReportRequest(format=name, out=out, replays=_count(replays), open_page=open_page)
 
 
 def build(store: Store, **options: Any) -> TournamentReport:
-    """Return the report; a `ConfigError` names the option that is at fault."""
+    """Return the report; a `ConfigError` names the faulty option."""
     try:
         return build_report(store, **options)
     except ConfigError as error:  # begins with the argument's name
-        name, _, told = str(error).partition(":")
-        raise ConfigError(f"--{name.replace('_', '-')}:{told}") from None
+        name, _, message = str(error).partition(":")
+        raise ConfigError(f"--{name.replace('_', '-')}:{message}") from None
 
 
-def write(store: Store, report: TournamentReport, wanted: Wanted) -> None:
-    """Write what is wanted, say where, and show the page where that is wanted too."""
+def write(store: Store, report: TournamentReport, request: ReportRequest) -> None:
+    """Write the requested files, print their path, and open the page on request."""
     from miai_tournaments.report.replay_page import chosen, present, write_replays
 
     folder = store.folder / FOLDER
-    if wanted.replays != 0:
-        picked = chosen(report.rows, wanted.replays)
-        write_replays(store, picked, folder, tell=_told if len(picked) >= _TOLD_FROM else _silent)
-    linked = present(report.rows, folder) if wanted.out is None else []
-    path = write_report(report, store.folder, wanted.format, out=wanted.out, replays=linked)
+    if request.replays != 0:
+        picked = chosen(report.rows, request.replays)
+        write_replays(store, picked, folder, tell=_print if len(picked) >= _SHOW_FROM else _drop)
+    linked = present(report.rows, folder) if request.out is None else []
+    path = write_report(report, store.folder, request.format, out=request.out, replays=linked)
     print(f"Report: {path}")
-    if wanted.open_page:
+    if request.open_page:
         show(path)
 
 
 def write_replay(
     store: Store, game_id: str, *, out: Path | None, worlds: int | None, open_page: bool
 ) -> None:
-    """Write the replay of a game, say where, and show it where that is wanted."""
+    """Write the replay of a game, print its path, and open it on request."""
     from miai_tournaments.report.replay import WORLDS
     from miai_tournaments.report.replay_page import FOLDER as REPLAYS
     from miai_tournaments.report.replay_page import replay_of
@@ -108,7 +108,7 @@ def write_replay(
 
 
 def show(path: Path) -> None:
-    """Show a page in a browser; where there is none, say how to see it."""
+    """Open a page in a browser; without one, print where it is."""
     try:
         shown = webbrowser.open(path.resolve().as_uri())
     except webbrowser.Error:
@@ -127,9 +127,9 @@ def _count(replays: str | None) -> int | None:
     raise ConfigError(f"--replays {replays[:40]}: give a number of games, or all")
 
 
-def _told(line: str) -> None:
+def _print(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _silent(line: str) -> None:
-    """Say nothing."""
+def _drop(line: str) -> None:
+    """Print nothing."""

@@ -1,7 +1,4 @@
-"""What a comparison's config file can say: one model a table of the file.
-
-What is to be searched: blocks of roots, and the arms that search them.
-"""
+"""The config file of a comparison as models, and the blocks of searches that it describes."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from miai_tournaments.compare.results import SearchKey
 from miai_tournaments.config.schema import NAME, ComponentSection, ConfigSection
 
 MAX_SEARCHES = 1_000_000
-"""Most searches of one comparison."""
+"""Maximum number of searches of a comparison."""
 
 Name = Annotated[str, Field(pattern=NAME, max_length=60)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -28,15 +25,14 @@ class ComparisonSection(ConfigSection):
     """``[comparison]``.
 
     Attributes:
-      name: of the comparison, and of its folder below ``runs/``.
-      seeds: of the roots; each cell draws its roots with every one of them.
-      baseline: the arm that speed-ups are measured against.
-      truth: the arm whose values are taken for true; it must make no errors. By default the
-        baseline.
-      warm: whether one searcher searches all roots of a cell, with what it has learnt from those
-        before; else every root is searched by a fresh one.
-      repeats: searches of the same root of which the median time counts.
-      deepening: whether depth 1, 2, ... are searched before.
+      name: name of the comparison, and of its folder below ``runs/``.
+      seeds: seeds of the roots; each cell draws roots with each of them.
+      baseline: arm that speed-ups are measured against.
+      truth: arm whose values count as true; it must make no errors. Default: the baseline.
+      warm: whether one searcher, which keeps its knowledge, searches all roots of a cell; otherwise
+        each root has a fresh one.
+      repeats: number of searches of each root; the median time counts.
+      deepening: whether depths 1, 2, ... are searched first.
     """
 
     name: Name
@@ -49,29 +45,29 @@ class ComparisonSection(ConfigSection):
 
     @property
     def judge(self) -> str:
-        """The arm whose values are taken for true."""
+        """The arm whose values count as true."""
         return self.truth or self.baseline
 
 
 class ArmSection(ComponentSection):
-    """``[[arms]]``: a name, a search, and the search's parameters."""
+    """``[[arms]]``: a name, a search and its parameters."""
 
     name: Name
     search: str = "recursive"
 
 
 class CellSection(ConfigSection):
-    """``[[cells]]``: a problem, and the roots that it is searched from.
+    """``[[cells]]``: a problem and the roots to search.
 
     Attributes:
-      problem: a component of kind ``belief-problem``; `parameters` are its own.
-      name: of the problem with its parameters, in tables; by default made of both.
+      problem: a component of kind ``belief-problem``, with its `parameters`.
+      name: name of the problem in tables; default: from problem and parameters.
       depths, classes: each depth with each class is a cell of the table.
-      roots: of each class, depth and seed.
-      seeds, warm: instead of those of ``[comparison]``.
-      max_nodes: of one search; one that needs more is incomplete. With it searches go deeper step
-        by step.
-      arms: names of the arms that search; by default all.
+      roots: number of roots for each class, depth and seed.
+      seeds, warm: override those of ``[comparison]``.
+      max_nodes: node limit of a search, which then deepens step by step; a search that needs more
+        is incomplete.
+      arms: names of the arms that search (default: all).
     """
 
     problem: str
@@ -90,7 +86,7 @@ class CellSection(ConfigSection):
         for key in ("depths", "classes", "seeds", "arms"):
             values = getattr(self, key) or ()
             if len(set(values)) < len(values):
-                raise ValueError(f"{key}: one of them stands there twice")
+                raise ValueError(f"{key}: contains a duplicate")
         return self
 
 
@@ -107,13 +103,13 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One way to search.
+    """A search with its parameters.
 
     Attributes:
-      name: of the arm.
+      name: name of the arm.
       search: a component of kind ``belief-search``.
-      given: its parameters as the config gives them.
-      parameters: all of them, defaults included.
+      given: parameters in the config.
+      parameters: all parameters, defaults included.
     """
 
     name: str
@@ -123,15 +119,15 @@ class Arm:
 
     @property
     def k(self) -> int | None:
-        """The hashes of a sketch, where the arm has that parameter."""
+        """Hashes per sketch, if the arm has that parameter."""
         for values in (self.parameters, self.parameters.get("bounds_parameters", {})):
-            found = values.get("k") if isinstance(values, Mapping) else None
-            if type(found) is int and found > 0:
-                return found
+            k = values.get("k") if isinstance(values, Mapping) else None
+            if type(k) is int and k > 0:
+                return k
         return None
 
     def without_k(self) -> str:
-        """Return what the arm has in common with those that differ in `k` alone."""
+        """Return a key that arms share which differ in `k` alone."""
         inner = self.parameters.get("bounds_parameters", {})
         rest = {key: value for key, value in inner.items() if key != "k"}
         own = {key: value for key, value in self.parameters.items() if key != "k"}
@@ -144,9 +140,9 @@ class Block:
 
     Attributes:
       game: name of the problem with its parameters.
-      problem, given, parameters: the component, its parameters as given and with defaults.
+      problem, given, parameters: the component, its parameters in the config and with defaults.
       depth, kind, warm, seeds, roots, max_nodes: see `CellSection`.
-      arms: names of those that search, the one whose values are taken for true first.
+      arms: names of the arms, the one whose values count as true first.
     """
 
     game: str
@@ -163,12 +159,12 @@ class Block:
 
     @property
     def cell(self) -> tuple[str, int, str, bool]:
-        """What names the block: game, depth, class and whether searchers are warm."""
+        """Key of the block: game, depth, class and whether searchers are warm."""
         return self.game, self.depth, self.kind, self.warm
 
     @property
     def names(self) -> tuple[str | int, ...]:
-        """What names the block, as seeds are derived from it."""
+        """Key of the block for deriving seeds."""
         return self.game, self.depth, self.kind, int(self.warm)
 
     @property
@@ -178,11 +174,11 @@ class Block:
 
     @property
     def count(self) -> int:
-        """How many searches the block has."""
+        """Number of searches."""
         return len(self.seeds) * self.roots * len(self.arms)
 
     def searches(self) -> Iterator[SearchKey]:
-        """Yield the searches of the block, root by root, in the order in which they are made."""
+        """Yield the searches of the block, root by root, in the order in which they are done."""
         for seed in self.seeds:
             for root in range(self.roots):
                 for arm in self.arms:
@@ -190,7 +186,7 @@ class Block:
 
 
 def game_name(cell: CellSection) -> str:
-    """Return the name that a cell's problem has in tables: ``mini_rbc-n4-w2``, say."""
+    """Return the name of a cell's problem in tables, such as ``mini_rbc-n4-w2``."""
     if cell.name is not None:
         return cell.name
     parts = [cell.problem]

@@ -1,17 +1,12 @@
-"""Reads a comparison's config file and checks all of it before anything is searched.
+"""The config file of a comparison, read and checked before anything is searched.
 
-Searches, problems and what they name are found in the registry, filled and built once; whatever is
-wrong is told at once, a line each, with the file and the path in it.
-
-Checks what a comparison's config names: searches, problems, and what searches name in turn.
-
-What is wrong with a comparison's config: gathered, and told all at once, a line each.
+Searches, problems and the components that they name are looked up and built once; all mistakes are
+reported together, a line each, with file and path.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from miai.beliefs import BeliefSearcher, RootedProblem
-from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError, near_matches
+from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
 from miai.parameters import Parameters, explain, named_components, read_toml
 from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import (
@@ -33,67 +28,35 @@ from miai_tournaments.compare.blocks import (
 )
 from miai_tournaments.compare.results import FILE_NAME
 from miai_tournaments.config.problems import Problems
-from miai_tournaments.config.schema import NAME
 from miai_tournaments.report.live import one_line
 
-_ENTRY = re.compile(r"(arms|cells)\[(\d+)\](?:\.(.+))?", re.DOTALL)
 
-
-class Mistakes(Problems):
-    """As `Problems`, arms and cells being told by number and name: ``arms[2] (cores): k``."""
-
-    def __init__(self, raw: Mapping[str, Any], *, source: str) -> None:
-        super().__init__({}, source=source)
-        self._raw = raw
-
-    def add(self, path: str, message: str) -> None:
-        """Note what is wrong at a path."""
-        super().add(self._named(path), message)
-
-    def refuse_unknown(self, path: str, name: str, known: Sequence[str], noun: str) -> None:
-        """Note that a name is none of those that are known."""
-        if name not in known:
-            self.add(path, f"no {noun} is called '{name}'. {near_matches(name, known)}")
-
-    @contextmanager
-    def built_at(self, path: str) -> Iterator[None]:
-        """As `at`, for a factory: what it says of its parameters is a mistake in the config."""
-        with self.at(path):
-            try:
-                yield
-            except MiaiError as error:
-                if not isinstance(error, ParameterError):
-                    raise
-                raise ConfigError(one_line(str(error))) from error  # it does not know where it is
-            except ValueError as error:
-                raise ConfigError(one_line(str(error))) from error
-
-    def _named(self, path: str) -> str:
-        found = _ENTRY.fullmatch(path)
-        if found is None:
-            return path
-        table, number, key = found[1], int(found[2]), found[3]
-        entries = self._raw.get(table)
-        entry = entries[number] if isinstance(entries, list) and number < len(entries) else None
-        name = entry.get("name") if isinstance(entry, dict) else None
-        told = f"{table}[{number}]"
-        if isinstance(name, str) and re.match(NAME, name) and len(name) <= 60:
-            told += f" ({name})"
-        return f"{told}: {key}" if key else told
+@contextmanager
+def _building_at(mistakes: Problems, path: str) -> Iterator[None]:
+    """As `Problems.at`, for a factory, which does not know its own place in the config."""
+    with mistakes.at(path):
+        try:
+            yield
+        except MiaiError as error:
+            if not isinstance(error, ParameterError):
+                raise
+            raise ConfigError(one_line(str(error))) from error
+        except ValueError as error:
+            raise ConfigError(one_line(str(error))) from error
 
 
 _ARM_KEYS = frozenset({"name", "search", "parameters"})
 
 
 class Components:
-    """The searches and problems of a config, as far as they are right.
+    """The valid searches and problems of a config.
 
     Attributes:
-      arms: the arms whose searches and parameters are right.
-      problems: all parameters of the problem of each cell, by its number.
+      arms: arms with valid searches and parameters.
+      problems: all parameters of each cell's problem, by number of the cell.
     """
 
-    def __init__(self, raw: Mapping[str, Any], mistakes: Mistakes) -> None:
+    def __init__(self, raw: Mapping[str, Any], mistakes: Problems) -> None:
         self.arms: list[Arm] = []
         self.problems: dict[int, dict[str, Any]] = {}
         for number, table in _tables(raw, "arms"):
@@ -102,25 +65,25 @@ class Components:
         for number, table in _tables(raw, "cells"):
             self._check_cell(number, table, mistakes)
 
-    def try_all(self, config: ComparisonConfig, mistakes: Mistakes) -> None:
-        """Make every arm's searcher for every problem it is to search, once."""
+    def try_all(self, config: ComparisonConfig, mistakes: Problems) -> None:
+        """Build every arm's searcher for each of its problems once."""
         tried: set[tuple[str, str]] = set()
         for cell in config.cells:
             for number, arm in enumerate(self.arms):
                 if (game_name(cell), arm.name) in tried or arm.name not in (cell.arms or arm.name):
                     continue
                 tried.add((game_name(cell), arm.name))
-                with mistakes.built_at(f"arms[{number}]"):
+                with _building_at(mistakes, f"arms[{number}]"):
                     make_searcher(arm, make_problem(cell.problem, cell.parameters))
 
-    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Mistakes) -> None:
+    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Problems) -> None:
         name, given = table.get("problem"), table.get("parameters", {})
         if not isinstance(name, str) or not isinstance(given, Mapping):
-            return  # the models have told why
+            return  # reported by the models
         with mistakes.at(f"cells[{number}].problem"):
             component = registry().get("belief-problem", name)
             filled = component.fill(given, where=f"cells[{number}].parameters")
-            with mistakes.built_at(f"cells[{number}].parameters"):
+            with _building_at(mistakes, f"cells[{number}].parameters"):
                 problem: RootedProblem = component.load_factory()(filled)
                 self.problems[number] = filled.model_dump(mode="json")
                 classes = table.get("classes")
@@ -131,14 +94,14 @@ class Components:
 
 
 def make_problem(name: str, given: Mapping[str, Any]) -> RootedProblem:
-    """Return a problem of that name. Raises what its factory raises."""
+    """Build a problem. Raises what its factory raises."""
     component = registry().get("belief-problem", name)
     problem: RootedProblem = component.load_factory()(component.fill(given))
     return problem
 
 
 def make_searcher(arm: Arm, problem: RootedProblem) -> BeliefSearcher:
-    """Return an arm's searcher that knows nothing yet. Raises what its factory raises."""
+    """Build a fresh searcher of an arm. Raises what its factory raises."""
     component = registry().get("belief-search", arm.search)
     searcher: BeliefSearcher = component.load_factory()(problem, component.fill(arm.given))
     return searcher
@@ -155,10 +118,10 @@ def _arm(table: Mapping[str, Any], *, where: str) -> Arm:
 
 
 def _resolved(filled: Parameters, *, where: str) -> dict[str, Any]:
-    """Return all parameters, those of the components that they name filled in as well.
+    """Return all parameters, including those of the components that they name.
 
     Raises:
-      ParameterError: there is no such component, or its parameters are wrong.
+      ParameterError: a component does not exist, or its parameters are wrong.
     """
     values = filled.model_dump(mode="json")
     for field, kind, name, given in named_components(filled):
@@ -174,9 +137,9 @@ def _resolved(filled: Parameters, *, where: str) -> dict[str, Any]:
 
 
 def _tables(raw: Mapping[str, Any], name: str) -> list[tuple[int, Mapping[str, Any]]]:
-    found = raw.get(name)
-    tables = found if isinstance(found, list) else []
-    return [(number, table) for number, table in enumerate(tables) if isinstance(table, Mapping)]
+    tables = raw.get(name)
+    entries = tables if isinstance(tables, list) else []
+    return [(number, entry) for number, entry in enumerate(entries) if isinstance(entry, Mapping)]
 
 
 _EXAMPLE = "configs/compare-quick.toml"
@@ -184,13 +147,13 @@ _EXAMPLE = "configs/compare-quick.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A config that was checked, and what it names.
+    """A checked config.
 
     Attributes:
       config: the config.
-      arms: by name, in the order of the config.
-      blocks: what is to be searched, in the order of the config.
-      text, source: the file as it was written, and as it was named.
+      arms: arms by name, in the order of the config.
+      blocks: blocks of searches, in the order of the config.
+      text, source: content and path of the file.
     """
 
     config: ComparisonConfig
@@ -201,7 +164,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The comparison's name."""
+        """Name of the comparison."""
         return self.config.comparison.name
 
     @property
@@ -222,7 +185,7 @@ def load_comparison(path: Path) -> Comparison:
       ConfigError: the file cannot be read, or something in it is wrong.
     """
     text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
-    mistakes = Mistakes(raw, source=str(path))
+    mistakes = Problems(raw, source=str(path))
     config = _validate(raw, mistakes)
     components = Components(raw, mistakes)
     if config is not None:
@@ -250,14 +213,14 @@ def _about_folder(path: Path) -> str:
     return ""
 
 
-def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | None:
+def _validate(raw: Mapping[str, Any], mistakes: Problems) -> ComparisonConfig | None:
     try:
         return ComparisonConfig.model_validate(raw)
     except ValidationError as error:
         details = error.errors()
         for detail in details:
             if detail["type"] == "too_short" and any(_is_below(d, detail) for d in details):
-                continue  # those that are wrong were not counted
+                continue  # invalid entries were not counted
             line = explain(detail, ComparisonConfig, "")
             if detail["loc"] in (("arms",), ("cells",)) and detail["type"] != "too_short":
                 table = detail["loc"][0]
@@ -267,13 +230,13 @@ def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | 
 
 
 def _is_below(detail: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
-    """Return whether a finding is about something inside of what another is about."""
+    """Return whether an error is about something inside the subject of another."""
     path = above["loc"]
     return len(detail["loc"]) > len(path) and detail["loc"][: len(path)] == path
 
 
-def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
-    """Check that arms have names of their own, and that those which are named are there."""
+def _check_names(config: ComparisonConfig, mistakes: Problems) -> None:
+    """Check that arms have unique names, and that named arms exist."""
     section, names = config.comparison, [arm.name for arm in config.arms]
     for number, name in enumerate(names):
         if (first := names.index(name)) != number:
@@ -286,19 +249,19 @@ def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
             mistakes.refuse_unknown(f"cells[{number}].arms", name, names, "arm")
         for needed in sorted({section.baseline, section.judge}):
             if cell.arms is not None and needed not in cell.arms:
-                told = f"lack '{needed}'; every cell needs the baseline and truth"
-                mistakes.add(f"cells[{number}].arms", told)
+                message = f"lack '{needed}'; every cell needs the baseline and truth"
+                mistakes.add(f"cells[{number}].arms", message)
 
 
-def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Mistakes) -> None:
-    """Check that no two blocks have one name, and that there are not too many searches."""
+def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Problems) -> None:
+    """Check that blocks have unique names, and that there are not too many searches."""
     games: dict[str, tuple[int, object]] = {}
     for number, cell in enumerate(config.cells):
         name, problem = game_name(cell), (cell.problem, cell.parameters)
         first, other = games.setdefault(name, (number, problem))
         if other != problem:
-            told = f"'{name}' names another problem in cells[{first}]; give each a name of its own"
-            mistakes.add(f"cells[{number}].name", told)
+            message = f"'{name}' names another problem in cells[{first}]; give each its own name"
+            mistakes.add(f"cells[{number}].name", message)
     seen: set[object] = set()
     for block in blocks:
         if block.cell in seen:
@@ -306,4 +269,4 @@ def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Mista
         seen.add(block.cell)
     count = sum(block.count for block in blocks)
     if count > MAX_SEARCHES:
-        mistakes.add("cells", f"make {count} searches; at most {MAX_SEARCHES} are made")
+        mistakes.add("cells", f"make {count} searches; the maximum is {MAX_SEARCHES}")

@@ -1,4 +1,4 @@
-"""Searching roots: every arm with problems and searchers of its own, timed, counted and judged."""
+"""Timed searches of roots: every arm has its own problems and searchers, and results are judged."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from miai.beliefs.search import SizedRoot
 from miai.errors import ConfigError
 from miai_tournaments.compare.blocks import Arm, Block
 from miai_tournaments.compare.config import make_problem, make_searcher
-from miai_tournaments.compare.results import Measured
+from miai_tournaments.compare.results import Measurement
 from miai_tournaments.report.live import one_line
 
 WARM_UP_NODES = 20_000
-"""Most nodes of the searches that are made before the clock runs."""
+"""Maximum number of nodes of an untimed search that compiles kernels."""
 
 _LARGEST = 1e300
 
 
 class Arena:
-    """A problem, once for each arm, so that none finds what another has computed in it.
+    """A problem for each arm, so that none uses what another has computed.
 
-    Arms of a search that computes beforehand all that the problem keeps, as the compiled one does,
-    have one problem together: that takes most of the time and memory where games are large.
+    Arms whose search enumerates the problem beforehand, as the compiled one does, share a problem:
+    for large games the enumeration takes most of the time and memory.
 
     Args:
-      block: of which problem.
-      arms: who may search, by name.
+      block: a block of the problem.
+      arms: arms by name.
       source: the config file, for messages.
     """
 
@@ -47,7 +47,7 @@ class Arena:
         """Return the roots of a block.
 
         Raises:
-          ConfigError: there are too few.
+          ConfigError: there are not enough roots.
         """
         with self.blamed(f"{block.title} of seed {seed}"):
             problem = make_problem(self._name, self._given)
@@ -57,7 +57,7 @@ class Arena:
         return roots
 
     def searcher(self, arm: str, *, purpose: str = "search") -> BeliefSearcher:
-        """Return an arm's searcher that knows nothing yet.
+        """Return a fresh searcher of an arm.
 
         Args:
           purpose: problems are shared by the searchers of one arm and purpose.
@@ -75,7 +75,7 @@ class Arena:
             return searcher
 
     def warm_up(self, arm: str, block: Block, root: SizedRoot) -> None:
-        """Search a root once, so that what is compiled is compiled before the clock runs."""
+        """Search a root once, so that kernels are compiled before the clock runs."""
         if arm not in self._warmed:
             self._warmed.add(arm)
             most = min(WARM_UP_NODES, block.max_nodes or WARM_UP_NODES)
@@ -84,7 +84,7 @@ class Arena:
 
     @contextmanager
     def blamed(self, place: str) -> Iterator[None]:
-        """Say of whatever fails where it did."""
+        """Name the place in errors."""
         try:
             yield
         except Exception as error:
@@ -93,10 +93,10 @@ class Arena:
 
 
 class ArmMeasurement:
-    """The searches of one arm, of one root of a block after the other.
+    """The searches of one arm, root by root.
 
-    Warm, its searchers go on knowing what they have learnt; so roots that were measured in an
-    earlier sitting are searched again, untimed, before the first that was not.
+    Warm searchers keep their knowledge, so roots that were measured in an earlier sitting are
+    searched again, untimed, before the next one.
     """
 
     def __init__(self, arena: Arena, arm: str, block: Block, *, repeats: int, deepening: bool):
@@ -106,15 +106,15 @@ class ArmMeasurement:
         self._searchers: list[BeliefSearcher] = []
 
     def skip(self, root: SizedRoot) -> None:
-        """Note a root that needs not be measured."""
+        """Note a root that was already measured."""
         if self._block.warm:
             self._skipped.append(root)
 
-    def measure(self, root: SizedRoot, number: int) -> Measured:
-        """Return what the search of a root took and found; `number` names it in messages.
+    def measure(self, root: SizedRoot, number: int) -> Measurement:
+        """Search a root and return the measurement; `number` names the root in messages.
 
         Raises:
-          ConfigError: the search failed, or was another when it was repeated.
+          ConfigError: the search failed, or a repetition gave another result.
         """
         searches, setups = [], []
         for repeat in range(self._repeats):
@@ -126,13 +126,12 @@ class ArmMeasurement:
             for skipped in self._skipped:
                 self._search(searcher, skipped)
             searches.append(self._search(searcher, root))
-            del searcher  # or two would be held at a time
+            del searcher  # so that only one exists at a time
         self._skipped.clear()
-        found = searches[0][1]
         with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
             self._refuse_changes([result for _, result in searches])
-            return _measured(
-                found,
+            return _measurement(
+                searches[0][1],
                 size=root.size,
                 seconds=median(seconds for seconds, _ in searches),
                 setup=median(setups),
@@ -159,21 +158,21 @@ class ArmMeasurement:
         seen = {(r.value, r.action, r.complete, r.statistics.get("nodes")) for r in results}
         if len(seen) > 1:
             raise ValueError(
-                f"searched the same root {len(results)} times and found different values, actions "
-                "or nodes; only searches that repeat themselves can be compared"
+                f"searched the same root {len(results)} times with different values, actions or "
+                "nodes; only deterministic searches can be compared"
             )
 
 
 class Judge:
-    """Says of what was found at one root whether it is true, by an arm that makes no errors.
+    """Judges the searches of one root by an arm that makes no errors.
 
     Args:
-      arm: the arm whose values are taken for true.
-      truth: what it found at the root; None or incomplete: nothing is known.
+      arm: the arm whose values count as true.
+      truth: its measurement at the root; None or incomplete: the true value is unknown.
     """
 
     def __init__(
-        self, arena: Arena, arm: str, block: Block, root: SizedRoot, truth: Measured | None
+        self, arena: Arena, arm: str, block: Block, root: SizedRoot, truth: Measurement | None
     ) -> None:
         self._arena, self._arm, self._block, self._root = arena, arm, block, root
         self._value = truth.value if truth is not None and truth.complete else None
@@ -182,8 +181,8 @@ class Judge:
             self._guaranteed[truth.action] = truth.value
         self._searcher: BeliefSearcher | None = None
 
-    def judged(self, measured: Measured) -> Measured:
-        """Return what was measured with the true value and what its action guarantees."""
+    def judged(self, measured: Measurement) -> Measurement:
+        """Return a measurement with the true value and the value that its action guarantees."""
         if self._value is None or not measured.complete:
             return replace(measured, truth=self._value)
         guaranteed = self._guarantees(measured.action)
@@ -194,17 +193,17 @@ class Judge:
             if self._searcher is None:
                 self._searcher = self._arena.searcher(self._arm, purpose="judge")
             with self._arena.blamed(f"arm '{self._arm}', as truth: {self._block.title}"):
-                found = self._searcher.guarantees(self._root, action, self._block.depth)
-            self._guaranteed[action] = float(found)
+                value = self._searcher.guarantees(self._root, action, self._block.depth)
+            self._guaranteed[action] = float(value)
         return self._guaranteed[action]
 
 
-def _measured(result: BeliefResult, *, size: int, seconds: float, setup: float) -> Measured:
+def _measurement(result: BeliefResult, *, size: int, seconds: float, setup: float) -> Measurement:
     counts = _counts(result.statistics)
     value = float(result.value)
     if not math.isfinite(value) or abs(value) > _LARGEST:
         raise ValueError(f"the search returned the value {value}; a finite number is needed")
-    return Measured(
+    return Measurement(
         size=size,
         value=value,
         action=int(result.action),

@@ -1,7 +1,4 @@
-"""What all plots share: colours that the colour-blind tell apart, panels, files that never vary.
-
-Titles of panels, and logarithmic axes whose labels keep clear of each other.
-"""
+"""The style of all plots: colours for the colour-blind, panels, axes, and reproducible files."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_PANELS = 24
-"""Panels of one figure; what there is beyond them is in the files."""
+"""Maximum number of panels of a figure."""
 
 COLUMNS = 3
 """Panels side by side."""
@@ -37,10 +34,10 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _MARKERS = "osD^vPX<>*hp"
 _LINES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 _TITLE_LETTER, _NOTE_LETTER, _LETTER = 0.13, 0.068, 0.075
-"""Widths of letters, on average: of a figure's title, a note, a legend's entry; inches."""
+"""Average widths of letters in a figure's title, a note and a legend, in inches."""
 
 _HANDLE = 0.7
-"""The room of a line or bar in a legend and of what parts it from the next, inches."""
+"""Width of a line or bar in a legend and of its gap, in inches."""
 
 _RC: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -72,7 +69,7 @@ _RC: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How an arm is drawn in every plot: no two of the first 24 alike in colour and line."""
+    """How an arm is drawn; the first 24 differ in colour or line."""
 
     colour: str
     marker: str
@@ -93,7 +90,7 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the style of these plots within the block, and leave matplotlib as it was."""
+    """Use the style of these plots within the block."""
     import matplotlib as mpl
 
     with mpl.rc_context(_RC):
@@ -103,7 +100,7 @@ def styled() -> Iterator[None]:
 def panels(
     count: int, title: str, *, width: float = 3.7, height: float = 3.1
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels, `COLUMNS` in a line.
+    """Return a figure with `count` panels, `COLUMNS` in a line.
 
     Args:
       width, height: of a panel, inches.
@@ -115,7 +112,7 @@ def panels(
 def panel_lines(
     counts: Sequence[int], title: str, *, heights: Sequence[float], width: float = 3.7
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with lines of panels, of so many each, and the panels line by line.
+    """Return a figure with `counts` panels in its lines, and the panels line by line.
 
     Args:
       heights: of the lines, inches.
@@ -157,7 +154,7 @@ def legend_below(figure: Figure, axes: Sequence[Axes], *, note: str) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[str]:
-    """Write a figure as PNG and SVG, the same bytes for the same figure; return their names.
+    """Write a figure as PNG and SVG, reproducibly, and return the names of the files.
 
     Raises:
       StoreError: they cannot be written.
@@ -173,10 +170,10 @@ def save(figure: Figure, folder: Path, name: str) -> list[str]:
 
 
 _LENGTH = {"x": 2.6, "y": 2.0}
-"""About how long the axes of a panel are, inches."""
+"""Approximate lengths of a panel's axes, in inches."""
 
 _AXIS_LETTER, _BETWEEN, _LINE = 0.08, 0.08, 0.17
-"""Of the labels of axes: width of a letter, least distance sideways and of lines, inches."""
+"""Labels of axes: width of a letter, minimum distance sideways and between lines, in inches."""
 
 _TITLE_LETTERS = 32
 
@@ -185,27 +182,27 @@ _COUNTS = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
 
 
 def set_title(axis: Axes, cell: str) -> None:
-    """Write what a panel shows above it: its game, and on a line of its own the rest."""
+    """Set a panel's title: its game, and the rest on a second line."""
     lines = cell.split(", ", 1)
     axis.set_title("\n".join(fill(line, _TITLE_LETTERS) for line in lines))
 
 
 def ratio_axis(axis: Any, *, least: float = 0.5, most: float = 2.0) -> None:
-    """Make an axis of ratios: logarithmic, with plain numbers and at least the given range."""
+    """Format an axis of ratios: logarithmic, with plain numbers and a minimum range."""
     low, high = axis.get_view_interval()
     low, high = min(low, least), max(high, most)
     _set_ticks(axis, low, high, _fitting(axis.axis_name, low, high, _RATIOS, _times))
 
 
 def count_axis(axis: Any) -> None:
-    """Make an axis of counts, none of which is 0: logarithmic, with whole numbers."""
+    """Format an axis of positive counts: logarithmic, with whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     low, high = axis.get_view_interval()
     ticks = _fitting(axis.axis_name, max(low, 1.0), high, _COUNTS, _whole)
     if len(ticks) < 2:
-        found = MaxNLocator(4, integer=True).tick_values(max(low, 1.0), high)
-        ticks = {float(tick): _whole(tick) for tick in found if low <= tick <= high}
+        values = MaxNLocator(4, integer=True).tick_values(max(low, 1.0), high)
+        ticks = {float(tick): _whole(tick) for tick in values if low <= tick <= high}
     _set_ticks(axis, low, high, ticks)
 
 
@@ -228,12 +225,12 @@ def _whole(value: float) -> str:
 def _fitting(
     name: str, low: float, high: float, digits: Sequence[Sequence[int]], label: Any
 ) -> dict[float, str]:
-    """Return ticks with their labels, as many as keep clear of each other.
+    """Return as many ticks as fit without overlapping labels, with their labels.
 
     Args:
       name: ``x`` or ``y``.
-      digits: the first digits of ticks, the most first; if even the last are too many, whole
-        decades are left out.
+      digits: leading digits of ticks, densest first; if even the last are too dense, decades
+        are skipped.
     """
     inches = _LENGTH[name] / math.log(high / low)
     for ticks in _ticks(low, high, digits):
@@ -246,7 +243,7 @@ def _fitting(
 
 
 def _ticks(low: float, high: float, digits: Sequence[Sequence[int]]) -> Iterator[list[float]]:
-    """Yield fewer and fewer ticks between two ends, at last one or none."""
+    """Yield sparser and sparser ticks between two ends."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for firsts in digits:
         ticks = [float(f"{first}e{decade}") for decade in decades for first in firsts]

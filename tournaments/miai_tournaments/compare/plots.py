@@ -1,14 +1,7 @@
 """Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings.
 
-Draws every plot of a comparison.
-
-Errors against k, the hashes of a sketch, with the line of the theory.
-
-Nodes against errors: what an arm that errs buys.
-
-Speed-up against depth, against the size of the root's belief, and arm by arm as bars.
-
-Which cells the panels of a plot show.
+Speed-ups by depth, by size of the root and by arm; nodes against errors; errors against the hashes
+of a sketch, with the curve of the theory.
 """
 
 from __future__ import annotations
@@ -41,7 +34,7 @@ from miai_tournaments.compare.plot_style import (
     set_title,
     styled,
 )
-from miai_tournaments.compare.results import Measured
+from miai_tournaments.compare.results import Measurement
 from miai_tournaments.compare.summary import Interval, Row, Searches, pairs_of, speedup, wilson
 from miai_tournaments.compare.tables import cell_title
 
@@ -52,7 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Cell = tuple[str, int, str, bool]
-"""What names a cell: game, depth, class and whether searchers are warm."""
+"""Key of a cell: game, depth, class and whether searchers are warm."""
 
 
 def by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
@@ -64,17 +57,17 @@ def by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
 
 
 def deepest(cells: Mapping[Cell, T]) -> dict[Cell, T]:
-    """Return of each game, class and cache the cell of the greatest depth."""
+    """Return the deepest cell of each game, class and cache."""
     most: dict[tuple[str, str, bool], int] = {}
     for game, depth, kind, warm in cells:
         most[game, kind, warm] = max(depth, most.get((game, kind, warm), depth))
-    return {cell: found for cell, found in cells.items() if most[cell[0], *cell[2:]] == cell[1]}
+    return {cell: value for cell, value in cells.items() if most[cell[0], *cell[2:]] == cell[1]}
 
 
 def shown(cells: Mapping[Cell, T], *, most: int = MOST_PANELS) -> tuple[list[T], str]:
-    """Return what there are panels for, and a note on what is left out.
+    """Return the cells that get a panel, and a note on those left out.
 
-    Where there are more cells than panels, the deepest of each game, class and cache are shown.
+    If there are more cells than panels, the deepest of each game, class and cache are shown.
     """
     if len(cells) <= most:
         return list(cells.values()), ""
@@ -97,9 +90,9 @@ class PlotSeries:
     """Arms that differ in k alone.
 
     Attributes:
-      label: what they are called.
-      arms: their names, the least k first.
-      theory: whether the theory says how their errors fall with k.
+      label: name of the series.
+      arms: names of the arms, by growing k.
+      theory: whether the theory predicts how their errors fall with k.
     """
 
     label: str
@@ -107,16 +100,16 @@ class PlotSeries:
     theory: bool
 
     def of(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows of these arms, or none unless all of them are there."""
+        """Return the rows of these arms; none unless all are present."""
         own = [row for row in rows if row.arm in self.arms]
         return own if len(own) == len(self.arms) else []
 
 
 def fitted_share(counts: Sequence[Counts]) -> float | None:
-    """Return the f for which wrong values are likeliest, one root being wrong with (1 - f)^k.
+    """Return the f that maximises the likelihood if a root is wrong with probability (1 - f)^k.
 
-    The binomial likelihood is unimodal in log f wherever some are wrong and some right; it is
-    searched by golden sections. None where nothing is wrong: the line would be 0.
+    The binomial likelihood is unimodal in log f if some roots are wrong and some right; golden
+    sections find its maximum. None if no root is wrong: the line would be 0.
     """
     if not any(wrong for _, wrong, _ in counts):
         return None
@@ -137,17 +130,16 @@ def fitted_share(counts: Sequence[Counts]) -> float | None:
 
 
 def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
-    """Return shares of wrong values and moves against k; None where arms do not differ in k.
+    """Return shares of wrong values and moves against k; None if arms do not differ in k.
 
     Arms that differ in k alone make a line, in the cells that all of them have searched. Lines
-    that were never wrong are named and not drawn, if another one was.
+    without errors are named but not drawn, if another one has errors.
 
-    The dotted line is (1 - f)^k, the greatest probability of the theory that one comparison of
-    sketches takes a set for a subset of which the share f is missing. What is compared in a search
-    is not known from outside, so f is fitted: the share for which the line explains the wrong
-    values best. A search makes many comparisons, of which few decide; the line shows how errors
-    should fall with k, and is no bound of theirs. Arms with a threshold have none: what it lets
-    through is wrong however many hashes there are.
+    The dotted line is (1 - f)^k, the theory's maximum probability that a comparison of sketches
+    takes a set for a subset although the share f is missing. The compared sets are unknown, so f
+    is fitted to the wrong values. A search makes many comparisons, of which few decide: the line
+    shows how errors should fall with k, it does not bound them. Arms with a threshold have no
+    line: what the threshold accepts is wrong with any number of hashes.
     """
     series, judged = series_of(arms), [row for row in rows if row.judged]
     drawn, never = _wrong_and_never(series, _rows_of(series, judged))
@@ -163,8 +155,9 @@ def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
     for axis, group in zip(axes, chosen, strict=True):
         _panel(axis, group, drawn, look)
         set_title(axis, "all cells together" if group is together else cell_title(group[0]))
-    told = f" Never wrong, and not drawn: {', '.join(one.label for one in never)}." if never else ""
-    legend_below(figure, axes, note=_NOTE + told + left_out)
+    names = ", ".join(one.label for one in never)
+    exact = f" Never wrong, and not drawn: {names}." if never else ""
+    legend_below(figure, axes, note=_NOTE + exact + left_out)
     return figure
 
 
@@ -196,9 +189,9 @@ def series_of(arms: Mapping[str, Arm]) -> list[PlotSeries]:
 def _wrong_and_never(
     series: Sequence[PlotSeries], rows: Sequence[Row]
 ) -> tuple[list[PlotSeries], list[PlotSeries]]:
-    """Part the series that have rows into those to be drawn and those that were never wrong.
+    """Split the series that have rows into those to draw and those without errors.
 
-    If none was wrong, all are drawn.
+    If no series has errors, all are drawn.
     """
     present = {row.arm for row in rows}
     wrong = {row.arm for row in rows if row.wrong_values or row.wrong_moves}
@@ -255,7 +248,7 @@ def _k_line(
 
 
 def _theory(axis: Axes, counts: Sequence[Counts], look: Look) -> None:
-    """Draw (1 - f)^k from the least k to the greatest, and say which f that is."""
+    """Draw (1 - f)^k from the smallest k to the greatest, labelled with f."""
     share = fitted_share(counts)
     if share is None:
         return
@@ -276,7 +269,7 @@ def _theory(axis: Axes, counts: Sequence[Counts], look: Look) -> None:
 
 
 def _common_beginning(names: Sequence[str]) -> str:
-    """Return what names begin with before their k: ``dominance`` of ``dominance-k4``, say."""
+    """Return the common prefix of names before their k, such as ``dominance``."""
     first, last = min(names), max(names)
     same = sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
@@ -285,7 +278,7 @@ def _common_beginning(names: Sequence[str]) -> str:
 
 
 def _pooled(rows: Sequence[Row]) -> list[tuple[int, int, int, int]]:
-    """Return (k, wrong values, wrong moves, judged) for each k, the least first."""
+    """Return (k, wrong values, wrong moves, judged) by growing k."""
     counts: dict[int, list[int]] = {}
     for row in rows:
         if row.k is not None:
@@ -308,7 +301,7 @@ def _k_axis(axis: Axes, ks: Sequence[int]) -> None:
 
 
 def pareto(rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str) -> Figure | None:
-    """Return nodes against wrong values: each arm a point, the best of each price joined."""
+    """Return nodes against wrong values: a point for each arm, and the Pareto front."""
     judged = [row for row in rows if row.judged and row.speedup_nodes is not None]
     chosen, left_out = shown(by_cell(judged))
     if not chosen:
@@ -350,7 +343,7 @@ def _point(axis: Axes, row: Row, look: Look) -> tuple[float, float]:
 
 
 def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points that no other beats in both, by their nodes."""
+    """Return the Pareto front of points, by nodes."""
     front: list[tuple[float, float]] = []
     for x, y in sorted(points):
         if not front or y < front[-1][1]:
@@ -372,8 +365,8 @@ def _axes(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_ylabel("wrong values")
 
 
-Pair = tuple[Measured, Measured]
-"""What the baseline and an arm took at one root."""
+Pair = tuple[Measurement, Measurement]
+"""The measurements of the baseline and an arm at one root."""
 
 _BINS = 4
 _LEAST_IN_BIN = 3
@@ -382,7 +375,7 @@ _LEAST_IN_BIN = 3
 def against_depth(
     rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str
 ) -> Figure | None:
-    """Return speed-ups in nodes against depth; None where no game was searched to two depths."""
+    """Return speed-ups in nodes against depth; None if no game was searched to two depths."""
     groups: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.game, row.kind, row.warm), []).append(row)
@@ -420,10 +413,10 @@ def _depth_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look], bas
 def against_size(
     blocks: Sequence[Block], searches: Searches, looks: Mapping[str, Look], *, baseline: str
 ) -> Figure | None:
-    """Return speed-ups in nodes against the states of the root; None where all are of one size.
+    """Return speed-ups in nodes against the states of the root; None if all have one size.
 
-    Of each game and class the greatest depth is shown. Roots are sorted by size and parted into
-    at most four groups of equal number; dots are single roots.
+    The greatest depth of each game and class is shown. Roots are sorted by size and split into at
+    most four groups of equal number; dots are single roots.
     """
     cells = deepest({block.cell: block for block in blocks})
     found = [
@@ -453,7 +446,7 @@ def against_size(
 
 
 def _sizes(pairs: Mapping[str, Sequence[Pair]]) -> int:
-    """Return how many sizes the roots have."""
+    """Return the number of different sizes of roots."""
     return len({own.size for found in pairs.values() for _, own in found})
 
 
@@ -470,7 +463,7 @@ def _size_line(axis: Axes, block: Block, pairs: Sequence[Pair], look: Look, name
 
 
 def ablation(rows: Sequence[Row], *, baseline: str) -> Figure | None:
-    """Return bars: for each cell and arm the speed-up in nodes, and in wall time as a mark."""
+    """Return a bar for each cell and arm: the speed-up in nodes, with a mark for wall time."""
     chosen, left_out = shown(by_cell(rows))
     if not chosen:
         return None
@@ -492,7 +485,7 @@ def ablation(rows: Sequence[Row], *, baseline: str) -> Figure | None:
 
 
 def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
-    """Part the panels into lines, those of a line having the same arms."""
+    """Split the panels into lines with the same arms."""
     lines: list[list[list[Row]]] = []
     for group in groups:
         arms = [row.arm for row in group]
@@ -535,10 +528,10 @@ def _bars(axis: Axes, rows: Sequence[Row]) -> None:
                 label="wall time",
             )
         if wrong:
-            told = f"{row.wrong_values}/{row.judged} wrong"
+            label = f"{row.wrong_values}/{row.judged} wrong"
             beside = axis.get_yaxis_transform()
             axis.text(
-                1.01, place, told, va="center", fontsize=7.5, color="#9A4300", transform=beside
+                1.01, place, label, va="center", fontsize=7.5, color="#9A4300", transform=beside
             )
     axis.axvline(1, color=INK, linewidth=1.0)
     axis.set_ylim(len(rows) - 0.4, -0.6)
@@ -574,26 +567,25 @@ def _ends(found: Interval) -> tuple[float, float]:
 
 
 def _parted(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
-    """Return at most four groups of about equal number, three pairs in each at least."""
+    """Return at most four groups of about equal size, with at least three pairs each."""
     count = max(1, min(_BINS, len(pairs) // _LEAST_IN_BIN))
     edges = [round(i * len(pairs) / count) for i in range(count + 1)]
     return [pairs[a:b] for a, b in pairwise(edges)]
 
 
 def why_not() -> str | None:
-    """Return why nothing can be drawn, and the remedy; None when it can."""
+    """Return why nothing can be drawn, with the remedy; None if it can."""
     if find_spec("matplotlib") is None:
         return 'no plots without matplotlib; install it with: pip install "miai[plots]"'
     return None
 
 
 def draw_all(
-    folder: Path, comparison: Comparison, rows: Sequence[Row], found: Searches
+    folder: Path, comparison: Comparison, rows: Sequence[Row], searches: Searches
 ) -> list[str]:
-    """Draw what there is to be drawn, each as PNG and SVG; return the names of the files.
+    """Draw all plots as PNG and SVG, and return the names of the files.
 
-    A plot with nothing to show is left out: speed-up against depth where nothing was searched to
-    two depths, error against k where no two arms differ in k alone.
+    Plots without data are left out, such as errors against k if no two arms differ in k alone.
 
     Raises:
       StoreError: the files cannot be written.
@@ -601,7 +593,7 @@ def draw_all(
     base, look = comparison.baseline, looks(list(comparison.arms))
     plots: dict[str, Callable[[], Figure | None]] = {
         "speedup-by-depth": lambda: against_depth(rows, look, baseline=base),
-        "speedup-by-size": lambda: against_size(comparison.blocks, found, look, baseline=base),
+        "speedup-by-size": lambda: against_size(comparison.blocks, searches, look, baseline=base),
         "error-by-k": lambda: against_k(rows, comparison.arms),
         "pareto": lambda: pareto(rows, look, baseline=base),
         "ablation": lambda: ablation(rows, baseline=base),

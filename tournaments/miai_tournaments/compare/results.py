@@ -1,8 +1,6 @@
-"""The store of a comparison: an SQLite file with a row for each search that was measured.
+"""The store of a comparison: an SQLite file with a row for each finished search.
 
-It is the source of truth, as a tournament's store is of games: a row is committed when its search
-is done, under a name that says all of what was searched, so that to resume is to do what has no
-row yet.
+A row is committed when its search is done, so resuming means doing the searches without a row.
 """
 
 from __future__ import annotations
@@ -66,14 +64,14 @@ CREATE TABLE searches (
 
 @dataclass(frozen=True, slots=True, order=True)
 class SearchKey:
-    """Which search it is; the same in every run of the config.
+    """The identity of a search; the same in every run of the config.
 
     Attributes:
       game: name of the problem with its parameters.
-      depth, kind: of the roots; the class is called `kind`.
-      warm: whether the searcher knew what it had learnt from earlier roots.
-      seed, root: the seed of the roots and the number of this one, from 0.
-      arm: who searched.
+      depth, kind: depth and class of the roots.
+      warm: whether the searcher kept its knowledge from earlier roots.
+      seed, root: seed of the roots and number of this one, from 0.
+      arm: name of the arm.
     """
 
     game: str
@@ -86,18 +84,18 @@ class SearchKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What one search of one root took and found.
+class Measurement:
+    """The costs and results of one search.
 
     Attributes:
-      size: states of the root's belief.
-      value, action, complete: as of `miai.beliefs.BeliefResult`.
+      size: number of states of the root's belief.
+      value, action, complete: see `miai.beliefs.BeliefResult`.
       nodes, leaves: counts of the search.
-      seconds: wall time of the search, the median of its repetitions.
-      setup: wall time of making the searcher, likewise; nothing of it is in `seconds`.
-      entries, bytes: held by the bounds when the search ended.
-      truth: the true value; None where it is not known.
-      guaranteed: what the action guarantees; None where that was not judged.
+      seconds: wall time of the search, median of its repetitions.
+      setup: wall time of building the searcher, not part of `seconds`.
+      entries, bytes: size of the bounds at the end of the search.
+      truth: the true value; None if unknown.
+      guaranteed: value that the action guarantees; None if not judged.
       statistics: all counts of the search.
     """
 
@@ -117,12 +115,12 @@ class Measured:
 
     @property
     def wrong_value(self) -> bool | None:
-        """Whether the value is not the true one; None where it was not judged."""
+        """Whether the value is wrong; None if not judged."""
         return None if self.truth is None or not self.complete else self.value != self.truth
 
     @property
     def wrong_move(self) -> bool | None:
-        """Whether the action guarantees less than the true value; None where not judged."""
+        """Whether the action guarantees less than the true value; None if not judged."""
         if self.truth is None or self.guaranteed is None:
             return None
         return self.guaranteed < self.truth
@@ -130,15 +128,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonInfo:
-    """What holds for the whole comparison.
+    """Facts of the whole comparison.
 
     Attributes:
-      name: of the comparison.
-      created: when it was begun, ISO 8601 in UTC.
-      versions: of the software that measures, by name; results of others do not belong with it.
-      machine: on which it was begun, in words.
-      resolved: all of the config that results depend on, plain data.
-      config_text, config_path: the config file as it was written, and as it was named.
+      name: name of the comparison.
+      created: when it began, ISO 8601 in UTC.
+      versions: versions of the packages that measure, by name.
+      machine: description of the machine.
+      resolved: the parts of the config that results depend on, as plain data.
+      config_text, config_path: content and path of the config file.
     """
 
     name: str
@@ -194,7 +192,7 @@ _KEYS: Final = len(fields(SearchKey))
 
 
 class ComparisonStore:
-    """A comparison's store, made by `create` or `open`; a context manager.
+    """A comparison's store, from `create` or `open`; a context manager.
 
     Attributes:
       folder: the comparison's folder.
@@ -207,19 +205,19 @@ class ComparisonStore:
 
     @classmethod
     def create(cls, folder: Path, info: ComparisonInfo) -> ComparisonStore:
-        """Return the store of a new comparison, in a folder that is made if need be.
+        """Create the store of a new comparison, and its folder if necessary.
 
         Raises:
           StoreError: the folder cannot be written or holds a store already.
         """
         path = folder / FILE_NAME
         with database.created(path, SCHEMA, kind=COMPARISON) as connection:
-            cls(path, connection).tell(info)
+            cls(path, connection).set_info(info)
         return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path, *, mode: str = database.WRITE) -> ComparisonStore:
-        """Return the store of a folder.
+        """Open the store of a folder.
 
         Raises:
           StoreError: there is none, or it is corrupt, foreign or of another schema.
@@ -234,7 +232,7 @@ class ComparisonStore:
         self._connection.close()
 
     def info(self) -> ComparisonInfo:
-        """Return what holds for the whole comparison."""
+        """Return the facts of the comparison."""
         with self._explained():
             rows = dict(self._connection.execute("SELECT key, value FROM run"))
             values = {}
@@ -245,22 +243,22 @@ class ComparisonStore:
                 values[name] = checked(decoded(rows[name], where, "value"), cell, where, "value")
             return ComparisonInfo(**values)
 
-    def measured(self) -> dict[SearchKey, Measured]:
-        """Return every search that was measured."""
+    def searches(self) -> dict[SearchKey, Measurement]:
+        """Return all finished searches."""
         query = f"SELECT {', '.join(_SEARCH)} FROM searches"  # noqa: S608 - own names
         with self._explained():
-            return dict(_measured(row) for row in self._connection.execute(query))
+            return dict(_search(row) for row in self._connection.execute(query))
 
-    def tell(self, info: ComparisonInfo) -> None:
-        """Replace what is told of the comparison."""
+    def set_info(self, info: ComparisonInfo) -> None:
+        """Replace the facts of the comparison."""
         with self._explained(), database.transaction(self._connection) as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)",
                 [(key, json.dumps(value)) for key, value in asdict(info).items()],
             )
 
-    def add(self, key: SearchKey, measured: Measured) -> None:
-        """Commit what was measured."""
+    def add(self, key: SearchKey, measured: Measurement) -> None:
+        """Commit a finished search."""
         values = {**_stored(key), **_stored(measured), "class": key.kind}
         values |= {"wrong_value": measured.wrong_value, "wrong_move": measured.wrong_move}
         values["statistics"] = json.dumps(dict(measured.statistics))
@@ -274,7 +272,7 @@ class ComparisonStore:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what SQLite or a malformed row raises into a `StoreError`."""
+        """Turn errors of SQLite and malformed rows into `StoreError`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -283,13 +281,13 @@ class ComparisonStore:
             raise database.damaged(self.path, str(error)) from error
 
 
-def _stored(row: SearchKey | Measured) -> dict[str, Any]:
+def _stored(row: SearchKey | Measurement) -> dict[str, Any]:
     return {item.name: getattr(row, item.name) for item in fields(row)}
 
 
-def _measured(row: tuple[Any, ...]) -> tuple[SearchKey, Measured]:
+def _search(row: tuple[Any, ...]) -> tuple[SearchKey, Measurement]:
     values = row_values("searches", _SEARCH, row, as_json=("statistics",))
     values["warm"], values["complete"] = bool(values["warm"]), bool(values["complete"])
     del values["wrong_value"], values["wrong_move"]  # they follow from the others
     cells = list(values.values())
-    return SearchKey(*cells[:_KEYS]), Measured(**dict(list(values.items())[_KEYS:]))
+    return SearchKey(*cells[:_KEYS]), Measurement(**dict(list(values.items())[_KEYS:]))

@@ -1,8 +1,7 @@
 """One sitting of a comparison: begin, extend or resume it, and search until it ends.
 
-May a config continue a comparison begun with another? Only with more arms, cells and roots.
-
-What a comparison shows while it goes on: plain lines, or a view that is updated in place.
+A config may continue a comparison that was begun with another if it only adds arms, cells, seeds
+or roots.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ from miai_tournaments.store.folder import locked, refuse_foreign
 
 
 def resolve(comparison: Comparison) -> dict[str, Any]:
-    """Return all of a config that its results depend on, as plain data; defaults filled in.
+    """Return the parts of a config that its results depend on, as plain data with defaults.
 
-    What arms are compared with is no part of it: another baseline reads the same results.
+    The baseline is not part of it: another baseline uses the same results.
     """
     section = comparison.config.comparison
     return {
@@ -70,29 +69,29 @@ def resolve(comparison: Comparison) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what measures: results of others do not belong in one table."""
-    found = {"miai": miai.__version__, "python": platform.python_version()}
+    """Return the versions of the packages that measure."""
+    packages = {"miai": miai.__version__, "python": platform.python_version()}
     for name in ("numpy", "numba"):
         try:
-            found[name] = version(name)
+            packages[name] = version(name)
         except PackageNotFoundError:
             continue  # numba is an extra
-    return found
+    return packages
 
 
 def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
     """Check that the config continues the comparison in the store, by the same miai.
 
     Raises:
-      ConfigError: it does more than add; the differences are told by path.
-      StoreError: another miai measured what is there.
+      ConfigError: it does more than add; the message lists the differences by path.
+      StoreError: another version of miai measured the existing results.
     """
     info = store.info()
     began, now = info.versions.get("miai"), versions()["miai"]
     if began != now:
         raise StoreError(
-            f"{store.folder}: was measured by miai {began}, installed is {now}: their searches do "
-            "not belong in one table; begin a new comparison with --out"
+            f"{store.folder}: was measured by miai {began}, installed is {now}: their results "
+            "do not compare; begin a new comparison with --out"
         )
     old, new = info.resolved, resolve(comparison)
     lines = [
@@ -103,7 +102,7 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
     if lines:
         raise ConfigError(
             f"{comparison.source}: differs from the config that {store.folder} was begun with; a "
-            "comparison can gain arms, cells, roots and seeds, nothing else may change:\n"
+            "comparison can gain arms, cells, roots and seeds; nothing else may change:\n"
             + "\n".join(lines)
             + "\nRestore the config, or begin a new comparison with --out."
         )
@@ -121,7 +120,7 @@ def _allowed(path: tuple[str, ...], before: Any, after: Any) -> bool:
 
 
 def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
-    """Return whether a parameter is one that a newer plugin has added, at its default."""
+    """Return whether a newer plugin has added a parameter, at its default."""
     if before != ABSENT or len(path) != 4 or path[2] != "parameters":
         return False
     entry = new[path[0]][path[1]]
@@ -134,37 +133,37 @@ LINE_SECONDS = 5.0
 """Minimum time between two lines of progress within a cell."""
 
 GRACE = 86_400.0
-"""Seconds that the search at hand is given after Ctrl-C; a second Ctrl-C abandons it at once."""
+"""Seconds for the current search after Ctrl-C; a second Ctrl-C abandons it at once."""
 
 _STANDARD_ERROR = 2
 
 
 class _Signals(StopSignals):
-    """Says at once that it was heard: the search at hand may take a while."""
+    """Acknowledges a signal at once, since the current search may take a while."""
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.asked() is None:
-            # A signal may come in the midst of a print, which must not be entered again.
-            os.write(_STANDARD_ERROR, b"\nending after the search at hand; again: at once\n")
+            # A signal may interrupt print, which is not reentrant.
+            os.write(_STANDARD_ERROR, b"\nending after the current search; again: at once\n")
         super()._handle(number, frame)
 
 
 def run(
     comparison: Comparison, folder: Path, make_progress: Callable[[str], Progress]
 ) -> str | None:
-    """Begin a comparison in a folder, or extend and continue the one that is there.
+    """Begin a comparison in a folder, or extend and continue the existing one.
 
     Returns:
-      Why it was stopped before its end; None when all is done.
+      Why it was stopped before its end; None if it is complete.
 
     Raises:
-      MiaiError: the folder holds something else, is in use or holds a comparison of another
-        config; or a search failed.
+      MiaiError: the folder holds something else or is in use, the config does not continue its
+        comparison, or a search failed.
     """
     refuse_foreign(folder, kind=COMPARISON)
     if (folder / FILE_NAME).exists():
         with ComparisonStore.open(folder):
-            pass  # what is no store is refused before a lock is written beside it
+            pass  # refuse other files before a lock is written beside them
     signals = _Signals(GRACE)
     with (
         suppress(Stopped),
@@ -173,35 +172,35 @@ def run(
         _opened(comparison, folder) as store,
     ):
         sitting = _Sitting(comparison, store, signals.asked)
-        if sitting.left:
+        if sitting.remaining:
             sitting.search(make_progress(_title(comparison)))
         signals.finish()
     return signals.asked()
 
 
 class _Sitting:
-    """Searches what is left: cell by cell, root by root, and at each root every arm.
+    """Does the remaining searches: cell by cell, root by root, and at each root every arm.
 
     Attributes:
-      left: how many searches are not done.
+      remaining: number of searches that are not done.
     """
 
     def __init__(
         self, comparison: Comparison, store: ComparisonStore, asked: Callable[[], str | None]
     ) -> None:
         self._comparison, self._store, self._asked = comparison, store, asked
-        self._done = store.measured()
+        self._done = store.searches()
         self._arenas: dict[str, Arena] = {}
         keys = (key for block in comparison.blocks for key in block.searches())
-        self.left = sum(key not in self._done for key in keys)
+        self.remaining = sum(key not in self._done for key in keys)
 
     def search(self, progress: Progress) -> None:
-        """Search until all is done, or somebody asks to stop."""
+        """Search until all is done or a signal asks to stop."""
         blocks = self._comparison.blocks
         total = sum(block.count for block in blocks)
         progress.note(f"{_title(self._comparison)}; kept in {self._store.folder}")
         try:
-            progress.begin(done=total - self.left, total=total)
+            progress.begin(done=total - self.remaining, total=total)
             for block in blocks:
                 if all(key in self._done for key in block.searches()):
                     continue
@@ -214,7 +213,7 @@ class _Sitting:
             progress.close()
 
     def _search_roots(self, block: Block, seed: int, progress: Progress) -> None:
-        """Search the roots that a block draws with one seed, as far as they are not searched."""
+        """Do the remaining searches of the roots that a block draws with one seed."""
         keys = [key for key in block.searches() if key.seed == seed]
         if self._asked() or all(key in self._done for key in keys):
             return
@@ -265,7 +264,7 @@ def _title(comparison: Comparison) -> str:
 
 @contextmanager
 def _opened(comparison: Comparison, folder: Path) -> Iterator[ComparisonStore]:
-    """Give the store of a folder, which is made or told of the config as need be."""
+    """Open the store of a folder and update its config, or create it."""
     if not (folder / FILE_NAME).exists():
         with ComparisonStore.create(folder, _info(comparison)) as store:
             yield store
@@ -273,7 +272,7 @@ def _opened(comparison: Comparison, folder: Path) -> Iterator[ComparisonStore]:
     with ComparisonStore.open(folder) as store:
         refuse_other(store, comparison)
         info = store.info()
-        store.tell(replace(_info(comparison), created=info.created, machine=info.machine))
+        store.set_info(replace(_info(comparison), created=info.created, machine=info.machine))
         yield store
 
 

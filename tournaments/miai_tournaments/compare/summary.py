@@ -13,7 +13,7 @@ import numpy as np
 
 from miai.seeds import derive_seed
 from miai_tournaments.compare.blocks import Arm, Block
-from miai_tournaments.compare.results import Measured, SearchKey
+from miai_tournaments.compare.results import Measurement, SearchKey
 from miai_tournaments.ratings.performance import wilson_interval
 
 REPLICATES = 2000
@@ -23,14 +23,14 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A figure with the ends of its 95 % interval; these are None where too little is known."""
+    """A figure with its 95 % interval; the ends are None with too few data."""
 
     value: float
     low: float | None = None
     high: float | None = None
 
     def to_json(self) -> dict[str, float | None]:
-        """Return it as plain data."""
+        """Return the interval as plain data."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
@@ -49,10 +49,10 @@ def ratio_of_sums(
 
     Args:
       above, below: one figure a root each, at least 0.
-      name: what the generator's seed derives from: the same figures give the same interval.
+      name: source of the generator's seed: the same figures give the same interval.
 
     Returns:
-      None without roots, or where the sum below is 0.
+      None without roots, or if the sum below is 0.
     """
     if not above or sum(below) <= 0:
         return None
@@ -64,15 +64,15 @@ def ratio_of_sums(
     pairs = np.array([above, below], dtype=float)  # (2, roots)
     ratios: list[float] = []
     most = max(1, _CHUNK // count)
-    while (left := REPLICATES - len(ratios)) > 0:
-        drawn = rng.integers(count, size=(min(left, most), count))
+    while (remaining := REPLICATES - len(ratios)) > 0:
+        drawn = rng.integers(count, size=(min(remaining, most), count))
         sums = pairs[:, drawn].sum(axis=2)
         ratios += (sums[0] / np.maximum(sums[1], np.finfo(float).tiny)).tolist()
     low, high = np.quantile(ratios, (0.025, 0.975)).tolist()
     return Interval(ratio, low, high)
 
 
-Searches = Mapping[SearchKey, Measured]
+Searches = Mapping[SearchKey, Measurement]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,17 +80,17 @@ class Row:
     """One arm in one cell.
 
     Attributes:
-      game, depth, kind, warm, arm: what names it.
-      k: the hashes of the arm's sketches, where it has such a parameter.
-      roots: searched to the end.
-      incomplete: roots whose search needed more nodes than it was allowed.
+      game, depth, kind, warm, arm: cell and arm.
+      k: hashes per sketch, if the arm has that parameter.
+      roots: number of complete searches.
+      incomplete: number of searches that reached the node limit.
       nodes, leaves, seconds, setup: sums over `roots`.
-      entries, bytes: the most that was held at the end of a search of `roots`.
-      compared: roots that the baseline, too, has searched to the end.
+      entries, bytes: maximum size of the bounds at the end of a complete search.
+      compared: roots that both the arm and the baseline searched completely.
       speedup_nodes, speedup_seconds: the baseline's sum over `compared` by the arm's.
       judged: roots whose true value is known.
-      wrong_values, wrong_moves: of these; a value that is not the true one, a move that
-        guarantees less than the true value.
+      wrong_values, wrong_moves: judged roots with a wrong value, and with a move that guarantees
+        less than the true value.
       too_high, too_low: wrong values by direction.
     """
 
@@ -119,17 +119,17 @@ class Row:
 
     @property
     def wrong_value_rate(self) -> Interval | None:
-        """The share of wrong values."""
+        """Share of wrong values."""
         return wilson(self.wrong_values, self.judged)
 
     @property
     def wrong_move_rate(self) -> Interval | None:
-        """The share of wrong moves."""
+        """Share of wrong moves."""
         return wilson(self.wrong_moves, self.judged)
 
     @property
     def cell(self) -> tuple[str, int, str, bool]:
-        """What names the cell: game, depth, class and whether searchers are warm."""
+        """Key of the cell: game, depth, class and whether searchers are warm."""
         return self.game, self.depth, self.kind, self.warm
 
     def to_json(self) -> dict[str, Any]:
@@ -154,15 +154,15 @@ def summarize(
     """Return a row for each arm of each block, in the order of the config, without empty ones."""
     rows = []
     for block in blocks:
-        found = {name: _of_arm(block, name, searches) for name in block.arms}
+        own = {name: _of_arm(block, name, searches) for name in block.arms}
         for name in arms:
-            if found.get(name):
-                rows.append(_row(block, arms[name], found[name], found.get(baseline, {})))
+            if own.get(name):
+                rows.append(_row(block, arms[name], own[name], own.get(baseline, {})))
     return rows
 
 
-def _of_arm(block: Block, arm: str, searches: Searches) -> dict[tuple[int, int], Measured]:
-    """Return what was measured of an arm, by seed and number of the root."""
+def _of_arm(block: Block, arm: str, searches: Searches) -> dict[tuple[int, int], Measurement]:
+    """Return the measurements of an arm by seed and number of the root."""
     names = [(seed, root) for seed in block.seeds for root in range(block.roots)]
     keys = {name: SearchKey(*block.cell, *name, arm) for name in names}
     return {name: searches[key] for name, key in keys.items() if key in searches}
@@ -171,8 +171,8 @@ def _of_arm(block: Block, arm: str, searches: Searches) -> dict[tuple[int, int],
 def _row(
     block: Block,
     arm: Arm,
-    own: Mapping[tuple[int, int], Measured],
-    base: Mapping[tuple[int, int], Measured],
+    own: Mapping[tuple[int, int], Measurement],
+    base: Mapping[tuple[int, int], Measurement],
 ) -> Row:
     done = [m for m in own.values() if m.complete]
     pairs = [(base[at], m) for at, m in own.items() if m.complete and _complete(base.get(at))]
@@ -205,13 +205,13 @@ def _row(
 
 
 def speedup(
-    pairs: Sequence[tuple[Measured, Measured]], what: str, *, name: Sequence[int | str]
+    pairs: Sequence[tuple[Measurement, Measurement]], what: str, *, name: Sequence[int | str]
 ) -> Interval | None:
-    """Return by how much the second of each pair took less, over all; see `ratio_of_sums`.
+    """Return the speed-up of the second of each pair against the first; see `ratio_of_sums`.
 
     Args:
       what: ``nodes`` or ``seconds``.
-      name: what the interval's generator is seeded from.
+      name: source of the generator's seed.
     """
     above = [float(getattr(base, what)) for base, _ in pairs]
     below = [float(getattr(own, what)) for _, own in pairs]
@@ -220,12 +220,12 @@ def speedup(
 
 def pairs_of(
     block: Block, arm: str, baseline: str, searches: Searches
-) -> list[tuple[Measured, Measured]]:
-    """Return what baseline and arm measured at each root that both searched to the end."""
+) -> list[tuple[Measurement, Measurement]]:
+    """Return the measurements of baseline and arm at each root that both searched completely."""
     base = _of_arm(block, baseline, searches)
     own = _of_arm(block, arm, searches)
     return [(base[at], m) for at, m in own.items() if m.complete and _complete(base.get(at))]
 
 
-def _complete(measured: Measured | None) -> bool:
+def _complete(measured: Measurement | None) -> bool:
     return measured is not None and measured.complete

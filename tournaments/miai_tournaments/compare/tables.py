@@ -1,7 +1,4 @@
-"""The tables of a comparison: one a cell, a line an arm.
-
-What a comparison leaves in its folder beside the store: text, JSON and CSV.
-"""
+"""The tables of a comparison, one for each cell with a line for each arm, and its files."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from miai_tournaments.compare.config import Comparison
-from miai_tournaments.compare.results import ComparisonInfo, Measured
+from miai_tournaments.compare.results import ComparisonInfo, Measurement
 from miai_tournaments.compare.summary import Interval, Row, Searches
 from miai_tournaments.report.document import (
     NONE,
@@ -50,29 +47,29 @@ _COLUMNS = (
 )
 
 _NOTES = (
-    "nodes, leaves, seconds: sums over the roots that the arm searched to the end; entries, bytes: "
-    "the most held at the end of a search.",
-    f"{_TIMES}: the baseline's sum by the arm's, over the roots that both searched to the end, "
+    "nodes, leaves, seconds: sums over the arm's complete searches; entries, bytes: maximum at the "
+    "end of a search.",
+    f"{_TIMES}: the baseline's sum by the arm's, over the roots that both searched completely, "
     "with the interval of a bootstrap over roots. +/-: wrong values above and below the true one.",
 )
 
 
 def tables(rows: Sequence[Row], *, baseline: str, truth: str) -> list[Block]:
-    """Return a table for each cell, and what the columns mean.
+    """Return a table for each cell, and notes on the columns.
 
     Args:
-      rows: as `summarize` gives them.
+      rows: rows of `summarize`.
       baseline, truth: names of arms.
     """
     blocks: list[Block] = []
     for _, group in groupby(rows, key=lambda row: row.cell):
         blocks.append(_table(list(group), baseline))
-    judged = f"Values are true that '{truth}' found." if truth != baseline else ""
+    judged = f"The values of '{truth}' count as true." if truth != baseline else ""
     return [*blocks, Paragraph((*_NOTES, *([judged] if judged else [])))] if blocks else []
 
 
 def incomplete_lines(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each arm that did not search every root of a cell to its end."""
+    """Return a line for each arm with incomplete searches in a cell."""
     return [
         f"{cell_title(row)}: '{printable(row.arm, _NAME_WIDTH)}' left "
         f"{counted(row.incomplete, 'root')} of {row.roots + row.incomplete} incomplete; they count "
@@ -83,7 +80,7 @@ def incomplete_lines(rows: Sequence[Row]) -> list[str]:
 
 
 def cell_title(row: Row) -> str:
-    """Return what names the cell of a row."""
+    """Return the title of a row's cell."""
     return f"{row.game}, depth {row.depth}, {row.kind} roots" + ", warm" * row.warm
 
 
@@ -118,24 +115,24 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _times(found: Interval | None) -> str:
-    return NONE if found is None else _figure(found.value)
+def _times(ratio: Interval | None) -> str:
+    return NONE if ratio is None else _figure(ratio.value)
 
 
-def _span(found: Interval | None) -> str:
-    if found is None or found.low is None or found.high is None:
+def _span(ratio: Interval | None) -> str:
+    if ratio is None or ratio.low is None or ratio.high is None:
         return NONE
-    return f"{_figure(found.low)}-{_figure(found.high)}"
+    return f"{_figure(ratio.low)}-{_figure(ratio.high)}"
 
 
-def _shares(found: Interval | None) -> str:
-    if found is None or found.low is None or found.high is None:
+def _shares(share: Interval | None) -> str:
+    if share is None or share.low is None or share.high is None:
         return NONE
-    return f"{100 * found.low:.0f}-{100 * found.high:.0f} %"
+    return f"{100 * share.low:.0f}-{100 * share.high:.0f} %"
 
 
 def _figure(value: float) -> str:
-    """Return a ratio with about three digits that count."""
+    """Return a ratio with about three significant digits."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -150,14 +147,14 @@ def _size(count: int) -> str:
 
 SCHEMA = "miai.comparison/1"
 WIDTH = 200
-"""Cells of a line of the text file, in which no column is left out."""
+"""Width of the text file, which has all columns."""
 
 
 def blocks(comparison: Comparison, rows: Sequence[Row]) -> list[Block]:
-    """Return the report as it is shown and written."""
+    """Return the report's tables and remarks."""
     shown = tables(rows, baseline=comparison.baseline, truth=comparison.judge)
-    left = incomplete_lines(rows)
-    return [*shown, *([Paragraph(tuple(left))] if left else [])]
+    incomplete = incomplete_lines(rows)
+    return [*shown, *([Paragraph(tuple(incomplete))] if incomplete else [])]
 
 
 def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row]) -> dict[str, Any]:
@@ -182,7 +179,11 @@ def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row]) -
 
 
 def write_files(
-    folder: Path, comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row], found: Searches
+    folder: Path,
+    comparison: Comparison,
+    info: ComparisonInfo,
+    rows: Sequence[Row],
+    searches: Searches,
 ) -> None:
     """Write `comparison.txt`, `comparison.json`, `rows.csv` and `searches.csv`.
 
@@ -193,24 +194,24 @@ def write_files(
     text = json.dumps(to_json(comparison, info, rows), indent=2)
     write_whole(folder / "comparison.json", text + "\n")
     write_whole(folder / "rows.csv", csv_text(_flat(row.to_json()) for row in rows))
-    write_whole(folder / "searches.csv", csv_text(_search_rows(comparison, found)))
+    write_whole(folder / "searches.csv", csv_text(_search_rows(comparison, searches)))
 
 
-def _search_rows(comparison: Comparison, found: Searches) -> Iterable[dict[str, Any]]:
+def _search_rows(comparison: Comparison, searches: Searches) -> Iterable[dict[str, Any]]:
     for block in comparison.blocks:
         for key in block.searches():
-            if (measured := found.get(key)) is not None:
+            if (measured := searches.get(key)) is not None:
                 names = {"game": key.game, "depth": key.depth, "class": key.kind}
                 more = {"cache": "warm" if key.warm else "cold", "seed": key.seed}
                 row = {**names, **more, "root": key.root, "arm": key.arm}
-                row |= {f.name: getattr(measured, f.name) for f in fields(Measured)}
+                row |= {f.name: getattr(measured, f.name) for f in fields(Measurement)}
                 row["statistics"] = json.dumps(dict(measured.statistics))
                 wrong = {"wrong_value": measured.wrong_value, "wrong_move": measured.wrong_move}
                 yield {**row, **wrong}
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row whose intervals are three columns each: ``x``, ``x_low``, ``x_high``."""
+    """Return a row with three columns for each interval: ``x``, ``x_low``, ``x_high``."""
     intervals = ("speedup_nodes", "speedup_seconds", "wrong_value_rate", "wrong_move_rate")
     flat: dict[str, Any] = {}
     for key, value in values.items():

@@ -1,12 +1,8 @@
-"""A recorded game played again, position by position, as its players and its referee saw it.
+"""A recorded game played again: positions, what each player saw and believed, what agents said.
 
-What a player held possible, found out again from what it was told.
-
-What agents said of their decisions, as far as a replay can show it.
-
-Agents are free in what they say (`MoveRecord.statistics`); searches of the framework say ``value``,
-``pv`` and ``top`` (see `miai.search.agent`). What is malformed is left out, and what is unknown is
-shown as it is.
+Agents may record anything (`MoveRecord.statistics`); searches of the framework record ``value``,
+``pv`` and ``top`` (see `miai.search.agent`). Malformed entries are left out, unknown ones are shown
+unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final, TypeGuard
 
 from miai.errors import (
@@ -33,12 +28,12 @@ from miai.record import GameRecord, MoveRecord
 from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text, renderer_for
 
 WORLDS: Final = 2000
-"""Worlds up to which a belief is followed unless it is told otherwise."""
+"""Default maximum size of a belief, in worlds."""
 
 SECONDS: Final = 20.0
-"""How long the belief of one player is followed, in all."""
+"""Maximum total time for following the belief of one player."""
 
-_LEAST = 512  # that every belief of a plugin can live with
+_LEAST = 512  # the minimum that every plugin's belief accepts
 _MOST_COMPARED = 500
 
 
@@ -47,12 +42,12 @@ class Worlds:
     """A belief at one moment.
 
     Attributes:
-      count: its worlds; None where it could not be followed so far.
-      complete: whether they are all that there are, not a sample.
-      note: what else is to be said, such as why it could not be followed.
-      picture: an ``svg`` element; empty where the game draws none.
-      certain: the true position as text, with a question mark where worlds differ; empty where
-        they cannot be compared.
+      count: number of worlds; None if the belief could not be followed so far.
+      complete: whether these are all possible worlds, not a sample.
+      note: reason why the belief could not be followed.
+      picture: an ``svg`` element; empty if the game draws none.
+      certain: the position as text, with a question mark where worlds differ; empty if they cannot
+        be compared.
     """
 
     count: int | None
@@ -62,8 +57,8 @@ class Worlds:
     certain: str = ""
 
 
-class Followed:
-    """The belief of one player, as far as it stays small enough."""
+class BeliefFollower:
+    """Follows the belief of one player while it is small enough."""
 
     def __init__(self, game: Game, player: int, *, limit: int) -> None:
         self._limit = max(limit, _LEAST)
@@ -73,7 +68,7 @@ class Followed:
         self._last: Worlds | None = None
 
     def observe(self, observation: Observation) -> None:
-        """Follow what the player was told."""
+        """Update the belief with an observation."""
         self._last = None
         if self._lost:
             return
@@ -89,8 +84,8 @@ class Followed:
         except EmptyBeliefError as error:
             self._lost = f"not followed further: {error}"
 
-    def told(self, renderer: Renderer, view: PlayerView, truth: State) -> Worlds:
-        """Return the belief beside the true state."""
+    def worlds(self, renderer: Renderer, view: PlayerView, truth: State) -> Worlds:
+        """Return the current belief, drawn beside the true state."""
         if self._lost:
             return Worlds(count=None, note=self._lost)
         belief: BeliefState[State] = self._belief
@@ -107,24 +102,24 @@ class Followed:
 def certain_text(texts: Iterable[str]) -> str:
     """Return texts of one shape as one, with a question mark where they differ.
 
-    Empty where there is none, or where they differ in shape.
+    Empty without texts, or if they differ in shape.
     """
-    found = list(dict.fromkeys(texts))
-    if not found or len({tuple(map(len, text.split("\n"))) for text in found}) > 1:
+    unique = list(dict.fromkeys(texts))
+    if not unique or len({tuple(map(len, text.split("\n"))) for text in unique}) > 1:
         return ""
-    columns = zip(*found, strict=True)
+    columns = zip(*unique, strict=True)
     return "".join(column[0] if len(set(column)) == 1 else "?" for column in columns)
 
 
 def _belief(game: Game, player: int, limit: int) -> Any:
-    """Return the belief that the game brings, or the one for small games of any kind."""
-    found = [c for c in registry().components("belief", game=game.info.name) if c.game]
-    component = next(islice(found, 1), None) or registry().get("belief", "enumerated")
+    """Return the game's own belief, or the enumerating one for small games."""
+    own = [c for c in registry().components("belief", game=game.info.name) if c.game]
+    component = next(iter(own), None) or registry().get("belief", "enumerated")
     values: dict[str, Any] = {"limit": limit, "spill_mb": 0}
-    known = component.load_parameters().model_fields
+    fields = component.load_parameters().model_fields
     try:
         return component.build(
-            game, player, values={key: v for key, v in values.items() if key in known}
+            game, player, values={key: v for key, v in values.items() if key in fields}
         )
     except ParameterError:
         return component.build(game, player, values={})
@@ -136,13 +131,13 @@ TRUTH = "truth"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One position as somebody saw it.
+    """One position from one point of view.
 
     Attributes:
       name: `TRUTH` or a player's number.
-      text: the position as lines of text; empty where it is drawn.
-      picture: the same as an ``svg`` element; empty where the game draws none.
-      worlds: what the player held possible; None for the truth, and where it was not followed.
+      text: the position as lines of text; empty if it is drawn.
+      picture: the position as an ``svg`` element; empty if the game draws none.
+      worlds: the player's belief; None for the truth, and if beliefs are not followed.
     """
 
     name: str
@@ -171,8 +166,7 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
 
     Args:
       record: a record that `miai.playing.replay.replay` accepts.
-      game: its game.
-      worlds: most worlds of a belief that is followed; 0 to follow none.
+      worlds: maximum size of a belief; 0 to follow none.
 
     Raises:
       RecordError: an action is not legal.
@@ -194,17 +188,17 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
 
 
 def definitions(game: Game) -> str:
-    """Return what the pictures of a game refer to."""
+    """Return the shared SVG definitions of a game's pictures."""
     renderer = renderer_for(game)
     return renderer.svg_definitions() if isinstance(renderer, DrawingRenderer) else ""
 
 
 class _Watcher:
-    """What one player was told, and holds possible."""
+    """One player's view and belief."""
 
     def __init__(self, game: Game, player: int, worlds: int) -> None:
         self.view = PlayerView(game, player)
-        self.followed = Followed(game, player, limit=worlds) if worlds else None
+        self.followed = BeliefFollower(game, player, limit=worlds) if worlds else None
 
     def observe(self, state: State) -> None:
         observation = state.observation(self.view.player)
@@ -234,7 +228,7 @@ def _truth(renderer: Renderer, state: State) -> View:
 def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
     worlds = None
     if player.followed is not None:
-        worlds = player.followed.told(renderer, player.view, state)
+        worlds = player.followed.worlds(renderer, player.view, state)
     name = str(player.view.player)
     if isinstance(renderer, DrawingRenderer):
         return View(name=name, picture=renderer.svg(player.view), worlds=worlds)
@@ -251,13 +245,13 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An action that was considered.
+    """An action that an agent considered.
 
     Attributes:
       text: the action in the game's notation.
-      visits: of it; None where only a prior was told.
-      value: estimated utility for whoever decided; None where not told.
-      prior: its probability before the search; None where not told.
+      visits: number of visits; None if not recorded.
+      value: estimated utility for the player to move; None if not recorded.
+      prior: probability before the search; None if not recorded.
     """
 
     text: str
@@ -267,13 +261,13 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What an agent said of one decision.
+class Decision:
+    """What an agent recorded about one decision.
 
     Attributes:
-      value: of the position, for whoever decided; None where not told.
-      line: the principal variation in the game's notation; empty where not told.
-      candidates: actions, the most considered first.
+      value: value of the position for the player to move; None if not recorded.
+      line: principal variation in the game's notation; empty if not recorded.
+      candidates: actions, the most visited first.
       figures: everything else, as name and text.
     """
 
@@ -283,25 +277,25 @@ class Said:
     figures: tuple[tuple[str, str], ...]
 
 
-def said(move: MoveRecord, before: State) -> Said:
-    """Return what the agent said of a move.
+def decision_of(move: MoveRecord, before: State) -> Decision:
+    """Return what the agent recorded about a move.
 
     Args:
-      before: the state in which it was decided; not changed.
+      before: the state before the move; not changed.
     """
-    told = move.statistics
-    return Said(
-        value=_number(told.get("value")),
-        line=_line(told.get("pv"), before),
-        candidates=_candidates(told, before),
-        figures=_figures(told),
+    statistics = move.statistics
+    return Decision(
+        value=_number(statistics.get("value")),
+        line=_line(statistics.get("pv"), before),
+        candidates=_candidates(statistics, before),
+        figures=_figures(statistics),
     )
 
 
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    # Nothing of a game is larger: an axis could not show it, and an integer may be no float at all.
+    # An axis could not show larger values, and huge integers are not floats.
     return float(value) if abs(value) <= _LARGEST else None
 
 
@@ -329,10 +323,10 @@ def _after(state: State | None, action: int) -> State | None:
     return state
 
 
-def _candidates(told: Mapping[str, Json], before: State) -> tuple[Candidate, ...]:
-    priors = {row[0]: _number(row[1]) for row in _rows(told.get("priors"), 2)}
-    rows = _rows(told.get("top"), 3)
-    found = [
+def _candidates(statistics: Mapping[str, Json], before: State) -> tuple[Candidate, ...]:
+    priors = {row[0]: _number(row[1]) for row in _rows(statistics.get("priors"), 2)}
+    rows = _rows(statistics.get("top"), 3)
+    candidates = [
         Candidate(
             text=action_text(before, row[0]),
             visits=_number(row[1]),
@@ -342,12 +336,12 @@ def _candidates(told: Mapping[str, Json], before: State) -> tuple[Candidate, ...
         for row in rows
     ]
     if not rows:
-        found = [Candidate(text=action_text(before, a), prior=p) for a, p in priors.items()]
-    return tuple(found[:_MOST_LISTED])
+        candidates = [Candidate(text=action_text(before, a), prior=p) for a, p in priors.items()]
+    return tuple(candidates[:_MOST_LISTED])
 
 
 def _rows(value: Json, width: int) -> list[list[Any]]:
-    """Return lists of an action and numbers, as far as they are such."""
+    """Return the well-formed lists of an action and numbers."""
     if not _is_list(value):
         return []
     return [
@@ -361,13 +355,13 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _figures(told: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    rest = [(key, value) for key, value in told.items() if key not in _KNOWN]
+def _figures(statistics: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
+    rest = [(key, value) for key, value in statistics.items() if key not in _KNOWN]
     return tuple((str(key), _shown(value)) for key, value in rest[:_MOST_FIGURES])
 
 
 def _shown(value: Json) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    told = value if isinstance(value, str) else json.dumps(value, default=str)
-    return told if len(told) <= _LONGEST else told[: _LONGEST - 3] + "..."
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

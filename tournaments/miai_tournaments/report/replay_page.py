@@ -1,16 +1,6 @@
-"""One game as a page: every position, what each player knew, and what its search said.
+"""One game as a page: every position, what each player knew, and what its search recorded.
 
-A game as one page: slider, keys, everybody's view, and what the agents said.
-
-The pictures of a page: one that comes again is referred to.
-
-What an agent said of one decision, as a part of a replay's page.
-
-A game in its record formats, as links that hold the file.
-
-The values that both sides gave the game, over its plies.
-
-Replays as files: of one game, or of some of a tournament's games.
+Replays of a tournament's games are pages in the folder ``replays`` beside the report.
 """
 
 from __future__ import annotations
@@ -39,13 +29,13 @@ from miai_tournaments.report.replay import (
     TRUTH,
     WORLDS,
     Candidate,
+    Decision,
     Frame,
-    Said,
     View,
     Worlds,
+    decision_of,
     definitions,
     frames_of,
-    said,
 )
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.export import format_for, write_whole
@@ -57,66 +47,68 @@ _BOX: Final = re.compile(r'viewBox="([-\d. ]+)"')
 
 
 class Album:
-    """Gives each picture of a renderer an identity, and repeats it by that."""
+    """Embeds each picture once; later occurrences refer to the first."""
 
     def __init__(self) -> None:
-        self._met: dict[str, str] = {}
+        self._identities: dict[str, str] = {}
 
     def picture(self, svg: str) -> Markup:
-        """Return a picture, or the reference to the same one further up on the page."""
-        found = _PICTURE.fullmatch(svg)
-        box = _BOX.search(found[1]) if found else None
-        if found is None or box is None:
+        """Return a picture, or a reference to the same one further up the page."""
+        match = _PICTURE.fullmatch(svg)
+        box = _BOX.search(match[1]) if match else None
+        if match is None or box is None:
             return Markup(svg)  # noqa: S704 - a picture by an installed renderer
-        if svg in self._met:
-            again = tag("use", href=f"#{self._met[svg]}")
+        if svg in self._identities:
+            again = tag("use", href=f"#{self._identities[svg]}")
             return tag("svg", again, viewBox=box[1], role="img")
-        identity = self._met[svg] = f"v{len(self._met)}"
-        head, body = map(Markup, found.groups())  # a picture by an installed renderer
+        identity = self._identities[svg] = f"v{len(self._identities)}"
+        head, body = map(Markup, match.groups())  # a picture by an installed renderer
         return Markup("<svg%s>%s</svg>") % (head, tag("g", body, id=identity))
 
 
-def decision(found: Said) -> Markup:
-    """Return what an agent said of a decision: value, line, candidates, figures."""
+def decision_markup(decision: Decision) -> Markup:
+    """Return what an agent recorded about a decision: value, line, candidates, figures."""
     parts: list[Markup] = []
-    if found.value is not None:
-        parts.append(tag("p", "value ", tag("b", f"{found.value:+.4g}"), " for whoever moved"))
-    if found.line:
-        parts.append(tag("p", "expected: ", text(" ".join(found.line), 400), class_="line-of-play"))
-    if found.candidates:
-        parts.append(_candidates(found.candidates))
-    if found.figures:
-        told = "; ".join(f"{key} {value}" for key, value in found.figures)
-        parts.append(tag("p", text(told, 1000), class_="note"))
+    if decision.value is not None:
+        value = tag("b", f"{decision.value:+.4g}")
+        parts.append(tag("p", "value ", value, " for the player who moved"))
+    if decision.line:
+        line = text(" ".join(decision.line), 400)
+        parts.append(tag("p", "expected: ", line, class_="line-of-play"))
+    if decision.candidates:
+        parts.append(_candidates(decision.candidates))
+    if decision.figures:
+        figures = "; ".join(f"{key} {value}" for key, value in decision.figures)
+        parts.append(tag("p", text(figures, 1000), class_="note"))
     return tag("div", *parts, class_="said")
 
 
-def _candidates(found: Sequence[Candidate]) -> Markup:
+def _candidates(candidates: Sequence[Candidate]) -> Markup:
     figures = [
-        ("visits", ["" if c.visits is None else f"{c.visits:g}" for c in found]),
-        ("value", ["" if c.value is None else f"{c.value:+.3f}" for c in found]),
-        ("prior", ["" if c.prior is None else f"{c.prior:.3f}" for c in found]),
+        ("visits", ["" if c.visits is None else f"{c.visits:g}" for c in candidates]),
+        ("value", ["" if c.value is None else f"{c.value:+.3f}" for c in candidates]),
+        ("prior", ["" if c.prior is None else f"{c.prior:.3f}" for c in candidates]),
     ]
     figures = [(header, cells) for header, cells in figures if any(cells)]
     columns = (Column("considered", align="left"), *(Column(header) for header, _ in figures))
-    texts = [text(candidate.text, 40) for candidate in found]
+    texts = [text(candidate.text, 40) for candidate in candidates]
     rows = tuple(zip(texts, *(cells for _, cells in figures), strict=True))
     return table_markup(Table("Considered", columns, rows, sortable=False))
 
 
 LARGEST = 1_000_000
-"""Bytes of the largest file that a page holds."""
+"""Maximum size of a file in a page, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """A file.
+    """The game as a file in one record format.
 
     Attributes:
       format: the record format.
-      file: what it is called.
-      uri: a ``data:`` address that holds it; empty where there is none.
-      why: why there is none.
+      file: name of the file.
+      uri: a ``data:`` address with its content; empty if it cannot be written.
+      why: reason why it cannot be written.
     """
 
     format: str
@@ -141,7 +133,7 @@ def _download(record: GameRecord, name: str, stem: str) -> Download:
     file = f"{stem}{written.suffix}"
     try:
         content = written.write(record).encode("utf-8")
-    except MiaiError as error:  # what a format cannot say, such as a game in which black begins
+    except MiaiError as error:  # what a format cannot express, such as a game in which black begins
         return Download(format=name, file=file, why=str(error))
     if len(content) > LARGEST:
         return Download(format=name, file=file, why=f"{len(content)} bytes, more than {LARGEST}")
@@ -156,12 +148,12 @@ _TOP, _BOTTOM = 10, 26
 
 @dataclass(frozen=True, slots=True)
 class GraphPoint:
-    """A value that a player gave the position before an action.
+    """A player's value of the position before an action.
 
     Attributes:
       frame: number of the frame that the action led to.
-      player: who said it.
-      value: the first player's utility, as that player estimated it.
+      player: whose estimate it is.
+      value: the first player's utility.
     """
 
     frame: int
@@ -170,17 +162,17 @@ class GraphPoint:
 
 
 def first_players(value: float, player: int, info: GameInfo) -> float:
-    """Return a player's value as one of the first player's, where the game's sum is constant."""
+    """Return a player's value as the first player's, if the game's sum is constant."""
     if player == 0 or info.utility_sum is None:
         return value
     return info.utility_sum - value
 
 
 def value_graph(points: Sequence[GraphPoint], frames: int, info: GameInfo) -> Markup | None:
-    """Return the graph; None where nobody said a value.
+    """Return the values over the plies; None without values.
 
-    Where values lie outside the game's own bounds, as an engine's centipawns, the axis is theirs.
-    The element with the class ``cursor`` is moved by the page.
+    The axis spans the game's utilities, or the values themselves if some are outside, such as
+    centipawns. The page's script moves the element of class ``cursor``.
     """
     if not points:
         return None
@@ -255,9 +247,9 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
     """Return a recorded game as a page of HTML.
 
     Args:
-      game_id: what it is called.
-      worlds: most worlds of a player's belief that is shown; 0 for no beliefs.
-      report: where the tournament's report is, as the page sees it; empty for none.
+      game_id: identity of the game.
+      worlds: maximum size of a player's belief; 0 for no beliefs.
+      report: relative path of the tournament's report; empty for none.
 
     Raises:
       RecordError: the record contradicts its game, or the game cannot be loaded.
@@ -268,13 +260,13 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
     moves: list[Markup] = []
     album = Album()
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
-        found = None
+        decision = None
         if frame.move is not None and frame.before is not None:
-            found = said(frame.move, frame.before)
-            if found.value is not None and frame.move.actor >= 0:
-                value = first_players(found.value, frame.move.actor, game.info)
+            decision = decision_of(frame.move, frame.before)
+            if decision.value is not None and frame.move.actor >= 0:
+                value = first_players(decision.value, frame.move.actor, game.info)
                 points.append(GraphPoint(ply, frame.move.actor, value))
-        frames.append(_frame(ply, frame, found, record, game, album))
+        frames.append(_frame(ply, frame, decision, record, game, album))
         moves.append(_move_link(ply, frame.move, game))
     graph = value_graph(points, len(frames), game.info)
     title = f"{text(game_id, 80)} \N{EN DASH} replay"
@@ -302,8 +294,8 @@ def _game(record: GameRecord) -> Game:
         raise RecordError(f"the game of the record cannot be loaded: {error}") from error
     if game.info.version != record.game_version:
         raise RecordError(
-            f"recorded from {record.game} version {record.game_version}, shown with version "
-            f"{game.info.version}: install the version of then"
+            f"recorded with {record.game} version {record.game_version}, installed is version "
+            f"{game.info.version}; install the recorded version"
         )
     return game
 
@@ -379,7 +371,7 @@ def _controls(frames: int, game: Game) -> Markup:
 def _frame(
     number: int,
     frame: Frame,
-    found: Said | None,
+    decision: Decision | None,
     record: GameRecord,
     game: Game,
     album: Album,
@@ -389,7 +381,7 @@ def _frame(
         "section",
         _caption(number, frame.move, game, record),
         views,
-        *([decision(found)] if found is not None else []),
+        *([decision_markup(decision)] if decision is not None else []),
         class_="frame",
         id=f"p{number}",
     )
@@ -410,8 +402,8 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
 
 
 def _ending(record: GameRecord) -> str:
-    told = f"The game ends: {record.termination}"
-    return f"{told}, {record.detail}" if record.detail else told
+    ending = f"The game ends: {record.termination}"
+    return f"{ending}, {record.detail}" if record.detail else ending
 
 
 def _actor(move: MoveRecord, game: Game) -> str:
@@ -436,9 +428,9 @@ def _worlds(worlds: Worlds, album: Album) -> Markup:
     if worlds.count is None:
         return tag("p", "Belief: ", text(worlds.note, 200), class_="worlds")
     size = f"{worlds.count:,} possible world{'' if worlds.count == 1 else 's'}"
-    told = size if worlds.complete else f"a sample of {size}"
+    label = size if worlds.complete else f"a sample of {size}"
     parts: list[Markup] = [
-        tag("p", "Belief: ", told, class_="worlds", data_worlds=str(worlds.count))
+        tag("p", "Belief: ", label, class_="worlds", data_worlds=str(worlds.count))
     ]
     if worlds.picture:
         parts.append(album.picture(worlds.picture))
@@ -454,7 +446,7 @@ def _graph(graph: Markup | None, record: GameRecord, game: Game) -> Markup:
     if graph is None:
         return Markup("")
     whose = (
-        f"for {_side(game, 0)}" if game.info.utility_sum is not None else "each for whoever said it"
+        f"for {_side(game, 0)}" if game.info.utility_sum is not None else "each for its own player"
     )
     names = [
         tag(
@@ -475,10 +467,10 @@ def _graph(graph: Markup | None, record: GameRecord, game: Game) -> Markup:
 
 
 def _move_link(number: int, move: MoveRecord | None, game: Game) -> Markup:
-    told = "start" if move is None else text(move.text, 40)
+    label = "start" if move is None else text(move.text, 40)
     side = "" if move is None else f"a{move.actor}" if move.actor >= 0 else "chance"
     title = None if move is None else _actor(move, game)
-    return tag("a", told, href=f"#p{number}", class_=side or None, title=title)
+    return tag("a", label, href=f"#p{number}", class_=side or None, title=title)
 
 
 def _moves(moves: Sequence[Markup]) -> Markup:
@@ -507,7 +499,7 @@ def _about(record: GameRecord) -> list[Markup]:
 
 
 FOLDER = "replays"
-"""Where replays lie, beside the report's page."""
+"""Folder of replays, beside the report's page."""
 
 _FEW = 40
 _MOST_MATCHED = 10_000
@@ -518,7 +510,7 @@ def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str =
 
     Raises:
       ConfigError: no finished game has that identity.
-      StoreError: the store cannot be read, or its record contradicts the game.
+      StoreError: the store cannot be read, or the record contradicts the game.
     """
     record = _record(store, game_id)
     try:
@@ -539,7 +531,7 @@ def write_replays(
     """Write the pages of games to ``replays/`` in a folder that holds the report's page.
 
     Args:
-      tell: is told after each, for long lists.
+      tell: called with a line after each page.
 
     Raises:
       StoreError: as `replay_of`, or a file cannot be written.
@@ -551,16 +543,16 @@ def write_replays(
 
 
 def chosen(rows: Sequence[GameRow], count: int | None) -> list[GameRow]:
-    """Return `count` of the games that are done, all for None.
+    """Return `count` of the finished games, all for None.
 
-    The first game of every two players with these colours comes before the second of any.
+    The first game of each ordered pairing comes before the second of any.
     """
-    met: Counter[tuple[str, ...]] = Counter()
+    games: Counter[tuple[str, ...]] = Counter()
     turns: list[tuple[int, GameRow]] = []
     for row in rows:
         if row.status == "done":
-            turns.append((met[row.players], row))
-            met[row.players] += 1
+            turns.append((games[row.players], row))
+            games[row.players] += 1
     if count is None:
         return [row for _, row in turns]
     picked = sorted(turns, key=lambda turn: turn[0])[:count]
@@ -568,7 +560,7 @@ def chosen(rows: Sequence[GameRow], count: int | None) -> list[GameRow]:
 
 
 def present(rows: Sequence[GameRow], folder: Path) -> list[GameRow]:
-    """Return the games whose replays lie in ``replays/`` of a folder."""
+    """Return the games whose replays are in ``replays/`` of a folder."""
     there = folder / FOLDER
     if not there.is_dir():
         return []

@@ -89,7 +89,7 @@ def checksum(
     The SHA-256 that is printed is of the whole file, as `sha256sum` prints it.
     """
     from miai_go.commands.exporting import read_card
-    from miai_go.learning.shards import digest_of
+    from miai_go.learning.shard_files import digest_of
     from miai_go.shipped import shipped_names
 
     rows = []
