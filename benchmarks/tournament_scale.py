@@ -49,7 +49,8 @@ from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.schedule import TournamentPlan, run_info
+from miai_tournaments.running.schedule import Schedule
+from miai_tournaments.running.stored_run import run_info
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import FILE_NAME, Store
 from miai_tournaments.workers.executor import Executor, make_executor
@@ -206,13 +207,13 @@ def _huge(games: int) -> str:
 def _play_all_but(left: int, tournament: Tournament, folder: Path) -> int:
     """Write the store of a run, all but a few games of it done; return how many there are."""
     rng = np.random.default_rng(1)
-    plan = TournamentPlan(
-        format=tournament.format,
-        players=tournament.players,
+    schedule = Schedule(
+        tournament.format,
+        tournament.players,
         seed=tournament.config.tournament.seed,
         openings=tournament.openings,
     )
-    games = plan.director().advance(room=1)
+    games = schedule.advance(room=1)
     agents = [miai.make_agent("random", tournament.game) for _ in range(2)]
     record = miai.play(tournament.game, agents, seed=1).to_json_lines()
     with Store.create(folder, run_info(tournament), tournament.players, games) as store:

@@ -137,7 +137,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         (("import", ".", "--out", "x", "--min-rank", "very"), "no rank"),
         (("import", ".", "--out", "x", "--size", "99"), "size"),
         (("stats", "gone"), "no such file"),
-        (("download", "gone"), "go.dataset"),
+        (("download", "gone"), "unknown collection"),
     ],
 )
 def test_mistakes_are_told(
@@ -149,14 +149,8 @@ def test_mistakes_are_told(
 
 
 def public_datasets() -> list[PublicDataset]:
-    from miai.plugins.registry import Registry
-    from miai_go.learning import collections as components
-
-    registry = Registry()
-    components.register(registry)
-    found = registry.components("go.dataset")
-    assert len(found) > 3
-    return [component.build(values={}) for component in found]
+    assert len(download.COLLECTIONS) > 3
+    return list(download.COLLECTIONS.values())
 
 
 def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:

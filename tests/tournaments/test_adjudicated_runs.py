@@ -28,7 +28,7 @@ from miai_tournaments.report.joint_ratings import read_run
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.replay_page import replay_of
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.schedule import run_info
+from miai_tournaments.running.stored_run import run_info
 from miai_tournaments.store.store import Store
 
 PLAYERS = (player("deep", "mcts", simulations=30), player("flat", "mcts", simulations=4))

@@ -53,7 +53,7 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
         (
             (HEAD, "rounds = 3\n", '[format]\nname = "round-robin"\nrounds = 3\n', GAME, TWO),
-            "tournament.rounds: is told by format.rounds too",
+            "tournament.rounds: is also set by format.rounds",
         ),
         (
             (HEAD, '[format]\nname = "match"\npairs = 900000\n', GAME, TWO),

@@ -27,9 +27,11 @@ from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
 from miai_tournaments.running.check import check_players
-from miai_tournaments.running.run import RunEnding, ValuationWatch
-from miai_tournaments.running.schedule import TournamentPlan, run_info, stored_openings
+from miai_tournaments.running.run import RunEnding
+from miai_tournaments.running.schedule import Schedule
 from miai_tournaments.running.signals import Stopped
+from miai_tournaments.running.start import ValuationWatch
+from miai_tournaments.running.stored_run import run_info, stored_openings
 from miai_tournaments.store.rows import ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -52,13 +54,15 @@ def openings(balance: dict[str, object] | None = None, **values: object) -> dict
     return {"openings": values, **({"openings.balance": balance} if balance else {})}
 
 
-def plan(t: Tournament, seed: int = 3) -> TournamentPlan:
+def new_schedule(
+    t: Tournament, seed: int = 3, scores: dict[str, Sequence[float]] | None = None
+) -> Schedule:
     judged = t.openings.judged(seed)
-    return TournamentPlan(format=t.format, players=t.players, seed=seed, openings=judged)
+    return Schedule(t.format, t.players, seed=seed, openings=judged, scores=scores)
 
 
 def schedule(t: Tournament) -> list[ScheduledGame]:
-    return plan(t).director().advance(room=1)
+    return new_schedule(t).advance(room=1)
 
 
 @cache
@@ -192,13 +196,12 @@ def test_a_run_has_the_same_openings_with_two_workers_and_when_it_goes_on(tmp_pa
         kept = stored_openings(info, t.config, t.game, folder)
         assert kept.balance is not None
         kept.balance.watch = never
-        going_on = TournamentPlan(format=t.format, players=t.players, seed=3, openings=kept)
-        director, games = going_on.continued(store, extended=True)
-    assert director is not None
-    assert director.finished
+        resumed = Schedule(t.format, t.players, seed=3, openings=kept)
+        games = resumed.catch_up(store, extended=True)
+    assert resumed.finished
     assert not games, "all are known, and none is valued again"
     t.openings.balance.watch = lambda: None  # type: ignore[union-attr]
-    for game in plan(t).director(found_scores(found[0])).advance(room=1):
+    for game in new_schedule(t, scores=found_scores(found[0])).advance(room=1):
         assert drawn[game.pair_id] == game.opening
 
 
@@ -244,7 +247,7 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="was valued"):
         longer.openings.judged(3)
     options = sitting.Options(make_reporter=lambda _: Reporter(), executor="serial")
-    # The watch is the sitting's own from here on; were a line valued, this component would break.
+    # The watch is the run's own from here on; were a line valued, this component would break.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Balance, "value", lambda *_, **__: never())
         sitting.run(longer, tmp_path / "out", options)
@@ -273,12 +276,12 @@ def game_text(actions: Sequence[int]) -> str:
     return " ".join(state.action_to_string(action) for action in actions)
 
 
-def test_valuing_is_told_of_and_ends_when_asked() -> None:
+def test_valuation_shows_progress_and_stops_when_asked() -> None:
     said: list[str] = []
     asked: list[str | None] = [None]
     watch = ValuationWatch(said.append, lambda: asked[0])
     watch()
-    watch._told -= 10
+    watch._last_line -= 10
     watch()
     assert said == ["1 openings were valued ..."]
     asked[0] = "stopped by SIGINT"
@@ -442,7 +445,7 @@ def test_a_pairing_does_not_set_what_the_openings_do(tmp_path: Path) -> None:
     limited = load(tmp_path, text + "settings = {full_turn_limit = 3}\n")
     (game, *_) = schedule(limited)
     assert game.settings == {"full_turn_limit": 3, "fen": ROOKS}
-    with pytest.raises(ConfigError, match=r"settings\.fen: is told by the openings, too"):
+    with pytest.raises(ConfigError, match=r"settings\.fen: is also set by the openings"):
         load(tmp_path, text + f'settings = {{fen = "{PAWNS}"}}\n')
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import miai
 from miai_tournaments.config.openings import Openings
-from miai_tournaments.running.schedule import player_seed, round_robin
+from miai_tournaments.formats.format import Entrants
+from miai_tournaments.formats.round_robin import RoundRobin, RoundRobinParameters
+from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.store.rows import PlayerRow, ScheduledGame
 
 GAME = miai.load_game("tic_tac_toe")
@@ -32,7 +34,10 @@ def players(found: list[str], **parameters: int) -> list[PlayerRow]:
 def schedule(
     rows: list[PlayerRow], *, rounds: int = 2, seed: int = 0, random_plies: int = 2
 ) -> dict[str, ScheduledGame]:
-    games = list(round_robin(rows, rounds=rounds, seed=seed, openings=Openings(GAME, random_plies)))
+    entrants = Entrants(players=tuple(row.name for row in rows), rounds=rounds)
+    format_ = RoundRobin(entrants, RoundRobinParameters())
+    openings = Openings(GAME, random_plies)
+    games = Schedule(format_, rows, seed=seed, openings=openings).advance(room=1)
     by_id = {game.game_id: game for game in games}
     assert len(by_id) == len(games), "ids are unique"
     return by_id

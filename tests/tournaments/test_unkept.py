@@ -9,7 +9,7 @@ import pytest
 from tests.tournaments.support import config_text, player, tournament
 
 from miai_tournaments.config.schema import LimitsSection
-from miai_tournaments.running.run import unkept_limits
+from miai_tournaments.running.start import unkept_limits
 
 
 def test_more_processors_than_there_are_is_told(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_more_processors_than_there_are_is_told(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_hidden_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "miai_tournaments.running.run.hindrance"
+    module = "miai_tournaments.running.start.hindrance"
     monkeypatch.setattr(module, lambda folder: f"{folder.name}: no Landlock")
     (line,) = unkept_limits(LimitsSection(), tmp_path / "run", executor="ray")
     assert line == "run: no Landlock: agents could read the run's folder"

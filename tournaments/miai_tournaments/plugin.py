@@ -13,12 +13,22 @@ if TYPE_CHECKING:
 
 
 _FORMATS = (
-    ("round-robin", "round_robin", "RoundRobin", "In each round everybody meets everybody"),
-    ("gauntlet", "gauntlet", "Gauntlet", "One player or a few meet all others"),
-    ("match", "match", "MatchFormat", "Two players, a number of pairs or until an SPRT decides"),
-    ("swiss", "swiss", "Swiss", "In each round players of about equal points meet"),
-    ("knockout", "knockout", "Knockout", "Who loses a match is out; seeded by the config's order"),
-    ("ladder", "ladder", "Ladder", "Who beats the player one rung above changes places"),
+    ("round-robin", "round_robin", "RoundRobin", "Every player meets every other in each round"),
+    ("gauntlet", "gauntlet", "Gauntlet", "One or a few players meet all others"),
+    (
+        "match",
+        "match",
+        "MatchFormat",
+        "Two players, for a number of pairs or until an SPRT decides",
+    ),
+    ("swiss", "swiss", "Swiss", "Players with similar points meet in each round"),
+    (
+        "knockout",
+        "knockout",
+        "Knockout",
+        "The loser of a match is out; seeded by the config's order",
+    ),
+    ("ladder", "ladder", "Ladder", "A player who beats the one above takes its place"),
     ("pairings", "pairings", "Pairings", "Listed pairings, with weights, colours and settings"),
     (
         "sweep",

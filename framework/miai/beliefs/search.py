@@ -283,7 +283,7 @@ class Recursion(ABC, Generic[Place, StateSet]):
 
         Args:
           suspects: states that refuted earlier actions of this node.
-          refutations: the children that did so, where results are explained.
+          refutations: the children that did so.
         """
 
     @abstractmethod
@@ -418,31 +418,29 @@ class Recursion(ABC, Generic[Place, StateSet]):
         if isinstance(branches, NodeResult):
             return branches
         worst, core, left, successors = branches
-        explains = self.bounds.explains
-        cause: tuple[Hashable, StateSet | None] | None = None
+        cause: tuple[Hashable, NodeResult[StateSet]] | None = None
         solved: dict[Hashable, StateSet] = {}
-        line = self.played(place, action, None)
         for observation, after, part in successors:
             result = self.value(after, part, left, alpha, min(beta, worst))
             if result.value < worst:
-                worst, cause = result.value, (observation, result.core)
-                line = (*self.played(place, action, observation), *result.line)
+                worst, cause = result.value, (observation, result)
             if worst <= alpha:
-                if explains:
-                    failing = part if result.core is None else result.core
-                    refutations.append(Refutation(after, left, failing, worst))
+                failing = part if result.core is None else result.core
+                refutations.append(Refutation(after, left, failing, worst))
                 break
             solved[observation] = part if result.closure is None else result.closure
-        if not explains:
-            return NodeResult(worst, line=line)
+        if cause is None:
+            line = self.played(place, action, None)
+        else:
+            line = (*self.played(place, action, cause[0]), *cause[1].line)
+        if not self.bounds.explains or (alpha < worst < beta and not self.explains_exact):
+            return NodeResult(worst, None, None, line)
         if worst >= beta:
             closure = self.closure(place, belief, action, solved, beta)
-            return NodeResult(worst, closure=closure, line=line)
-        if worst > alpha and not self.explains_exact:
-            return NodeResult(worst, line=line)
+            return NodeResult(worst, None, closure, line)
         if cause is not None:
-            core = self.sources(place, belief, action, *cause, suspects)
-        return NodeResult(worst, core, line=line)
+            core = self.sources(place, belief, action, cause[0], cause[1].core, suspects)
+        return NodeResult(worst, core, None, line)
 
     def _ordered(self, place: Place, belief: StateSet) -> Sequence[int]:
         actions = self.actions(place, belief)
@@ -550,7 +548,7 @@ class MaskRecursion(Recursion[Public, Mask]):
             (observation, problem.after(place, action, observation), part)
             for observation, part in sorted(parts.items(), key=lambda item: -item[1].bit_count())
         ]
-        for observation, after, part in successors if refutations else ():
+        for observation, after, part in successors if explains and refutations else ():
             for known in refutations:
                 if (
                     not known.core & ~part

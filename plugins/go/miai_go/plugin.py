@@ -180,10 +180,8 @@ def _add_files(registry: Registry) -> None:
 
 
 def _add_learning(registry: Registry) -> None:
-    from miai_go.learning import collections
     from miai_go.nets import registration
 
-    collections.register(registry)
     registration.register_encoders(registry)
     registration.register(registry)
     registration.register_life_networks(registry)

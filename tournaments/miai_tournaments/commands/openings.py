@@ -12,7 +12,7 @@ from miai.plain import dumps
 from miai.playing.openings import Opening, moves_text
 from miai.seeds import derive_seed
 from miai_tournaments.config.load import Tournament
-from miai_tournaments.running.run import ValuationWatch
+from miai_tournaments.running.start import ValuationWatch
 from miai_tournaments.store.export import write_whole
 
 _DRAWS = 20

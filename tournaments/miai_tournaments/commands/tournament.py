@@ -18,34 +18,40 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-"""Exit status of a run that was stopped before its end, in whatever way."""
+"""Exit status of a run that was stopped before its end."""
 
 FAILED = 2
 """Exit status of a run that ended because games were void."""
 
-app = typer.Typer(help="Run tournaments, look at them and report.", no_args_is_help=True)
+app = typer.Typer(
+    help="Run tournaments, follow them and report their results.", no_args_is_help=True
+)
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The tournament's folder.")]
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the tournament.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="PATH=VALUE", help="Override the config; rounds=20 or players[0].x=1."
+        "--set",
+        metavar="PATH=VALUE",
+        help="Override a key of the config, e.g. rounds=20 or players[0].x=1.",
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, max=1024, help="Worker processes; default: one a processor.")
+    int | None,
+    typer.Option(min=1, max=1024, help="Number of workers (default: one per processor)."),
 ]
 ExecutorName = Annotated[
-    str | None, typer.Option("--executor", metavar="serial|processes|ray", help="Who plays.")
+    str | None,
+    typer.Option("--executor", metavar="serial|processes|ray", help="Where games are played."),
 ]
 Address = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Of a Ray cluster: HOST:PORT; default: one of its own."),
+    typer.Option(metavar="ADDRESS", help="Ray cluster to use, HOST:PORT (default: start one)."),
 ]
 Records = Annotated[
     list[str] | None,
-    typer.Option(metavar="FORMAT", help="Also write each game to DIR/records; may be repeated."),
+    typer.Option(metavar="FORMAT", help="Also write each game to DIR/records (repeatable)."),
 ]
 
 
@@ -53,7 +59,7 @@ Records = Annotated[
 def run(
     config: Config,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder; default: runs/NAME.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the run (default: runs/NAME).")
     ] = None,
     workers: Workers = None,
     settings: Settings = None,
@@ -61,18 +67,18 @@ def run(
     address: Address = None,
     store: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Keep a new run in a database: postgresql://..."),
+        typer.Option(metavar="URL", help="Database for a new run, postgresql://..."),
     ] = None,
     records: Records = None,
 ) -> None:
-    """Play the tournament of a config file; where DIR exists, extend and resume it."""
+    """Play the tournament of a config file. An existing DIR is extended and resumed."""
     from miai_tournaments.config.load import load_tournament
-    from miai_tournaments.running import run as sitting
+    from miai_tournaments.running.run import run as play
 
     options = replace(_options(workers, executor, address, records), store=store)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
-    _conclude(sitting.run(tournament, folder, options), folder)
+    _conclude(play(tournament, folder, options), folder)
 
 
 @app.command()
@@ -83,15 +89,15 @@ def resume(
     address: Address = None,
     records: Records = None,
 ) -> None:
-    """Play what is left of a tournament."""
-    from miai_tournaments.running import run as sitting
+    """Play the remaining games of a tournament."""
+    from miai_tournaments.running.run import resume as play_on
 
-    _conclude(sitting.resume(folder, _options(workers, executor, address, records)), folder)
+    _conclude(play_on(folder, _options(workers, executor, address, records)), folder)
 
 
 @app.command()
 def check(config: Config, settings: Settings = None) -> None:
-    """Start every player, let it play two moves, and say what is wrong."""
+    """Check a config: start every player and let it play two moves."""
     from miai_tournaments.config.load import load_tournament
     from miai_tournaments.running.check import check_players
 
@@ -102,14 +108,15 @@ def check(config: Config, settings: Settings = None) -> None:
 def openings(
     config: Config,
     count: Annotated[
-        int, typer.Option(metavar="N", min=1, max=100_000, help="Random openings to draw.")
+        int,
+        typer.Option(metavar="N", min=1, max=100_000, help="Number of random openings to draw."),
     ] = 20,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write them as a file of openings.")
+        Path | None, typer.Option(metavar="FILE", help="Write the openings to a file.")
     ] = None,
     settings: Settings = None,
 ) -> None:
-    """Show the openings of a config, with their values where they are balanced."""
+    """Show the openings of a config, and their values if they are balanced."""
     from miai_tournaments.commands import openings as book_command
     from miai_tournaments.config.load import load_tournament
 
@@ -126,7 +133,7 @@ def openings(
 def status(
     folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """Tell how far a tournament is, and whether somebody runs it."""
+    """Show the progress of a tournament and whether it is running."""
     import json
 
     from miai_tournaments.report.live import read_status
@@ -140,14 +147,15 @@ def report(
     folder: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     anchor: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help="Whose rating is held; default: the mean.")
+        str | None,
+        typer.Option(metavar="PLAYER", help="Player whose rating is fixed (default: the mean is)."),
     ] = None,
-    anchor_elo: Annotated[float, typer.Option(metavar="ELO", help="At which rating.")] = 0.0,
+    anchor_elo: Annotated[float, typer.Option(metavar="ELO", help="Rating of the anchor.")] = 0.0,
     superiority: Annotated[
-        bool, typer.Option("--superiority", help="Also who is likely stronger than whom.")
+        bool, typer.Option("--superiority", help="Add the likelihood of superiority.")
     ] = False,
     bootstrap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Also check the intervals by N resamplings.")
+        int, typer.Option(metavar="N", min=0, help="Check the intervals with N bootstrap samples.")
     ] = 0,
     format: Annotated[
         str | None,
@@ -156,14 +164,14 @@ def report(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Where to; default: in DIR/report.")
+        Path | None, typer.Option(metavar="PATH", help="Output path (default: in DIR/report).")
     ] = None,
     replays: Annotated[
         str | None,
         typer.Option(metavar="N|all", help="Write replays of N games, or of all, with the page."),
     ] = None,
     open_page: Annotated[
-        bool, typer.Option("--open", help="Write the page (html) and show it in a browser.")
+        bool, typer.Option("--open", help="Write the page (html) and open it in a browser.")
     ] = False,
 ) -> None:
     """Print ratings, crosstable and statistics of a tournament, or write them as files."""
@@ -195,20 +203,25 @@ def report(
 @app.command()
 def replay(
     folder: Folder,
-    game_id: Annotated[str, typer.Argument(metavar="GAME_ID", help="The game.")],
+    game_id: Annotated[str, typer.Argument(metavar="GAME_ID", help="Identity of the game.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to; default: DIR/report/replays/GAME_ID.html."),
+        typer.Option(
+            metavar="FILE", help="Output file (default: DIR/report/replays/GAME_ID.html)."
+        ),
     ] = None,
     worlds: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, max=1_000_000, help="Most worlds of a belief; 0 for no beliefs."
+            metavar="N",
+            min=0,
+            max=1_000_000,
+            help="Maximum worlds shown per belief; 0 hides beliefs.",
         ),
     ] = None,
-    open_page: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Write a game as a page: every position, what players knew, and what their searches said."""
+    """Write a game as a page: each position, the players' beliefs and their searches."""
     from miai_tournaments.commands import report as report_command
     from miai_tournaments.store.store import Store
 
@@ -219,9 +232,9 @@ def replay(
 @app.command()
 def watch(
     folder: Folder,
-    once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
 ) -> None:
-    """Show a tournament while it goes on, from another terminal; Ctrl-C ends only the showing."""
+    """Follow a running tournament from another terminal. Ctrl-C ends only the display."""
     from miai_tournaments.report.watch import watch as show
 
     show(folder, once=once)
@@ -229,16 +242,16 @@ def watch(
 
 @app.command()
 def stop(folder: Folder) -> None:
-    """Ask whoever runs a tournament to finish the running games and end."""
+    """Ask a running tournament to finish its current games and stop."""
     from miai_tournaments.store.folder import ask_to_stop
     from miai_tournaments.store.store import Store
 
     with Store.read(folder):
         runner = ask_to_stop(folder)
     if runner is None:
-        print(f"nobody runs {folder}; nothing to stop")
+        print(f"{folder} is not running; nothing to stop")
     else:
-        print(f"asked {runner} to finish its running games and end")
+        print(f"asked {runner} to finish its running games and stop")
 
 
 def _options(
@@ -275,10 +288,10 @@ def _conclude(ending: RunEnding, folder: Path) -> None:
             _show_report(store)
     if ending.kind == "complete":
         return
-    told = sys.stderr if ending.kind == "failed" else sys.stdout
-    print(f"miai: {ending.reason}", file=told)
-    print(f"{counts['done']} of {sum(counts.values())} games are done. Continue with:", file=told)
-    print(f"  miai tournament resume {shlex.quote(str(folder))}", file=told)
+    stream = sys.stderr if ending.kind == "failed" else sys.stdout
+    print(f"miai: {ending.reason}", file=stream)
+    print(f"{counts['done']} of {sum(counts.values())} games are done. Continue with:", file=stream)
+    print(f"  miai tournament resume {shlex.quote(str(folder))}", file=stream)
     raise typer.Exit(INTERRUPTED if ending.kind == "stopped" else FAILED)
 
 

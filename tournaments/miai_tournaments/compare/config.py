@@ -6,8 +6,7 @@ reported together, a line each, with file and path.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from miai.beliefs import BeliefSearcher, RootedProblem
-from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError, near_matches
+from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
 from miai.parameters import Parameters, explain, named_components, read_toml
 from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import (
@@ -29,53 +28,21 @@ from miai_tournaments.compare.blocks import (
 )
 from miai_tournaments.compare.results import FILE_NAME
 from miai_tournaments.config.problems import Problems
-from miai_tournaments.config.schema import NAME
 from miai_tournaments.report.live import one_line
 
-_ENTRY = re.compile(r"(arms|cells)\[(\d+)\](?:\.(.+))?", re.DOTALL)
 
-
-class Mistakes(Problems):
-    """Collects mistakes; names arms and cells by number and name: ``arms[2] (cores): k``."""
-
-    def __init__(self, raw: Mapping[str, Any], *, source: str) -> None:
-        super().__init__({}, source=source)
-        self._raw = raw
-
-    def add(self, path: str, message: str) -> None:
-        """Note a mistake at a path."""
-        super().add(self._named(path), message)
-
-    def refuse_unknown(self, path: str, name: str, known: Sequence[str], noun: str) -> None:
-        """Note a name that is not among the known ones."""
-        if name not in known:
-            self.add(path, f"no {noun} is called '{name}'. {near_matches(name, known)}")
-
-    @contextmanager
-    def built_at(self, path: str) -> Iterator[None]:
-        """As `at`, for a factory: its complaints about parameters are mistakes in the config."""
-        with self.at(path):
-            try:
-                yield
-            except MiaiError as error:
-                if not isinstance(error, ParameterError):
-                    raise
-                raise ConfigError(one_line(str(error))) from error  # without its path
-            except ValueError as error:
-                raise ConfigError(one_line(str(error))) from error
-
-    def _named(self, path: str) -> str:
-        match = _ENTRY.fullmatch(path)
-        if match is None:
-            return path
-        table, number, key = match[1], int(match[2]), match[3]
-        entries = self._raw.get(table)
-        entry = entries[number] if isinstance(entries, list) and number < len(entries) else None
-        name = entry.get("name") if isinstance(entry, dict) else None
-        place = f"{table}[{number}]"
-        if isinstance(name, str) and re.match(NAME, name) and len(name) <= 60:
-            place += f" ({name})"
-        return f"{place}: {key}" if key else place
+@contextmanager
+def _building_at(mistakes: Problems, path: str) -> Iterator[None]:
+    """As `Problems.at`, for a factory, which does not know its own place in the config."""
+    with mistakes.at(path):
+        try:
+            yield
+        except MiaiError as error:
+            if not isinstance(error, ParameterError):
+                raise
+            raise ConfigError(one_line(str(error))) from error
+        except ValueError as error:
+            raise ConfigError(one_line(str(error))) from error
 
 
 _ARM_KEYS = frozenset({"name", "search", "parameters"})
@@ -89,7 +56,7 @@ class Components:
       problems: all parameters of each cell's problem, by number of the cell.
     """
 
-    def __init__(self, raw: Mapping[str, Any], mistakes: Mistakes) -> None:
+    def __init__(self, raw: Mapping[str, Any], mistakes: Problems) -> None:
         self.arms: list[Arm] = []
         self.problems: dict[int, dict[str, Any]] = {}
         for number, table in _tables(raw, "arms"):
@@ -98,7 +65,7 @@ class Components:
         for number, table in _tables(raw, "cells"):
             self._check_cell(number, table, mistakes)
 
-    def try_all(self, config: ComparisonConfig, mistakes: Mistakes) -> None:
+    def try_all(self, config: ComparisonConfig, mistakes: Problems) -> None:
         """Build every arm's searcher for each of its problems once."""
         tried: set[tuple[str, str]] = set()
         for cell in config.cells:
@@ -106,17 +73,17 @@ class Components:
                 if (game_name(cell), arm.name) in tried or arm.name not in (cell.arms or arm.name):
                     continue
                 tried.add((game_name(cell), arm.name))
-                with mistakes.built_at(f"arms[{number}]"):
+                with _building_at(mistakes, f"arms[{number}]"):
                     make_searcher(arm, make_problem(cell.problem, cell.parameters))
 
-    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Mistakes) -> None:
+    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Problems) -> None:
         name, given = table.get("problem"), table.get("parameters", {})
         if not isinstance(name, str) or not isinstance(given, Mapping):
             return  # reported by the models
         with mistakes.at(f"cells[{number}].problem"):
             component = registry().get("belief-problem", name)
             filled = component.fill(given, where=f"cells[{number}].parameters")
-            with mistakes.built_at(f"cells[{number}].parameters"):
+            with _building_at(mistakes, f"cells[{number}].parameters"):
                 problem: RootedProblem = component.load_factory()(filled)
                 self.problems[number] = filled.model_dump(mode="json")
                 classes = table.get("classes")
@@ -218,7 +185,7 @@ def load_comparison(path: Path) -> Comparison:
       ConfigError: the file cannot be read, or something in it is wrong.
     """
     text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
-    mistakes = Mistakes(raw, source=str(path))
+    mistakes = Problems(raw, source=str(path))
     config = _validate(raw, mistakes)
     components = Components(raw, mistakes)
     if config is not None:
@@ -246,7 +213,7 @@ def _about_folder(path: Path) -> str:
     return ""
 
 
-def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | None:
+def _validate(raw: Mapping[str, Any], mistakes: Problems) -> ComparisonConfig | None:
     try:
         return ComparisonConfig.model_validate(raw)
     except ValidationError as error:
@@ -268,7 +235,7 @@ def _is_below(detail: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
     return len(detail["loc"]) > len(path) and detail["loc"][: len(path)] == path
 
 
-def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
+def _check_names(config: ComparisonConfig, mistakes: Problems) -> None:
     """Check that arms have unique names, and that named arms exist."""
     section, names = config.comparison, [arm.name for arm in config.arms]
     for number, name in enumerate(names):
@@ -286,7 +253,7 @@ def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
                 mistakes.add(f"cells[{number}].arms", message)
 
 
-def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Mistakes) -> None:
+def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Problems) -> None:
     """Check that blocks have unique names, and that there are not too many searches."""
     games: dict[str, tuple[int, object]] = {}
     for number, cell in enumerate(config.cells):

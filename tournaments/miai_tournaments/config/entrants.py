@@ -71,7 +71,7 @@ def player(
 
 
 def check_named(filled: Parameters, game: str, *, where: str) -> None:
-    """Check the components that an agent's parameters name, and what they are told.
+    """Check the components that an agent's parameters name, and their parameters.
 
     Raises:
       ParameterError: there is no such component, or its parameters are wrong.

@@ -1,6 +1,6 @@
-"""May a config continue a run that was begun with another? Only as far as the format allows it.
+"""Whether a config may extend a run that was begun with another.
 
-Most formats let rounds or pairs be added, some of them players.
+Most formats allow more rounds or pairs, some more players.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
     """Check that the config continues the run in the store.
 
     Raises:
-      ConfigError: it does more than the format allows; the differences are told by path.
-      StoreError: the store does not tell what the run was begun with.
+      ConfigError: it changes more than the format allows; one line for each difference.
+      StoreError: the store does not record the run's config.
     """
     old, new = store.info().resolved.get("results"), resolve(tournament)
     if old is None:
@@ -72,7 +72,7 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
     if lines:
         raise ConfigError(
             f"{tournament.source}: differs from the config that {store.folder} was begun with; "
-            f"{_told_growth(tournament.format)}:\n"
+            f"{_allowed_growth(tournament.format)}:\n"
             + "\n".join(lines)
             + "\nRestore the config, or begin a new run with --out."
         )
@@ -100,7 +100,7 @@ def _dotted(difference: Difference) -> tuple[str, Any, Any]:
 
 
 def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what earlier versions did not tell: they knew one format, no teams, no rules."""
+    """Return what earlier versions did not record: one format, no teams, no rules."""
     default = TournamentConfig.model_fields["format"].get_default()
     filled = format_component(default.name).fill(default.parameters)
     return {
@@ -120,7 +120,7 @@ def _allowed(path: str, before: Any, after: Any, format_: Format) -> bool:
     return format_.may_gain_players and before == ABSENT and new
 
 
-def _told_growth(format_: Format) -> str:
+def _allowed_growth(format_: Format) -> str:
     """Return what a run may gain, in words."""
     gains = ["players"] * format_.may_gain_players + sorted(format_.may_grow)
     if not gains:

@@ -1,15 +1,7 @@
-"""Reads a config file and checks all of it, components and their parameters included.
+"""Reads a config file, applies ``--set path=value`` and checks every table and component.
 
-Nothing is started here. Whatever is wrong is told at once, a line each, with the file and the path
-in it.
-
-Checks what a config names: the game, the agents, the openings, the record formats.
-
-Checks the table ``[format]``: the format, its parameters, and what these make of the players.
-
-Checks the table ``[adjudication]``: rules that may end games before their end.
-
-``--set path=value``: changes to a config before it is checked.
+Nothing is started here. All mistakes are reported together, one line each, with the file and the
+path in it.
 """
 
 from __future__ import annotations
@@ -67,10 +59,10 @@ SectionT = TypeVar("SectionT", bound=ConfigSection)
 
 
 def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, Game | None]:
-    """Return the game's name, None when there is no such game, and the game, None if in vain."""
+    """Return the game's name and the game; None for what is wrong."""
     table = raw.get("game")
     if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
-        return None, None  # the models have told why
+        return None, None  # the models report why
     component, game = None, None
     with problems.at("game.name"):
         component = registry().get("game", name)
@@ -111,7 +103,7 @@ def check_sections(
     folder: Path,
     problems: Problems,
 ) -> Openings | None:
-    """Check what the models cannot know of the tables that they found right; return the openings.
+    """Check what the models cannot check in valid tables. Returns the openings.
 
     Args:
       game_name: None when there is no such game.
@@ -140,7 +132,7 @@ def check_sections(
 def _balanced(
     found: Openings | None, section: OpeningsSection, game: Game | None, problems: Problems
 ) -> Openings | None:
-    """Return openings with what they are valued by; None when something is wrong."""
+    """Return openings with their balance; None when something is wrong."""
     if section.balance is None or game is None:
         return found
     with problems.at("openings.balance"):
@@ -202,7 +194,7 @@ def _file_openings(
 
 
 def _section(raw: Mapping[str, Any], name: str, model: type[SectionT]) -> SectionT | None:
-    """Return one table, None when it is wrong: the models have told why."""
+    """Return one table, None when it is wrong: the models report why."""
     try:
         return model.model_validate(raw.get(name, {}))
     except ValidationError:
@@ -252,7 +244,7 @@ def check_format(
         parameters = component.fill(config.format.parameters, where="format")
         _check_rounds(raw, component, problems)
     if parameters is None or [row.name for row in rows] != [name for _, name in names]:
-        return None  # of the players, too, all is told
+        return None  # the mistakes of the players are collected already
     field = [(number, row) for (number, _), row in zip(names, rows, strict=True)]
     with problems.at("format"):
         return _checked(config, component, parameters, field, openings, problems)
@@ -260,7 +252,7 @@ def check_format(
 
 
 def _check_rounds(raw: Mapping[str, Any], component: Component, problems: Problems) -> None:
-    """Refuse ``tournament.rounds`` where it means nothing, or is said twice."""
+    """Refuse ``tournament.rounds`` where it has no effect, or is given twice."""
     if "rounds" not in raw.get("tournament", {}):
         return
     table = raw.get("format", {})
@@ -274,7 +266,7 @@ def _check_rounds(raw: Mapping[str, Any], component: Component, problems: Proble
             + (f" and give format.{own[0]}" if own else ""),
         )
     elif "rounds" in table or "rounds" in table.get("parameters", {}):
-        problems.add("tournament.rounds", "is told by format.rounds too; leave one of them out")
+        problems.add("tournament.rounds", "is also set by format.rounds; leave one of them out")
 
 
 def _checked(
@@ -347,7 +339,7 @@ Rules = Mapping[str, Mapping[str, Any]]
 def check_rules(
     raw: Mapping[str, Any], game_name: str | None, game: Game | None, problems: Problems
 ) -> None:
-    """Check that there are such adjudicators for the game, and that they can judge it.
+    """Check that the adjudicators exist for the game and can judge it.
 
     Args:
       game_name: None when there is no such game.
@@ -357,7 +349,7 @@ def check_rules(
     tables = section.get("rules") if isinstance(section, Mapping) else None
     for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
         if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-            continue  # the models have told why
+            continue  # the models report why
         path, name = f"adjudication.rules[{number}]", table["name"]
         component = None
         with problems.at(f"{path}.name"):
@@ -406,7 +398,7 @@ def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> list[str
     are found by number or by name: ``players[0].simulations``, ``players[mcts-100].simulations``.
 
     Raises:
-      ConfigError: some are no assignments, or their paths lead nowhere; all of those are told.
+      ConfigError: some are not assignments, or have an unknown path; one line for each.
     """
     changed, problems = [], []
     for assignment in assignments:
@@ -514,7 +506,7 @@ class Tournament:
       game: the game, built.
       players: the players, their parameters filled, teams and variants included.
       entries: for each player the number of the table that it comes from.
-      format: who meets whom.
+      format: decides who meets whom.
       openings: what is played before the agents are asked.
       text: the file as it was written.
       source: the file as it was named, for messages.
@@ -574,7 +566,7 @@ def check_tournament(
       settings: paths of the values that ``--set`` has changed.
 
     Raises:
-      ConfigError: something is wrong; every mistake is told.
+      ConfigError: something is wrong; one line for each mistake.
     """
     problems = Problems(raw, source=source, settings=settings)
     config = _validate(raw, problems)

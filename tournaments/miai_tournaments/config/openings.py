@@ -53,7 +53,7 @@ def check_settings(openings: Openings, settings: Mapping[str, Any], *, where: st
     other = with_settings(openings, settings, where=where)
     for line in other.lines:
         for name in settings.keys() & line.settings.keys():
-            raise ParameterError(f"{where}.{name}: is told by the openings, too; leave it out")
+            raise ParameterError(f"{where}.{name}: is also set by the openings; leave it out")
         player_plies(game_with_settings(other.game, line.settings, where=where), line.actions)
     if other.random_plies:
         replace(other, balance=None).opening(1, 0)
@@ -169,7 +169,7 @@ class Openings:
         return Opening(tuple(random_opening(self.game, plies=self.random_plies, seed=seed)))
 
 
-def told_lines(told: Mapping[str, Any]) -> tuple[Opening, ...] | None:
+def plain_lines(told: Mapping[str, Any]) -> tuple[Opening, ...] | None:
     """Return the lines of `Openings.to_plain`; None where they are not told as they should be."""
     lines = told.get("lines")
     if not is_list(lines, lambda line: is_list(line, is_int)):

@@ -1,4 +1,4 @@
-"""What is wrong with a config: gathered, and told all at once, a line each."""
+"""The mistakes in a config: collected, and reported together, one line each."""
 
 from __future__ import annotations
 
@@ -7,44 +7,50 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from miai.errors import ConfigError, MiaiError, ParameterError
+from miai.errors import ConfigError, MiaiError, ParameterError, near_matches
 from miai_tournaments.config.schema import NAME, TournamentConfig
 
-_PLAYER = re.compile(r"players\[(\d+)\](?:\.(.+))?")
+_ENTRY = re.compile(r"(players|arms|cells)\[(\d+)\](?:\.(.+))?", re.DOTALL)
+_MAX_NAME = {"players": 40, "arms": 60, "cells": 60}
 _ORDER = {name: place for place, name in enumerate(TournamentConfig.model_fields)}
 
 
 class Problems:
-    """Collects what is wrong and where.
+    """Collects mistakes and their places.
 
     Args:
-      raw: the values of the config, for the names of its players.
+      raw: the values of the config, for the names of its players, arms and cells.
       source: the file, for messages.
-      settings: the paths that ``--set`` has changed; what is wrong there is blamed on the option.
+      settings: the paths that ``--set`` changed; mistakes there are blamed on the option.
     """
 
     def __init__(
         self, raw: Mapping[str, Any], *, source: str, settings: Collection[str] = ()
     ) -> None:
-        self._names = player_names(raw)
+        self._raw = raw
         self._source = source
         self._settings = [path.replace(".parameters.", ".") for path in settings]
-        self._found: dict[tuple[str, str], None] = {}
+        self._mistakes: dict[tuple[str, str], None] = {}
         self._cause: BaseException | None = None
 
     def add(self, path: str, message: str) -> None:
-        """Note what is wrong at a path."""
+        """Add a mistake at a path."""
         for line in message.splitlines() or [""]:
-            self._found[path, line] = None
+            self._mistakes[path, line] = None
 
     def add_line(self, line: str) -> None:
-        """Note a line that begins with its path, as `ParameterError` has them."""
+        """Add a line that begins with its path, as those of `ParameterError` do."""
         path, _, message = line.partition(": ")
         self.add(path, message)
 
+    def refuse_unknown(self, path: str, name: str, names: Sequence[str], noun: str) -> None:
+        """Add a mistake where a name is not among those of the config."""
+        if name not in names:
+            self.add(path, f"no {noun} is called '{name}'. {near_matches(name, names)}")
+
     @contextmanager
     def at(self, path: str) -> Iterator[None]:
-        """Note what the block raises and go on after it."""
+        """Add what the block raises, and continue after the block."""
         try:
             yield
         except ParameterError as error:
@@ -54,50 +60,45 @@ class Problems:
         except MiaiError as error:
             self.add(path, str(error))
             self._cause = self._cause or error
-        except Exception as error:  # a plugin's own code: broken, and told like any other mistake
+        except Exception as error:  # a plugin's own code
             self.add(path, f"is broken: {type(error).__name__}: {error}")
             self._cause = self._cause or error
 
     def raise_if_any(self) -> None:
-        """Raise `ConfigError` with all that was found, in the order of the file's tables."""
-        if self._found:
-            lines = [self._told(*found) for found in sorted(self._found, key=_place)]
+        """Raise `ConfigError` with all mistakes, in the order of the file's tables."""
+        if self._mistakes:
+            lines = [self._line(*mistake) for mistake in sorted(self._mistakes, key=_position)]
             raise ConfigError("\n".join(lines)) from self._cause
 
-    def _told(self, path: str, message: str) -> str:
-        """Return the line about one mistake."""
-        told = f"{self._source}: {place_of(path, self._names)}: {message}"
+    def _line(self, path: str, message: str) -> str:
+        line = f"{self._source}: {self._place(path)}: {message}"
         for setting in self._settings:
             if _is_at_or_below(path, setting):
                 return f"--set {path}: {message}"
             if _is_at_or_below(setting, path):
-                told += f" (with --set {setting})"
-        return told
+                line += f" (with --set {setting})"
+        return line
+
+    def _place(self, path: str) -> str:
+        """Return a path with the name of its entry: ``players[1] (mcts-25): simulations``."""
+        match = _ENTRY.fullmatch(path)
+        if match is None:
+            return path
+        table, number, key = match[1], int(match[2]), match[3]
+        entries = self._raw.get(table)
+        entries = entries if isinstance(entries, (list, tuple)) else ()
+        entry = entries[number] if number < len(entries) else None
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        place = f"{table}[{number}]"
+        if isinstance(name, str) and re.match(NAME, name) and len(name) <= _MAX_NAME[table]:
+            place += f" ({name})"
+        return f"{place}: {key}" if key else place
 
 
-def player_names(raw: Mapping[str, Any]) -> list[str]:
-    """Return the names of a config's players; an empty text for one whose name is none."""
-    tables = raw.get("players")
-    if not isinstance(tables, (list, tuple)):
-        return []
-    names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
-    return [n if isinstance(n, str) and re.match(NAME, n) and len(n) <= 40 else "" for n in names]
-
-
-def place_of(path: str, names: Sequence[str]) -> str:
-    """Return a path as it is told: ``players[1] (mcts-25): simulations`` for a player's key."""
-    found = _PLAYER.fullmatch(path)
-    if found is None:
-        return path
-    number, key = int(found[1]), found[2]
-    name = names[number] if number < len(names) else ""
-    return f"players[{number}]" + (f" ({name})" if name else "") + (f": {key}" if key else "")
-
-
-def _place(found: tuple[str, str]) -> tuple[int, int]:
-    """Return where a mistake's table and player stand in the file."""
-    player = _PLAYER.match(found[0])
-    table = re.split(r"[.\[]", found[0])[0]
+def _position(mistake: tuple[str, str]) -> tuple[int, int]:
+    """Return where a mistake's table and player are in the file."""
+    player = re.match(r"players\[(\d+)\]", mistake[0])
+    table = re.split(r"[.\[]", mistake[0])[0]
     return _ORDER.get(table, len(_ORDER)), int(player[1]) if player else -1
 
 

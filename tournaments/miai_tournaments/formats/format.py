@@ -1,4 +1,4 @@
-"""What a format is: it says who meets whom next, from what was played so far.
+"""Formats: they decide who meets whom next, from the scores so far.
 
 A format knows names and scores and nothing else: no seeds of games, no openings, no store. It is
 asked for pairings at the start and again whenever enough of them are complete, and its answer
@@ -8,10 +8,6 @@ was faster and however often the run was interrupted; to resume is to ask again.
 
 A plugin adds a format as a component of kind ``tournament-format``: a class derived from `Format`,
 called with the `Entrants` and the filled parameters.
-
-The number of rounds of the formats that take ``tournament.rounds`` when they are told none.
-
-From the table ``[format]`` to the format.
 """
 
 from __future__ import annotations
@@ -64,7 +60,7 @@ class Pairing:
 
     Attributes:
       first, second: names; which of them moves first is up to `colours`.
-      round: from 1; told in the store, and games are played in its order.
+      round: from 1; games are played in its order.
       opening: which opening of a file, from 1; 0 for that of the round's number.
       settings: parameters of the game that are other than the tournament's, komi say.
     """
@@ -222,7 +218,7 @@ class RoundsParameters(Parameters):
     """Parameters of a format in rounds."""
 
     rounds: int | None = parameter(
-        None, ge=1, le=MOST, help="How often; none: tournament.rounds", unit="rounds"
+        None, ge=1, le=MOST, help="Number of rounds (default: tournament.rounds)", unit="rounds"
     )
 
     def count(self, entrants: Entrants) -> int:
@@ -274,7 +270,7 @@ def build_format(
     built = component.build(entrants, values=parameters, where="format")
     if not isinstance(built, Format):
         raise PluginLoadError(
-            f"{KIND} '{name}' of plugin '{component.plugin}': its factory made a "
+            f"{KIND} '{name}' of plugin '{component.plugin}': its factory returned a "
             f"{type(built).__name__}, not a Format; a defect of the plugin"
         )
     return built

@@ -21,7 +21,7 @@ from miai_tournaments.formats.format import (
 class GauntletParameters(RoundsParameters):
     """Parameters of the gauntlet."""
 
-    heroes: tuple[str, ...] = parameter(min_length=1, help="Names of those who meet all others")
+    heroes: tuple[str, ...] = parameter(min_length=1, help="Players who meet all others")
     colours: Colours = parameter(
         "swap", help="Colours swapped in a pair of games; or one game: heroes first, or drawn"
     )

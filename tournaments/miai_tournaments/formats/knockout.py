@@ -24,12 +24,12 @@ Games = Mapping[frozenset[str], Sequence[Meeting]]
 class KnockoutParameters(Parameters):
     """Parameters of the knockout."""
 
-    pairs: int = parameter(1, ge=1, le=MOST, help="Pairs of games of a match", unit="pairs")
+    pairs: int = parameter(1, ge=1, le=MOST, help="Pairs of games per match", unit="pairs")
     tiebreaks: int = parameter(
         2,
         ge=0,
         le=1000,
-        help="Further pairs, one by one, while a match is tied; then the higher seed wins",
+        help="Extra pairs while a match is tied; then the higher seed wins",
         unit="pairs",
     )
 

@@ -28,7 +28,7 @@ class LadderParameters(Parameters):
     """Parameters of the ladder."""
 
     rounds: int = parameter(ge=1, le=MOST, help="Rounds of challenges", unit="rounds")
-    pairs: int = parameter(1, ge=1, le=MOST, help="Pairs of games of a challenge", unit="pairs")
+    pairs: int = parameter(1, ge=1, le=MOST, help="Pairs of games per challenge", unit="pairs")
 
 
 class Ladder(Format):

@@ -74,12 +74,14 @@ class SprtParameters(StrictModel):
 class MatchFormatParameters(Parameters):
     """Parameters of the match."""
 
-    pairs: int = parameter(ge=1, le=MOST, help="Pairs of games; with sprt, the most", unit="pairs")
+    pairs: int = parameter(
+        ge=1, le=MOST, help="Pairs of games (the maximum with sprt)", unit="pairs"
+    )
     colours: Colours = parameter(
         "swap", help="Colours swapped in a pair of games; or one game: first player first, or drawn"
     )
     sprt: SprtParameters | None = parameter(
-        None, help="Stop when this test has decided: elo0, elo1, alpha, beta, model"
+        None, help="SPRT that ends the match: elo0, elo1, alpha, beta, model"
     )
 
     @model_validator(mode="after")

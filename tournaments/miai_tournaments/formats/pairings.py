@@ -44,7 +44,7 @@ class PairingsParameters(RoundsParameters):
     pairings: tuple[ListedPairing, ...] = parameter(
         min_length=1,
         max_length=100_000,
-        help="Tables with first, second and, if need be, weight, colours, settings",
+        help="Tables with first, second and optionally weight, colours, settings",
     )
 
 

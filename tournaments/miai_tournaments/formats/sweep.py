@@ -82,16 +82,20 @@ class SweepFormatParameters(Parameters):
         help="For each parameter a list of values, or low, high and log to draw from",
     )
     method: Literal["grid", "random", "halving"] = parameter(
-        "grid", help="All combinations; samples of them; or either, halved rung by rung"
+        "grid", help="grid: all combinations; random: samples; halving: either, halved at each rung"
     )
     samples: int | None = parameter(
-        None, ge=1, le=MAX_VARIANTS, help="Variants that are drawn; none: all combinations"
+        None, ge=1, le=MAX_VARIANTS, help="Number of variants drawn (default: all combinations)"
     )
     rounds: int = parameter(
-        1, ge=1, le=MOST, help="Pairs of games with each opponent; of the first rung", unit="rounds"
+        1,
+        ge=1,
+        le=MOST,
+        help="Pairs of games with each opponent (in the first rung)",
+        unit="rounds",
     )
     eta: int = parameter(
-        2, ge=2, le=16, help="Of so many variants one goes on, to so many times the games"
+        2, ge=2, le=16, help="Keep one variant in eta, and play eta times the games"
     )
 
     @field_validator("vary", mode="before")

@@ -276,10 +276,8 @@ def standings(cards: Iterable[PairingCard]) -> Sequence[Standing]:
 class SwissParameters(Parameters):
     """Parameters of the Swiss system."""
 
-    rounds: int = parameter(ge=1, le=10_000, help="Rounds", unit="rounds")
-    pairs: int = parameter(
-        1, ge=1, le=10_000, help="Pairs of games of two who meet in a round", unit="pairs"
-    )
+    rounds: int = parameter(ge=1, le=10_000, help="Number of rounds", unit="rounds")
+    pairs: int = parameter(1, ge=1, le=10_000, help="Pairs of games per pairing", unit="pairs")
     colours: Literal["swap", "balance"] = parameter(
         "swap", help="Colours swapped in pairs of games; or single games, colours balanced"
     )

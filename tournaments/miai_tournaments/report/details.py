@@ -22,7 +22,7 @@ from miai.playing.openings import Opening
 from miai.record import Termination
 from miai.record_reader import read_verdicts
 from miai.render import action_text
-from miai_tournaments.config.openings import game_with_settings, told_lines
+from miai_tournaments.config.openings import game_with_settings, plain_lines
 from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.performance import (
@@ -288,7 +288,7 @@ def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
 def _lines(info: RunInfo | None) -> Sequence[Opening]:
     results: Any = None if info is None else info.resolved.get("results")
     openings = results.get("openings") if isinstance(results, Mapping) else None
-    return (told_lines(openings) if isinstance(openings, Mapping) else None) or ()
+    return (plain_lines(openings) if isinstance(openings, Mapping) else None) or ()
 
 
 MOST_OPENINGS: Final = 20

@@ -17,7 +17,7 @@ import numpy as np
 
 from miai.errors import ConfigError, PluginError
 from miai.plugins.loader import plugin_host
-from miai_tournaments.config.openings import told_lines
+from miai_tournaments.config.openings import plain_lines
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.report.details import OpeningNames
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -401,7 +401,7 @@ def _openings(info: RunInfo) -> str:
     """
     results = info.resolved.get("results")
     openings = results.get("openings") if isinstance(results, Mapping) else None
-    lines = told_lines(openings) if isinstance(openings, Mapping) else None
+    lines = plain_lines(openings) if isinstance(openings, Mapping) else None
     if not isinstance(openings, Mapping) or not (lines or openings.get("random_plies")):
         return ""
     played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())

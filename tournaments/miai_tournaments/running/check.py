@@ -1,4 +1,4 @@
-"""``miai tournament check``: does every player start, and play?"""
+"""``miai tournament check``: whether every player starts and plays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
     """Start every player and let it play two moves on each side, against itself.
 
     Raises:
-      ConfigError: something is wrong; every player's problem is told.
+      ConfigError: something is wrong; one line for each player.
     """
     problems = []
     for player in tournament.players:
@@ -37,8 +37,8 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
     if problems:
         raise ConfigError("\n".join(problems))
     _check_openings(tournament, show)
-    if (told := _told_rules(tournament)) is not None:
-        show(told)
+    if (line := _rules_line(tournament)) is not None:
+        show(line)
     games = how_many(tournament.format)
     show(f"{tournament.source}: {len(tournament.players)} players, {games}, all is well")
 
@@ -58,7 +58,7 @@ def _check_openings(tournament: Tournament, show: Callable[[str], None]) -> None
     openings.balance.close()
 
 
-def _told_rules(tournament: Tournament) -> str | None:
+def _rules_line(tournament: Tournament) -> str | None:
     """Return the rules that may end games, with their parameters; None where there are none."""
     resolved = resolved_rules(tournament.config)
     rules = [

@@ -130,6 +130,14 @@ class Public(NamedTuple):
     phase: int
 
 
+class Place(NamedTuple):
+    """A layer, what comes next there, and the public part."""
+
+    layer: Layer
+    phase: int
+    public: Public
+
+
 class World:
     """The shared state of all layers below one root.
 
@@ -246,6 +254,7 @@ class Layer:
     Attributes:
       rows, hashes: (n, 8), (n,) uint64.
       own, told: as in `Public`.
+      places: the places of the layer, by phase.
       best: float64 (n,) the best value of a last request found so far on each board alone; minus
         infinity at first.
     """
@@ -258,11 +267,14 @@ class Layer:
         self._moves: dict[int, LayerStep] = {}
         self._replies: LayerStep | None = None
         self._looked_up: dict[int, Numbers] = {}
-        self._publics = [Public(world.root, own, told, phase) for phase in (SENSE, MOVE, REPLY)]
+        self.places = [
+            Place(self, phase, Public(world.root, own, told, phase))
+            for phase in (SENSE, MOVE, REPLY)
+        ]
 
     def public(self, phase: int) -> Public:
         """Return the public part."""
-        return self._publics[phase]
+        return self.places[phase].public
 
     def senses(self) -> list[int]:
         """Return the centres of the windows to sense."""

@@ -21,9 +21,9 @@ from miai_rbc.parameters import DEEPEST_SEARCH, MinimaxSearchParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.layers import AT_ROOT, MOVE, SENSE, Candidates, Layer, World, own_pieces
+from miai_rbc.search.layers import AT_ROOT, MOVE, SENSE, Candidates, Layer, Place, World, own_pieces
 from miai_rbc.search.problem import RbcProblem, RbcRoot
-from miai_rbc.search.recursion import BoardRecursion, BoardResult, Place
+from miai_rbc.search.recursion import BoardRecursion, BoardResult
 from miai_rbc.search.valuing import Valuer
 
 _LOW, _HIGH = -float(WIN), float(WIN)
@@ -116,7 +116,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
                     f"{action} is not a request at the root; requests are actions from {PASS} on"
                 )
             phase, kernel_action = MOVE, known[action]
-        result = recursion.action(Place(layer, phase), chosen, kernel_action, depth, alpha, beta)
+        result = recursion.action(layer.places[phase], chosen, kernel_action, depth, alpha, beta)
         return min(result.value, _HIGH)
 
     def value_of_part(self, root: RbcRoot, part: Numbers, depth: int) -> float:
@@ -136,7 +136,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         """As `value_of_part`, for boards of any layer and phase of the tree."""
         recursion = self._recursion
         recursion.budget.begin()
-        result = recursion.value(Place(layer, phase), part, depth, _below(_LOW), _above(_HIGH))
+        result = recursion.value(layer.places[phase], part, depth, _below(_LOW), _above(_HIGH))
         return min(result.value, _HIGH)
 
     def candidates(self, root: RbcRoot) -> list[int]:
@@ -157,7 +157,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
 
     def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> BoardResult:
         layer = self.layer(root, depth)
-        place, chosen = Place(layer, SENSE if root.senses else MOVE), np.arange(len(layer))
+        place, chosen = layer.places[SENSE if root.senses else MOVE], np.arange(len(layer))
         if self.window == "null":
             result = self._null_windows(place, chosen, depth, guess or 0.0)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from miai_rbc.kernels.belief_leaves import Values
 from miai_rbc.kernels.belief_subsets import Numbers, least
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.rules.actions import action_of
-from miai_rbc.search.layers import MOVE, REPLY, SENSE, Layer, LayerStep, Public
+from miai_rbc.search.layers import MOVE, REPLY, SENSE, Layer, LayerStep, Place
 
 BoardResult: TypeAlias = NodeResult[Numbers]
 """Cores and closures are increasing numbers of boards of the layer."""
@@ -130,20 +130,8 @@ def _chunks(some: Numbers) -> list[Numbers]:
 
 _NOBODY = np.empty(0, np.int64)
 _MOST_SUSPECTS = 32
-_REPLIES = (0,)
-"""The opponent's turn is a node with one action, which lines leave out."""
-
-
-class Place(NamedTuple):
-    """A layer, and what comes next there: `SENSE`, `MOVE` or `REPLY`."""
-
-    layer: Layer
-    phase: int
-
-    @property
-    def public(self) -> Public:
-        """What the player knows."""
-        return self.layer.public(self.phase)
+_TURN = -1
+"""The opponent's turn as the only action of its node; lines leave it out."""
 
 
 class BoardRecursion(Recursion[Place, Numbers]):
@@ -206,6 +194,8 @@ class BoardRecursion(Recursion[Place, Numbers]):
         suspects: Numbers | None = None,
     ) -> BoardResult:
         """Return the best action's result, moves being tried before a sense if asked for."""
+        if place.phase == REPLY:
+            return self.action(place, belief, _TURN, depth, alpha, beta)
         if place.phase == SENSE and self._blind_first and len(belief) > 1:
             return self._blind(place, belief, depth, alpha, beta)
         best = super().search_actions(place, belief, depth, alpha, beta, suspects)
@@ -222,7 +212,7 @@ class BoardRecursion(Recursion[Place, Numbers]):
     ) -> BoardResult:
         """Return the value of a belief before a sense, trying the moves without it first."""
         layer = place.layer
-        blind = self.value(Place(layer, MOVE), belief, depth, low, high)
+        blind = self.value(layer.places[MOVE], belief, depth, low, high)
         line: Line = ((layer.senses()[0], None), *blind.line)
         if blind.value >= high:
             return blind._replace(line=line)
@@ -241,8 +231,6 @@ class BoardRecursion(Recursion[Place, Numbers]):
 
     def actions(self, place: Place, belief: Numbers) -> Sequence[int]:
         """Return the candidate senses or moves; one sense where a single board is left."""
-        if place.phase == REPLY:
-            return _REPLIES
         if place.phase == MOVE:
             return place.layer.requests()
         senses = place.layer.senses()
@@ -268,13 +256,13 @@ class BoardRecursion(Recursion[Place, Numbers]):
         refutations: Sequence[Refutation[Place, Numbers]],
     ) -> Branches[Place, Numbers] | BoardResult:
         """Return where an action leads; the result where it is the last move or ends the game."""
-        layer, phase = place
+        layer, phase, _ = place
         if phase == SENSE:
             parts = layer.parts(belief, action)
             if suspects is not None:  # boards that refuted the last sense may refute this one
                 seen = set(layer.labels_of(suspects, action).tolist())
                 parts.sort(key=lambda part: part[0] not in seen)
-            after = Place(layer, MOVE)
+            after = layer.places[MOVE]
             return Branches(math.inf, None, depth, [(label, after, part) for label, part in parts])
         if phase == MOVE and depth == 1:
             return self._last.value(layer, belief, action, alpha, beta)
@@ -290,7 +278,7 @@ class BoardRecursion(Recursion[Place, Numbers]):
             culprit,
             left,
             [
-                (number, Place(step.layers[number], following), part)
+                (number, step.layers[number].places[following], part)
                 for number, part in step.parts(belief)
             ],
         )

@@ -1,0 +1,131 @@
+"""What a run does before its first game: value openings, start an executor and every player."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from miai.errors import AgentUnavailableError
+from miai.game import Game
+from miai.process.child import SCRATCH
+from miai.process.sandbox import hindrance
+from miai_tournaments.config.load import rules_of
+from miai_tournaments.config.schema import LimitsSection, TournamentConfig, available_processors
+from miai_tournaments.running.signals import Stopped
+from miai_tournaments.store.folder import LOGS
+from miai_tournaments.store.rows import PlayerRow
+from miai_tournaments.workers.executor import Executor
+from miai_tournaments.workers.game_runner import UNNAMED
+from miai_tournaments.workers.jobs import GameJob, Setup
+
+POLL_SECONDS = 0.25
+"""Interval at which a run checks whether it should stop."""
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+class ValuationWatch:
+    """Called before each valuation of an opening: shows progress, and stops when asked.
+
+    Args:
+      say: shows a line.
+      stop_asked: returns the reason to stop; None while there is none.
+    """
+
+    def __init__(self, say: Callable[[str], None], stop_asked: Callable[[], str | None]) -> None:
+        self._say, self._stop_asked = say, stop_asked
+        self._count = 0
+        self._last_line = time.monotonic()
+
+    def __call__(self) -> None:
+        """Count a valuation. Raises `Stopped` when asked to stop."""
+        if (reason := self._stop_asked()) is not None:
+            raise Stopped(reason)
+        if time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            self._say(f"{self._count} openings were valued ...")
+        self._count += 1
+
+
+def make_setup(
+    config: TournamentConfig, game: Game, players: Iterable[PlayerRow], folder: Path
+) -> Setup:
+    """Return what all jobs of a run share."""
+    return Setup(
+        game=game.info.name,
+        game_parameters=game.parameters.model_dump(mode="json", exclude_unset=True),
+        agents={player.name: (player.agent, player.given) for player in players},
+        time_control=asdict(config.time.control()),
+        move_limit=config.tournament.move_limit,
+        limits=asdict(config.limits.limits(folder)),
+        start_timeout=config.limits.start_timeout,
+        warm_agents=config.run.warm_agents,
+        logs=str((folder / LOGS).absolute()),
+        rules=list(rules_of(config).items()),
+        hold_out=config.adjudication.hold_out,
+    )
+
+
+def unkept_limits(limits: LimitsSection, folder: Path, *, executor: str) -> list[str]:
+    """Return a line for each limit of the config that this machine cannot enforce.
+
+    Args:
+      folder: of the run.
+      executor: its name; with ``ray`` agents run on other machines, whose processors differ.
+    """
+    lines = []
+    if limits.private and (reason := hindrance(folder)):
+        lines.append(f"{reason}: agents could read the run's folder")
+    wanted, available = limits.processors, available_processors()
+    if wanted is not None and wanted > available and executor != "ray":
+        lines.append(f"limits.processors = {wanted}: agents share the {available} of this machine")
+    return lines
+
+
+def start_players(
+    executor: Executor, places: Mapping[str, str], *, stop_asked: Callable[[], str | None]
+) -> None:
+    """Start the agent of every player once, so that a missing one is noticed before any game.
+
+    Args:
+      places: for each player's name, where the config names it, for messages.
+
+    Raises:
+      AgentUnavailableError: some agents cannot be started; one line for each.
+      Stopped: the run was asked to stop.
+    """
+    waiting = deque(GameJob(job_id=name, kind="start", players=(name,)) for name in places)
+    running: set[str] = set()
+    problems: list[str] = []
+    while waiting or running:
+        while waiting and len(running) < executor.capacity:
+            job = waiting.popleft()
+            running.add(job.job_id)
+            executor.submit(job)
+        for outcome in executor.wait(POLL_SECONDS):
+            running.discard(outcome.job_id)
+            if outcome.fault:
+                name = outcome.job_id
+                problem = outcome.reason.removeprefix(f"agent '{name}': ")
+                problems.append(f"{places[name]}: {problem}")
+        if (reason := stop_asked()) is not None:
+            raise Stopped(reason)
+    if problems:
+        raise AgentUnavailableError("\n".join(sorted(problems)))
+
+
+def remove_leftovers(logs: Path) -> None:
+    """Remove what killed workers left behind: logs, boards and temporary files of agents."""
+    for path in logs.glob(f"{UNNAMED}*"):
+        shutil.rmtree(path, ignore_errors=True)
+    for board in logs.glob(".board-*"):
+        board.unlink(missing_ok=True)
+    for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
+        pid = path.name.split("-")[2]
+        if pid.isdecimal() and Path("/proc/self").exists() and not Path("/proc", pid).exists():
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""What a store records of the config of its run, and how a resumed run reads it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from miai.errors import MiaiError, StoreError
+from miai.game import Game
+from miai.parameters import explain
+from miai_tournaments.config.balance import check_balance
+from miai_tournaments.config.extension import resolve, resolved_format
+from miai_tournaments.config.load import Tournament
+from miai_tournaments.config.openings import Openings, plain_lines
+from miai_tournaments.config.schema import TournamentConfig
+from miai_tournaments.formats.format import Format, build_format
+from miai_tournaments.store.database import damaged
+from miai_tournaments.store.reading import is_int, is_list, is_number
+from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import FILE_NAME, Store
+
+JUDGED: Final = "openings"
+"""The key of `RunInfo.resolved` for the balanced lines of a file of openings."""
+
+
+def run_info(tournament: Tournament) -> RunInfo:
+    """Return what a store records of the run of a tournament."""
+    config, section = tournament.config, tournament.config.tournament
+    judgement = tournament.openings.judgement()
+    format_ = resolved_format(config)
+    own = format_.get("rounds") or format_.get("pairs")
+    return RunInfo(
+        name=section.name,
+        seed=section.seed,
+        rounds=own if isinstance(own, int) else section.rounds,
+        game=tournament.game.info.name,
+        game_version=tournament.game.info.version,
+        game_parameters=tournament.game_parameters(),
+        time_control=asdict(config.time.control()),
+        move_limit=section.move_limit,
+        resolved={
+            "config": config.model_dump(mode="json"),
+            "results": resolve(tournament),
+            **({JUDGED: judgement} if judgement else {}),
+        },
+        config_text=tournament.text,
+        config_path=tournament.source,
+        format=format_,
+    )
+
+
+def extend(store: Store, tournament: Tournament, games: Sequence[ScheduledGame]) -> None:
+    """Add games to a store, and record the config that extends its run."""
+    before, info = store.info(), run_info(tournament)
+    if games or before.resolved.get("results") != info.resolved["results"]:
+        info = replace(info, created=before.created, facts=before.facts)
+        store.extend(info, tournament.players, games)
+
+
+def stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
+    """Return the config of a run. Raises `StoreError` when it is invalid."""
+    try:
+        return TournamentConfig.model_validate(info.resolved.get("config"))
+    except ValidationError as error:
+        wrong = explain(error.errors()[0], TournamentConfig, "config")
+        raise _not_understood(folder, wrong) from error
+
+
+def stored_format(config: TournamentConfig, players: Sequence[PlayerRow], folder: Path) -> Format:
+    """Return the format of a run. Raises `StoreError` when it cannot be built."""
+    section = config.format
+    try:
+        return build_format(
+            section.name,
+            section.parameters,
+            players,
+            rounds=config.tournament.rounds,
+            seed=config.tournament.seed,
+        )
+    except MiaiError as error:
+        raise _not_understood(folder, " ".join(str(error).split())) from error
+
+
+def stored_openings(info: RunInfo, config: TournamentConfig, game: Game, folder: Path) -> Openings:
+    """Return the openings of a run.
+
+    Raises:
+      StoreError: the store records none, or invalid ones.
+      MiaiError: the component that balances them is unavailable.
+    """
+    results: Any = info.resolved.get("results")
+    values = results.get("openings") if isinstance(results, Mapping) else None
+    lines = plain_lines(values) if isinstance(values, Mapping) else None
+    if not isinstance(values, Mapping) or lines is None or not is_int(values.get("random_plies")):
+        raise _damaged(folder, "value has no openings")
+    openings = Openings(game, values["random_plies"], lines)
+    if config.openings.balance is not None:
+        openings = replace(openings, balance=check_balance(config.openings.balance, game))
+    return with_judgement(openings, info, folder)
+
+
+def with_judgement(openings: Openings, info: RunInfo, folder: Path) -> Openings:
+    """Return openings with the balanced lines that a store records.
+
+    Raises:
+      StoreError: it records other lines, or none.
+    """
+    if openings.balance is None or not openings.lines:
+        return openings
+    judgement = info.resolved.get(JUDGED, {})
+    kept, values = judgement.get("kept"), judgement.get("values")
+    if not is_list(kept, is_int) or not is_list(values, is_number) or len(kept) != len(values):
+        raise _damaged(folder, "value does not tell which openings are balanced")
+    if not kept or max(kept) >= len(openings.lines):
+        raise _damaged(folder, "value tells of other openings")
+    return replace(openings, kept=tuple(kept), values=tuple(values))
+
+
+def _damaged(folder: Path, what: str) -> StoreError:
+    return damaged(folder / FILE_NAME, f"table run, row 'resolved': {what}")
+
+
+def _not_understood(folder: Path, wrong: str) -> StoreError:
+    return StoreError(
+        f"{folder / FILE_NAME}: its config is not understood by this version of miai; use the "
+        f"version that began the run ({wrong})"
+    )
