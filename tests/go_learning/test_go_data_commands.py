@@ -137,7 +137,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         (("import", ".", "--out", "x", "--min-rank", "very"), "no rank"),
         (("import", ".", "--out", "x", "--size", "99"), "size"),
         (("stats", "gone"), "no such file"),
-        (("download", "gone"), "no collection of games is called 'gone'"),
+        (("download", "gone"), "unknown collection"),
     ],
 )
 def test_mistakes_are_told(
@@ -149,10 +149,8 @@ def test_mistakes_are_told(
 
 
 def public_datasets() -> list[PublicDataset]:
-    from miai_go.learning.collections import DATASETS, public_dataset
-
-    assert len(DATASETS) > 3
-    return [public_dataset(name) for name in DATASETS]
+    assert len(download.COLLECTIONS) > 3
+    return list(download.COLLECTIONS.values())
 
 
 def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:

@@ -181,7 +181,7 @@ def test_damage_is_refused(tmp_path: Path) -> None:
     for name, content, told in (
         ("safe.npy", b"x" * 200, "manifest"),
         ("words.npy", None, "cannot be read"),
-        ("manifest.json", b"{", "no JSON"),
+        ("manifest.json", b"{", "not valid JSON"),
     ):
         copy = tmp_path / name
         shutil.copytree(tmp_path / "good", copy)

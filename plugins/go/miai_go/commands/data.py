@@ -23,7 +23,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
-    commands = typer.Typer(help="Games to learn from.", no_args_is_help=True)
+    commands = typer.Typer(help="Import and inspect games to train on.", no_args_is_help=True)
     commands.command("list")(list_datasets)
     commands.command("download")(download)
     commands.command("import")(import_sources)
@@ -32,12 +32,12 @@ def add_commands(group: typer.Typer) -> None:
 
 
 def list_datasets(as_json: _Json = False) -> None:
-    """List public collections of games that are known by name."""
+    """List public collections of games."""
     from dataclasses import asdict
 
-    from miai_go.learning.collections import DATASETS, public_dataset
+    from miai_go.learning.collections import COLLECTIONS
 
-    datasets = [public_dataset(name) for name in sorted(DATASETS)]
+    datasets = list(COLLECTIONS.values())
     if as_json:
         print(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
         return
@@ -49,26 +49,30 @@ def list_datasets(as_json: _Json = False) -> None:
 
 
 def download(
-    name: Annotated[str, typer.Argument(help="Name of a public collection.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a public collection; see miai go data list.")
+    ],
     to: Annotated[
-        Path | None, typer.Option("--to", help="File; by default the address's last part.")
+        Path | None, typer.Option("--to", help="File to write (default: last part of the address).")
     ] = None,
     url: Annotated[
-        str, typer.Option("--url", help="Another https address, of one of its archives.")
+        str, typer.Option("--url", help="https address of another archive of the collection.")
     ] = "",
     sha256: Annotated[
-        str, typer.Option("--sha256", help="Checksum that the archive must have.")
+        str, typer.Option("--sha256", help="Expected SHA-256 of the archive, in hexadecimal.")
     ] = "",
     trust_first: Annotated[
         bool,
-        typer.Option("--trust-first", help="Take what comes, and note its checksum for later."),
+        typer.Option(
+            "--trust-first", help="Accept an unknown SHA-256 and note it for later downloads."
+        ),
     ] = False,
 ) -> None:
-    """Fetch an archive of a public collection over https, with its checksum."""
+    """Download an archive of a public collection over https and check its SHA-256."""
     from miai_go.errors import DataError
-    from miai_go.learning.collections import fetch, public_dataset
+    from miai_go.learning.collections import fetch, public_collection
 
-    dataset = public_dataset(name)
+    dataset = public_collection(name)
     address = url or dataset.url
     if not address:
         raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
@@ -91,23 +95,23 @@ def import_sources(
         list[Path], typer.Argument(help="SGF files, folders, .tar, .tar.gz, .zip ...")
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of the shard set; continued if there.")
+        Path, typer.Option("--out", help="Folder of the shard set; an existing set is extended.")
     ],
     size: Annotated[int, typer.Option("--size", help="Points on a side.")] = 9,
-    komi_min: Annotated[float | None, typer.Option("--komi-min", help="Least komi.")] = None,
-    komi_max: Annotated[float | None, typer.Option("--komi-max", help="Greatest komi.")] = None,
+    komi_min: Annotated[float | None, typer.Option("--komi-min", help="Minimum komi.")] = None,
+    komi_max: Annotated[float | None, typer.Option("--komi-max", help="Maximum komi.")] = None,
     default_komi: Annotated[
         float | None,
-        typer.Option("--default-komi", help="Komi of games that tell none; else they are dropped."),
+        typer.Option("--default-komi", help="Komi of games that state none (default: drop them)."),
     ] = None,
     min_moves: Annotated[
-        int | None, typer.Option("--min-moves", help="Least number of moves.")
+        int | None, typer.Option("--min-moves", help="Minimum number of moves.")
     ] = None,
     max_moves: Annotated[
-        int | None, typer.Option("--max-moves", help="Greatest number of moves.")
+        int | None, typer.Option("--max-moves", help="Maximum number of moves.")
     ] = None,
     min_rank: Annotated[
-        str | None, typer.Option("--min-rank", help="Least rank of both: 5k, 1d, 1p.")
+        str | None, typer.Option("--min-rank", help="Minimum rank of both players: 5k, 1d, 1p.")
     ] = None,
     min_rating: Annotated[
         float | None, typer.Option("--min-rating", help="Least rating of both.")
@@ -169,11 +173,11 @@ def show_statistics(
     ],
     size: Annotated[int, typer.Option("--size", help="Points on a side, for SGF.")] = 9,
     plies: Annotated[
-        int, typer.Option("--plies", min=1, help="Length of the openings that are told.")
+        int, typer.Option("--plies", min=1, help="Length of the listed openings in plies.")
     ] = 3,
     as_json: _Json = False,
 ) -> None:
-    """Tell how many games there are, their lengths, komi, results and openings."""
+    """Show the number of games, their lengths, komi, results and openings."""
     from miai_go.learning.dataset import GoDataset, statistics
     from miai_go.learning.filters import GameFilters
 

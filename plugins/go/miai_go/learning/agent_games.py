@@ -30,7 +30,7 @@ from miai.search.protocol import Search, SearchResult
 from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
-from miai_go.learning.shards import COLUMNS, columns_of
+from miai_go.learning.shards import COLUMNS, column_shape, columns_of
 from miai_go.rules.board import EMPTY, Board
 from miai_go.rules.game import GoGame
 from miai_go.rules.phases import Ending
@@ -369,7 +369,7 @@ def unpack(values: Mapping[str, Any]) -> PlayedGame:
         for name in _ARRAYS:
             if name in arrays:
                 column = COLUMNS[name]
-                shape = column.shape(size=size, games=1, moves=moves)
+                shape = column_shape(column, size=size, games=1, moves=moves)
                 data = base64.b64decode(arrays[name], validate=True)
                 kept = shape if column.per == "move" else shape[1:]
                 found[name] = np.frombuffer(data, column.dtype).reshape(kept)

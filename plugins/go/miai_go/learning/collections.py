@@ -1,9 +1,4 @@
-"""Public collections of games by name: where they are, and how they get here.
-
-Nothing is fetched before a command asks for it.
-
-Fetching an archive of games: over https only, no larger than allowed, with its checksum.
-"""
+"""Public collections of games: a table of where they are, and downloading their archives."""
 
 from __future__ import annotations
 
@@ -12,34 +7,30 @@ import http.client
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from miai.errors import near_matches
 from miai.files import atomic_file, write_text
 from miai_go.errors import DataError
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicDataset:
-    """A collection of games that others publish.
+    """A published collection of games.
 
     Attributes:
-      name: what it is called here.
-      summary: what it holds.
-      page: where it is described.
-      sizes: boards that its games are on.
-      licence: what is known of its terms.
-      url: an archive that can be fetched over https and imported as it is; empty where there is
-        none or there are many.
-      sha256: of that archive, in hexadecimal; empty where it is not known, or it changes.
-      size: of that archive, roughly, in bytes; 0 unknown.
-      instructions: how to get it by hand, and what to import.
+      name: name in `COLLECTIONS`.
+      summary: contents in one line.
+      page: address of the description.
+      sizes: board sizes of its games.
+      licence: terms of use, as far as published.
+      url: https address of an archive to import unchanged; empty if there is none or are many.
+      sha256: digest of that archive in hexadecimal; empty if unknown or changing.
+      size: approximate size of that archive in bytes; 0 if unknown.
+      instructions: how to download and import it by hand.
     """
 
     name: str
@@ -53,22 +44,8 @@ class PublicDataset:
     instructions: str
 
 
-def cgos_9x9(parameters: object = None) -> PublicDataset:
-    """Return the 9x9 games of the Computer Go Server."""
-    return PublicDataset(
-        name="cgos-9x9",
-        summary="Games of engines on the Computer Go Server, an archive a month, with ratings",
-        page="http://www.yss-aya.com/cgos/",
-        sizes=(9,),
-        licence="not stated; ask the server's operator before passing games on",
-        instructions="Fetch months from the page's archive, such as 9x9_2020_09.tar.bz2, and "
-        "import them: miai go data import 9x9_*.tar.bz2 --out DIR --min-rating 2000",
-    )
-
-
-def aya_selfplay(parameters: object = None) -> PublicDataset:
-    """Return the games that the engine Aya played with itself."""
-    return PublicDataset(
+_COLLECTIONS: Final = (
+    PublicDataset(
         name="aya-selfplay",
         summary="Games of the engines Aya and Natsukaze with themselves, made to train networks",
         page="http://www.yss-aya.com/ayaself/ayaself.html",
@@ -76,12 +53,17 @@ def aya_selfplay(parameters: object = None) -> PublicDataset:
         licence="not stated; ask the author before passing games on",
         instructions="Fetch .tar.bz2 archives from the page and import them: "
         "miai go data import *.tar.bz2 --out DIR --size 9",
-    )
-
-
-def cwi(parameters: object = None) -> PublicDataset:
-    """Return the collection of Andries Brouwer."""
-    return PublicDataset(
+    ),
+    PublicDataset(
+        name="cgos-9x9",
+        summary="Games of engines on the Computer Go Server, an archive a month, with ratings",
+        page="http://www.yss-aya.com/cgos/",
+        sizes=(9,),
+        licence="not stated; ask the server's operator before passing games on",
+        instructions="Fetch months from the page's archive, such as 9x9_2020_09.tar.bz2, and "
+        "import them: miai go data import 9x9_*.tar.bz2 --out DIR --min-rating 2000",
+    ),
+    PublicDataset(
         name="cwi",
         summary="Professional games since the Edo period; some hundred on 9x9, the rest on 19x19",
         page="https://homepages.cwi.nl/~aeb/go/games/",
@@ -91,12 +73,8 @@ def cwi(parameters: object = None) -> PublicDataset:
         size=46_000_000,
         instructions="Fetch games.tgz, which grows from time to time, and import it: "
         "miai go data import games.tgz --out DIR --size 9 --any-result",
-    )
-
-
-def kgs_4d(parameters: object = None) -> PublicDataset:
-    """Return the games of strong players on the KGS Go Server."""
-    return PublicDataset(
+    ),
+    PublicDataset(
         name="kgs-4d",
         summary="Games of players of 4 dan and stronger on the KGS Go Server, an archive a month",
         page="https://www.u-go.net/gamerecords-4d/",
@@ -104,12 +82,8 @@ def kgs_4d(parameters: object = None) -> PublicDataset:
         licence="not stated; see the page",
         instructions="Fetch .tar.gz archives from the page, or give one's address by --url, and "
         "import them: miai go data import KGS4d-*.tar.gz --out DIR --size 19",
-    )
-
-
-def nngs(parameters: object = None) -> PublicDataset:
-    """Return the games of the No Name Go Server."""
-    return PublicDataset(
+    ),
+    PublicDataset(
         name="nngs",
         summary="All 435,000 games of the No Name Go Server, 1995 to 2005, of every strength",
         page="https://github.com/zenon/NNGS_SGF_Archive",
@@ -117,7 +91,20 @@ def nngs(parameters: object = None) -> PublicDataset:
         licence="reproduction permitted with credit to the server, as the records say",
         instructions="Clone the repository and import its folder: "
         "miai go data import NNGS_SGF_Archive --out DIR --size 9 --min-rank 5k",
-    )
+    ),
+)
+COLLECTIONS: Final = {collection.name: collection for collection in _COLLECTIONS}
+"""Public collections by name."""
+
+
+def public_collection(name: str) -> PublicDataset:
+    """Return a collection by name. Raises `DataError` for an unknown one."""
+    if name not in COLLECTIONS:
+        raise DataError(
+            f"unknown collection {name!r}. {near_matches(name, COLLECTIONS)} To import other "
+            "archives: miai go data import ARCHIVE --out DIR"
+        )
+    return COLLECTIONS[name]
 
 
 MAX_BYTES: Final = 4 * 1024**3
@@ -136,17 +123,18 @@ def fetch(
     timeout: float = TIMEOUT_SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> str:
-    """Fetch an archive into a file; return its SHA-256.
+    """Download an archive over https; return its SHA-256.
 
     Args:
-      sha256: that it must have, in hexadecimal; empty where it is not known.
-      trust_first: whether, without it, what comes is taken and its checksum noted in a file beside
-        it, which later fetches then must match.
+      sha256: expected digest in hexadecimal; empty if unknown.
+      trust_first: whether an archive of unknown digest is accepted. Its digest is written to a file
+        beside it, and later downloads must match.
       timeout: seconds without an answer.
-      progress: is told how many bytes have come.
+      progress: called with the number of bytes received.
 
     Raises:
-      DataError: the address is not https, the network fails, or the bytes are too many or others.
+      DataError: the address is not https, the network fails, or the archive is too large or has
+        another digest.
     """
     expected = expected_checksum(path, sha256, trust_first=trust_first)
     try:
@@ -243,26 +231,3 @@ def _open(url: str, timeout: float) -> Any:
 def _check_address(url: str) -> None:
     if not url.lower().startswith("https://"):
         raise DataError(f"{url}: is not fetched: only https addresses are; fetch it by hand")
-
-
-DATASETS: Final[Mapping[str, Callable[[], PublicDataset]]] = {
-    "aya-selfplay": aya_selfplay,
-    "cgos-9x9": cgos_9x9,
-    "cwi": cwi,
-    "kgs-4d": kgs_4d,
-    "nngs": nngs,
-}
-"""Public collections by name."""
-
-
-def public_dataset(name: str) -> PublicDataset:
-    """Return a public collection of games by name.
-
-    Raises:
-      DataError: no collection has the name; the message offers near matches.
-    """
-    if name not in DATASETS:
-        raise DataError(
-            f"no collection of games is called '{name}'. {near_matches(name, DATASETS)}"
-        )
-    return DATASETS[name]()

@@ -27,7 +27,7 @@ from miai.files import DRAFT_PATTERN, Journal, write_text
 from miai.plain import dumps, loads
 from miai_go.errors import DataError
 from miai_go.learning.agent_games import COLORS, GamesPlan, PlayedGame, pack, unpack
-from miai_go.learning.shards import read_manifest, shard_folders
+from miai_go.learning.shards import GAME_SHARDS, shard_folders
 from miai_go.learning.writing import ShardWriter
 
 PLAN: Final = "selfplay.json"
@@ -212,7 +212,7 @@ class GameFolder:
     def _recover(self) -> None:
         """Find out what is there: in shards, and in the journal."""
         for shard in shard_folders(self.folder / "games"):
-            behind = read_manifest(shard).settings.get("next")
+            behind = GAME_SHARDS.read_manifest(shard).settings.get("next")
             if type(behind) is not int or behind < self._first:
                 raise DataError(f"{shard}: is no shard of self-play; give another folder")
             self._first = behind

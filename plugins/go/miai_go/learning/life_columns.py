@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miai_go.learning.shard_files import Column, Columns
 from miai_go.life.kernels import planes as kernels
 from miai_go.life.kernels.stones import ZONE_WORDS
 from miai_go.life.prover import Place, ProofVerdict, Prover
@@ -265,43 +266,26 @@ class _Growing:
         return known
 
 
-Columns = Mapping[str, NDArray[Any]]
 BOARD_POINTS: Final = 625
 
-
-@dataclass(frozen=True, slots=True)
-class LifeColumn:
-    """What a column holds.
-
-    Attributes:
-      dtype: as numpy writes it, byte order included.
-      per: one row for each position, problem or link.
-      width: entries of a row; 0 for no second axis.
-    """
-
-    dtype: str
-    per: Literal["position", "problem", "link"]
-    width: int = 0
-
-
-COLUMNS: Final[Mapping[str, LifeColumn]] = {
-    "problem": LifeColumn("<i4", "position"),
-    "attackers": LifeColumn("<u8", "position"),
-    "defenders": LifeColumn("<u8", "position"),
-    "side": LifeColumn("|i1", "position"),
-    "safe": LifeColumn("|i1", "position"),
-    "best": LifeColumn("<u8", "position"),
-    "level": LifeColumn("<i2", "position"),
-    "key": LifeColumn("<u8", "position"),
-    "words": LifeColumn("<u8", "problem", ZONE_WORDS),
-    "points": LifeColumn("<i2", "problem", MAX_ZONE_POINTS),
-    "stones": LifeColumn("|i1", "problem", BOARD_POINTS),
-    "size": LifeColumn("|i1", "problem"),
-    "target": LifeColumn("<i2", "problem"),
-    "defender": LifeColumn("|i1", "problem"),
-    "source": LifeColumn("<i8", "problem"),
-    "root": LifeColumn("<u8", "problem"),
-    "links": LifeColumn("<i4", "link", 2),
+COLUMNS: Final[Mapping[str, Column]] = {
+    "problem": Column("<i4", "position"),
+    "attackers": Column("<u8", "position"),
+    "defenders": Column("<u8", "position"),
+    "side": Column("|i1", "position"),
+    "safe": Column("|i1", "position"),
+    "best": Column("<u8", "position"),
+    "level": Column("<i2", "position"),
+    "key": Column("<u8", "position"),
+    "words": Column("<u8", "problem", ZONE_WORDS),
+    "points": Column("<i2", "problem", MAX_ZONE_POINTS),
+    "stones": Column("|i1", "problem", BOARD_POINTS),
+    "size": Column("|i1", "problem"),
+    "target": Column("<i2", "problem"),
+    "defender": Column("|i1", "problem"),
+    "source": Column("<i8", "problem"),
+    "root": Column("<u8", "problem"),
+    "links": Column("<i4", "link", 2),
 }
 """The columns. Of a position: number of its problem in the set, and as in
 `LabelledPosition`; `key` is `canonical_keys`'. Of a problem: its zone's words

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from miai_go.errors import DataError
 from miai_go.learning.life_columns import COLUMNS, scrambled
-from miai_go.learning.life_shards import open_shard, shard_folders
+from miai_go.learning.life_shards import LIFE_SHARDS
+from miai_go.learning.shard_files import numbered_folders
 from miai_go.nets.life_planes import PlaneLayout, Views, encode, layout_of
 
 PASS: Final = 63
@@ -27,9 +28,8 @@ class LabelledPositions:
     """Positions with their answers, and the problems that they are from.
 
     Attributes:
-      columns: arrays by name, see `miai_go.learning.life_columns.COLUMNS`; of positions and
-      problems
-        one row each, of all shards one after another.
+      columns: arrays by name, see `miai_go.learning.life_columns.COLUMNS`; a row for each position
+        or problem, of all shards one after another.
       digest: of what the set holds, 16 hexadecimal digits.
     """
 
@@ -43,7 +43,7 @@ class LabelledPositions:
         Raises:
           DataError: there is none, or it is damaged.
         """
-        shards = [open_shard(shard, verify=verify) for shard in shard_folders(folder)]
+        shards = [LIFE_SHARDS.open(shard, verify=verify) for shard in numbered_folders(folder)]
         if not shards:
             raise DataError(
                 f"{folder}: holds no positions; make some with: miai go tsumego data make"

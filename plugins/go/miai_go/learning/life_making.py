@@ -22,14 +22,9 @@ from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.errors import DataError, ProblemError
 from miai_go.learning.life_columns import COLUMNS, grow, joined, rows_of
-from miai_go.learning.life_shards import (
-    open_shard,
-    prepare_folder,
-    read_manifest,
-    shard_folders,
-    write_shard,
-)
+from miai_go.learning.life_shards import LIFE_SHARDS
 from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone
+from miai_go.learning.shard_files import numbered_folders, prepare_folder
 from miai_go.life.generating import follow_parent
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover
@@ -266,13 +261,8 @@ class _Making:
             return
         columns = joined(self._parts)
         columns["links"] = np.array(sorted(self._links), np.int32).reshape(-1, 2)
-        write_shard(
-            self._folder,
-            self._shards,
-            columns,
-            settings=self._settings.model_dump(mode="json"),
-            next_source=self._next,
-        )
+        fields = {"settings": self._settings.model_dump(mode="json"), "next_source": self._next}
+        LIFE_SHARDS.write(self._folder, self._shards, columns, fields)
         self._written += self._waiting
         self._shards += 1
         self._parts, self._links, self._waiting = [], set(), 0
@@ -282,17 +272,17 @@ class _Making:
 
     def _take_up(self) -> None:
         """Go on after the last shard that is there."""
-        for folder in shard_folders(self._folder):
-            settings = read_manifest(folder).settings
+        for folder in numbered_folders(self._folder):
+            settings = LIFE_SHARDS.read_manifest(folder).settings
             if settings != self._settings.model_dump(mode="json"):
                 raise DataError(
                     f"{self._folder}: holds a set that was made otherwise; give another folder "
                     "with --out, or the settings that it was begun with"
                 )
-            manifest, columns = open_shard(folder)
+            manifest, columns = LIFE_SHARDS.open(folder)
             keys = columns["key"].tolist()
             self._known.update(zip(keys, columns["problem"].tolist(), strict=True))
             self._written += len(keys)
-            self._problems += manifest.rows("problem")
+            self._problems += len(columns["size"])
             self._next = manifest.next_source
             self._shards += 1

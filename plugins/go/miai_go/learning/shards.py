@@ -1,58 +1,31 @@
-"""Shards: folders of memory-mapped columns with a manifest, and sets of them.
+"""Shards of Go games: their columns, making them from games, and opening sets of them.
 
-A set is a folder of shards that are numbered from 000000 on, all of one board size. What stands in
-the manifest is checked against the files' own headers; what does not agree is refused.
-
-The columns of a shard: what they hold, their dtypes and shapes, and making them from games.
+A set is a folder of shards, all of one board size; `miai_go.learning.shard_files` has the format on
+disk.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from miai.errors import ParameterError
-from miai.parameters import StrictModel, build_parameters
 from miai_go.errors import DataError
 from miai_go.learning.games import NAME_BYTES, UNKNOWN, StoredGame
+from miai_go.learning.shard_files import (
+    MANIFEST,
+    Column,
+    Columns,
+    ShardFormat,
+    ShardManifest,
+    numbered_folders,
+)
 from miai_go.rules.parameters import MAX_SIZE
-
-Per = Literal["move", "game", "offset"]
-Columns = Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What a column holds.
-
-    Attributes:
-      dtype: as numpy writes it, byte order included.
-      per: one entry for each move, for each game, or one more than games.
-      width: entries of a row: "points", "actions", a number, or 0 for no second axis.
-      optional: whether a shard may lack it.
-    """
-
-    dtype: str
-    per: Per
-    width: int | Literal["points", "actions"] = 0
-    optional: bool = False
-
-    def shape(self, *, size: int, games: int, moves: int) -> tuple[int, ...]:
-        """Return the shape in a shard."""
-        rows = {"move": moves, "game": games, "offset": games + 1}[self.per]
-        widths = {"points": size * size, "actions": size * size + 1}
-        width = widths[self.width] if isinstance(self.width, str) else self.width
-        return (rows, width) if width else (rows,)
-
 
 COLUMNS: Final[Mapping[str, Column]] = {
     "moves": Column("<i2", "move"),
@@ -69,9 +42,17 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "root_value": Column("<f2", "move", optional=True),
     "ownership": Column("|i1", "game", "points", optional=True),
 }
-"""The columns; what they hold is told at `miai_go.learning.games.StoredGame`.
+"""Columns of a shard; `miai_go.learning.games.StoredGame` documents their contents.
 
-`moves` has all moves of all games one after another; those of game g begin at `offsets[g]`."""
+`moves` has the moves of all games one after another; those of game g begin at `offsets[g]`."""
+
+
+def column_shape(column: Column, *, size: int, games: int, moves: int) -> tuple[int, ...]:
+    """Return the shape of a column in a shard."""
+    rows = {"move": moves, "game": games, "offset": games + 1}[column.per]
+    widths = {"points": size * size, "actions": size * size + 1}
+    width = widths[column.width] if isinstance(column.width, str) else column.width
+    return (rows, width) if width else (rows,)
 
 
 def columns_of(games: Sequence[StoredGame]) -> dict[str, NDArray[Any]]:
@@ -115,7 +96,8 @@ def _add_optional(
         if all(getattr(game, name) is None for game in games):
             continue
         column = COLUMNS[name]
-        values = np.zeros(column.shape(size=size, games=len(games), moves=moves), column.dtype)
+        shape = column_shape(column, size=size, games=len(games), moves=moves)
+        values = np.zeros(shape, column.dtype)
         if name == "root_value":
             values[:] = np.nan
         for g, game in enumerate(games):
@@ -146,48 +128,37 @@ def _check(game: StoredGame, size: int) -> None:
         raise DataError(f"a game with result {game.result} and first player {game.first}")
     for name in ("moves", "stones", "ownership", "policy", "weight", "root_value"):
         given = getattr(game, name)
-        shape = COLUMNS[name].shape(size=size, games=1, moves=len(game.moves))
+        shape = column_shape(COLUMNS[name], size=size, games=1, moves=len(game.moves))
         wanted = shape[1:] if COLUMNS[name].per == "game" else shape
         if given is not None and given.shape != wanted:
             raise DataError(f"{name} of a game has shape {given.shape}, not {wanted}")
 
 
-FORMAT: Final = "miai-go-shard"
-VERSION: Final = 1
-MANIFEST: Final = "manifest.json"
-SHARD_NAME: Final = re.compile(r"[0-9]{6}")
-
-_MOST_MANIFEST_BYTES: Final = 4 * 1024**2
-
-
-class ColumnFile(StrictModel):
-    """What a manifest says of the file of one column, which is called ``column.npy``."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-
-
-class Manifest(StrictModel):
-    """What a shard says of itself.
+class Manifest(ShardManifest):
+    """Manifest of a shard of games.
 
     Attributes:
-      format, version: of the shard.
       size: points on a side.
-      games, moves: how many it has.
-      sources: names of what the games were taken from.
-      settings: what decided which games were taken, or how they were made.
-      columns: the files.
+      games, moves: numbers of games and moves.
+      sources: names of the games' sources.
     """
 
-    format: str
-    version: int
     size: int = Field(ge=1, le=MAX_SIZE)
     games: int = Field(ge=1)
     moves: int = Field(ge=0)
     sources: tuple[str, ...]
-    settings: dict[str, Any]
-    columns: dict[str, ColumnFile]
+
+
+GAME_SHARDS: Final = ShardFormat(
+    name="miai-go-shard",
+    version=1,
+    manifest=Manifest,
+    columns=COLUMNS,
+    shape=lambda manifest, column: column_shape(
+        column, size=manifest.size, games=manifest.games, moves=manifest.moves
+    ),
+    remedy="copy it or import the games again",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,9 +167,7 @@ class Shard:
 
     Attributes:
       size: points on a side.
-      columns: arrays by name, see `miai_go.learning.shards.COLUMNS`; memory-mapped where the
-      shard is
-        a folder.
+      columns: arrays by name, see `COLUMNS`; memory-mapped if the shard is a folder.
       manifest: of the folder; None for games in memory.
       folder: None for games in memory.
     """
@@ -223,8 +192,7 @@ class Shard:
         Raises:
           DataError: it is damaged, of another version, or no shard.
         """
-        manifest = read_manifest(folder)
-        columns = {name: _load(folder, name, manifest, verify=verify) for name in manifest.columns}
+        manifest, columns = GAME_SHARDS.open(folder, verify=verify)
         _check_contents(folder, columns)
         return cls(manifest.size, columns, manifest, folder)
 
@@ -258,34 +226,6 @@ class Shard:
         )
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a shard. Raises `DataError`."""
-    path = folder / MANIFEST
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_MANIFEST_BYTES + 1)
-        if len(data) > _MOST_MANIFEST_BYTES:
-            raise DataError(f"{path}: is larger than {_MOST_MANIFEST_BYTES} bytes; import again")
-        values = json.loads(data)
-        if not isinstance(values, dict):
-            raise DataError(f"{path}: is no manifest of a shard; import again")
-        for name, wanted in (("format", FORMAT), ("version", VERSION)):
-            if values.get(name) != wanted:
-                raise DataError(
-                    f"{path}: {name} is {str(values.get(name))[:40]!r}, not {wanted!r}; import the "
-                    "games again with this version"
-                )
-        manifest = build_parameters(Manifest, values, where=str(path))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; it is no shard") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: is no JSON: {error}; import again") from error
-    except ParameterError as error:
-        raise DataError(f"{error}; import again") from error
-    _check_columns(path, manifest)
-    return manifest
-
-
 def shard_folders(folder: Path) -> list[Path]:
     """Return the shards of a set, in order; a folder that is a shard itself is a set of one.
 
@@ -294,14 +234,7 @@ def shard_folders(folder: Path) -> list[Path]:
     """
     if (folder / MANIFEST).is_file():
         return [folder]
-    try:
-        return sorted(
-            child
-            for child in folder.iterdir()
-            if SHARD_NAME.fullmatch(child.name) and (child / MANIFEST).is_file()
-        )
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror}") from error
+    return [child for child in numbered_folders(folder) if (child / MANIFEST).is_file()]
 
 
 def open_shards(folder: Path, *, verify: bool = True) -> list[Shard]:
@@ -320,51 +253,6 @@ def open_shards(folder: Path, *, verify: bool = True) -> list[Shard]:
                 f"{shards[0].size}x{shards[0].size}; keep the sizes in sets of their own"
             )
     return shards
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_columns(path: Path, manifest: Manifest) -> None:
-    known, given = set(COLUMNS), set(manifest.columns)
-    needed = {name for name, column in COLUMNS.items() if not column.optional}
-    if given - known or needed - given:
-        wrong = ", ".join(sorted((given - known) | (needed - given)))
-        raise DataError(f"{path}: unknown or missing columns: {wrong}; import again")
-    for name, file in manifest.columns.items():
-        column = COLUMNS[name]
-        shape = column.shape(size=manifest.size, games=manifest.games, moves=manifest.moves)
-        if file.dtype != column.dtype or file.shape != shape:
-            raise DataError(
-                f"{path}: column {name} is {file.dtype} {file.shape}, not {column.dtype} {shape}; "
-                "import again"
-            )
-
-
-def _load(folder: Path, name: str, manifest: Manifest, *, verify: bool) -> NDArray[Any]:
-    path = folder / f"{name}.npy"
-    told = manifest.columns[name]
-    try:
-        if verify and digest_of(path) != told.sha256:
-            raise DataError(f"{path}: is not what its manifest says; copy or import it again")
-        empty = 0 in told.shape
-        array: NDArray[Any] = np.load(path, mmap_mode=None if empty else "r", allow_pickle=False)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, SyntaxError, MemoryError, OverflowError, TypeError) as error:
-        raise DataError(f"{path}: is damaged: {error}; copy or import it again") from error
-    if not isinstance(array, np.ndarray) or array.dtype.hasobject:
-        raise DataError(f"{path}: is no plain array; copy or import it again")
-    if array.dtype.str != told.dtype or array.shape != told.shape or not array.flags.c_contiguous:
-        raise DataError(
-            f"{path}: is {array.dtype.str} {array.shape}, but the manifest says {told.dtype} "
-            f"{told.shape}; copy or import it again"
-        )
-    array.flags.writeable = False
-    return array
 
 
 def _check_contents(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:

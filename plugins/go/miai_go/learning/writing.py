@@ -1,40 +1,19 @@
-"""Writing shard sets, one shard after another; an unfinished one is never seen.
-
-A shard is written into a folder with a hidden name, brought to the disk, and renamed. One process
-writes a set at a time; any number read it.
-"""
+"""Writing sets of Go games, one shard after another."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from miai.files import atomic_file, sync_folder, write_text
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
-from miai_go.learning.shards import (
-    COLUMNS,
-    FORMAT,
-    MANIFEST,
-    SHARD_NAME,
-    VERSION,
-    columns_of,
-    digest_of,
-    read_manifest,
-    shard_folders,
-)
+from miai_go.learning.shard_files import numbered_folders, prepare_folder
+from miai_go.learning.shards import GAME_SHARDS, columns_of, shard_folders
 
 GAMES_A_SHARD: Final = 20_000
 MOVES_A_SHARD: Final = 2_000_000
-_UNFINISHED: Final = ".unfinished-"
 
 
 class ShardWriter:
@@ -114,67 +93,21 @@ class ShardWriter:
         """
         if not self._games:
             return None
-        columns = columns_of(self._games)
-        draft = self.folder / f"{_UNFINISHED}{os.getpid()}"
-        try:
-            draft.mkdir()
-            self._write(draft, columns)
-            done = self._publish(draft)
-        except OSError as error:
-            raise DataError(
-                f"{self.folder}: a shard cannot be written: {error.strerror}; the ones before it "
-                "are whole"
-            ) from error
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        number = max((int(shard.name) for shard in numbered_folders(self.folder)), default=-1) + 1
+        fields = {"size": self._size, "games": len(self._games), "moves": self._moves, **self._head}
+        shard = GAME_SHARDS.write(self.folder, number, columns_of(self._games), fields)
         self.written += len(self._games)
         self._games, self._moves = [], 0
-        return done
+        return shard
 
     def _prepare(self) -> None:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for left in self.folder.glob(f"{_UNFINISHED}*"):
-                shutil.rmtree(left)
-        except OSError as error:
-            raise DataError(f"{self.folder}: cannot be written: {error.strerror}") from error
+        prepare_folder(self.folder)
         for shard in shard_folders(self.folder)[:1]:
             if shard == self.folder:
                 raise DataError(f"{self.folder}: is a shard itself; give the set that it is in")
-            size = read_manifest(shard).size
+            size = GAME_SHARDS.read_manifest(shard).size
             if size != self._size:
                 raise DataError(
                     f"{self.folder}: is a set of {size}x{size} games; write those of "
                     f"{self._size}x{self._size} to another folder"
                 )
-
-    def _write(self, draft: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-        files = {}
-        for name, values in columns.items():
-            path = draft / f"{name}.npy"
-            with atomic_file(path) as file:
-                np.save(file, values, allow_pickle=False)
-            files[name] = {
-                "dtype": COLUMNS[name].dtype,
-                "shape": list(values.shape),
-                "sha256": digest_of(path),
-            }
-        manifest = {
-            "format": FORMAT,
-            "version": VERSION,
-            "size": self._size,
-            "games": len(self._games),
-            "moves": self._moves,
-            **self._head,
-            "columns": files,
-        }
-        write_text(draft / MANIFEST, json.dumps(manifest, indent=1))
-
-    def _publish(self, draft: Path) -> Path:
-        numbers = [
-            int(child.name) for child in self.folder.iterdir() if SHARD_NAME.fullmatch(child.name)
-        ]
-        done = self.folder / f"{max(numbers, default=-1) + 1:06}"
-        draft.rename(done)
-        sync_folder(self.folder)
-        return done

@@ -146,7 +146,7 @@ def load_net(path: Path) -> Net:
     return Net(network, header)
 
 
-def quantised_net(net: Net, bits: int, path: Path) -> NetHeader:
+def quantize_net(net: Net, bits: int, path: Path) -> NetHeader:
     """Write a network with so many bits a weight; return the header as written.
 
     Raises:

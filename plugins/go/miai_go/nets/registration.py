@@ -16,7 +16,7 @@ _LIFE_PARAMETERS = "miai_go.nets.life_components"
 _LIFE_NETWORKS = (
     (
         *("dense", "miai_go.nets.life_networks:DenseNet", "DenseParameters"),
-        "Fully connected, with a residual block; can be reckoned inside the prover",
+        "Fully connected, with a residual block; can be evaluated inside the prover",
     ),
     (
         *("residual", "miai_go.nets.life_networks:ResidualNet", "ResidualParameters"),
@@ -29,7 +29,7 @@ _LIFE_NETWORKS = (
     ),
     (
         *("zone", "miai_go.nets.life_networks:ZoneNet", "ZoneParameters"),
-        "Residual convolutions at the zone's points alone; can be reckoned without torch",
+        "Residual convolutions at the zone's points alone; can be evaluated without torch",
     ),
     (
         "equivariant",

@@ -104,7 +104,7 @@ class TreeSearch(ABC):
         Raises:
           MiaiError: weights or a library are not available.
         """
-        self._in_play = self.parameters.asked()
+        self._in_play = self.parameters.advisor()
         self._start, self._line = None, []
         self._plant(seed)
         self._begun = True
