@@ -7,7 +7,7 @@ called directly on a batch of one in fp32; its rules and planes are those of `mi
 is the search that is compared. Both search the same positions by PUCT, in turn in one process; the
 seconds are CPU time. Self-play is wall time, two threads, each with 32 games at once and its own
 copy of the network, for so many seconds; how long games are depends on the network, and most are
-still in play at the end, so that games an hour are reckoned from the positions searched, 60 moves
+still in play at the end, so that games an hour are estimated from the positions searched, 60 moves
 to a game, which is as long as games between engines are.
 
     python benchmarks/go_search.py
@@ -56,7 +56,7 @@ LEAVES = (1, 8, 64)
 GAMES = (1, 32)
 C_PUCT = 1.5
 MAX_MOVES = 162
-MOVES = 60  # of a game, where games an hour are reckoned
+MOVES = 60  # of a game, for games an hour
 
 Precision = Literal["bf16", "fp32"]
 Words = NDArray[np.int16]

@@ -37,6 +37,7 @@ from miai.errors import MiaiError
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
+from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.life_measuring import answering
 from miai_go.life.answers import UnprovedError, fate_of
 from miai_go.life.collection import shipped_problems
@@ -48,21 +49,20 @@ from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.building import build_network
-from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned, reckoned
+from miai_go.nets.life_arrays import NAMES, ArrayNet, array_net, read_array_net
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
 from miai_go.nets.life_weights import (
     NetHeader,
     load_net,
 )
-from miai_go.nets.registration import LIFE_NETWORK
 from miai_go.nets.weights import tensors_of
 from miai_go.rules.coordinates import vertex
 from miai_go.shipped import TSUMEGO
 
 WITHIN = (1.0, 5.0, 15.0)
 _DRAWN, _BATCH = 64, 1024
-_RECKONED: dict[str, tuple[str, dict[str, int]]] = {
+_ARRAY_NETS: dict[str, tuple[str, dict[str, int]]] = {
     "dense": ("reference", {"width": 256, "blocks": 1}),
     "zone": ("extended", {"height": 4, "width": 32}),
 }
@@ -229,20 +229,20 @@ def networks(given: argparse.Namespace) -> dict[str, Any]:
         answer(encode(layout, *batch, planes=planes, window=window).planes)
 
     if answer is None:
-        rates = _reckoned_rates(read_reckoned(TSUMEGO), layout, batch)
+        rates = _array_rates(read_array_net(TSUMEGO), layout, batch)
     else:
         rates = {"batches_per_second": _rate(by_torch, _BATCH)}
     rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)
     out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": shipped.header.network, **rates}}
-    for name, (planes, values) in _RECKONED.items():
+    for name, (planes, values) in _ARRAY_NETS.items():
         header = NetHeader(network=name, network_parameters=values, planes=planes, window=WINDOW)
         tensors = tensors_of(build_network(name, header.shape, values, seed=1, kind=LIFE_NETWORK))
-        out[name] = {**values, **_reckoned_rates(reckoned(header, tensors), layout, batch)}
+        out[name] = {**values, **_array_rates(array_net(header, tensors), layout, batch)}
     return out
 
 
-def _reckoned_rates(
-    network: Reckoned, layout: PlaneLayout, batch: tuple[np.ndarray[Any, Any], ...]
+def _array_rates(
+    network: ArrayNet, layout: PlaneLayout, batch: tuple[np.ndarray[Any, Any], ...]
 ) -> dict[str, int]:
     one = tuple(column[:1] for column in batch)
     return {

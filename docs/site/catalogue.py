@@ -62,7 +62,7 @@ def write_pages(docs: Path) -> None:
     folder = docs / "catalogue"
     pages: dict[Path, str] = {}
     games = registry().components("game")
-    agents = [c for kind in PLAYER_KINDS for c in registry().components(kind)]
+    agents: list[Component[Any]] = [c for kind in PLAYER_KINDS for c in registry().components(kind)]
     figures = tomllib.loads((docs / "site" / "strength.toml").read_text(encoding="utf-8"))
     for component in games:
         pages[folder / "games" / f"{component.name}.md"] = _game_page(component, agents)
@@ -85,7 +85,7 @@ def write_pages(docs: Path) -> None:
             old.unlink()
 
 
-def slug(component: Component) -> str:
+def slug(component: Component[Any]) -> str:
     """Return the file name of an agent's page, distinct for agents of one name in two games."""
     return f"{component.game}-{component.name}" if component.game else component.name
 
@@ -133,7 +133,7 @@ def _shown(name: str, *, depth: str) -> str:
 # -- games and agents -----------------------------------------------------------------------------
 
 
-def _game_page(component: Component, agents: list[Component]) -> str:
+def _game_page(component: Component[Any], agents: list[Component[Any]]) -> str:
     game = miai.load_game(component.name)
     info = game.info
     players = ", ".join(f"`{player}`" for player in info.player_names)
@@ -162,7 +162,7 @@ def _game_page(component: Component, agents: list[Component]) -> str:
     )
 
 
-def _agent_page(component: Component, figures: Mapping[str, Any]) -> str:
+def _agent_page(component: Component[Any], figures: Mapping[str, Any]) -> str:
     games = f"`{component.game}`" if component.game else "any game that suits it"
     budgets = [
         f"`{p['name']}`"
@@ -184,7 +184,7 @@ def _agent_page(component: Component, figures: Mapping[str, Any]) -> str:
     )
 
 
-def _parameters(component: Component) -> str:
+def _parameters(component: Component[Any]) -> str:
     rows = describe_parameters(component.load_parameters())
     if not rows:
         return "None.\n"

@@ -97,7 +97,14 @@ _MODULES = ("errors", "record", "search", "testing")
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    if name in _MODULES:
-        return import_module(f"miai.{name}")
-    raise AttributeError(f"module 'miai' has no attribute '{name}'")
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"miai.{name}")
+    else:
+        raise AttributeError(f"module 'miai' has no attribute '{name}'")
+    globals()[name] = value  # so that the next access does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from miai.agent import Agent
-from miai.errors import PluginLoadError
 from miai.game import Game
+from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
-from miai.plugins.registry import Component
 
 
 def load_game(name: str, **parameters: Any) -> Game:
@@ -19,11 +18,7 @@ def load_game(name: str, **parameters: Any) -> Game:
       ParameterError: a parameter is unknown, of the wrong type or out of range.
       PluginLoadError: the plugin that brings the game is broken.
     """
-    component = registry().get("game", name)
-    built = component.build(values=parameters)
-    if not isinstance(built, Game):
-        raise _made_something_else(component, built, "a Game")
-    return built
+    return registry().build(GAME, name, values=parameters)
 
 
 def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: Any) -> Agent:
@@ -37,16 +32,6 @@ def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: 
       ParameterError: a parameter is unknown, of the wrong type or out of range.
       AgentUnavailableError: it needs something that is missing, which the message names.
     """
-    component = registry().get("agent", name, game=game.info.name)
-    agent = component.build(game, values=parameters)
-    if not isinstance(agent, Agent):
-        raise _made_something_else(component, agent, "an Agent")
+    agent = registry().build(AGENT, name, game, values=parameters, game=game.info.name)
     agent.default_seed, agent.component, agent.given = seed, name, parameters
     return agent
-
-
-def _made_something_else(component: Component, built: object, wanted: str) -> PluginLoadError:
-    return PluginLoadError(
-        f"{component.kind} '{component.name}' of plugin '{component.plugin}': its factory made a "
-        f"{type(built).__name__}, not {wanted}; a defect of the plugin"
-    )

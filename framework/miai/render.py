@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from miai.errors import UnknownComponentError
 from miai.game import Game, State
 from miai.information import BeliefState, PlayerView
+from miai.plugins.kinds import RENDERER
 from miai.plugins.loader import registry
 
 
@@ -75,7 +76,7 @@ def renderer_for(game: Game) -> Renderer:
     """Return the renderer that the game brings, or the plain one."""
     name = game.info.name
     try:
-        component = registry().get("renderer", name, game=name)
+        component = registry().get(RENDERER, name, game=name)
     except UnknownComponentError:
         return PlainRenderer()
     renderer: Renderer = component.build(game, values={})

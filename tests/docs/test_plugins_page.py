@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from miai.plugins import hooks
-from miai.plugins.registry import KINDS
+from miai.plugins.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -26,6 +26,6 @@ def test_its_code_is_the_tested_plugin_s() -> None:
 
 def test_it_names_every_kind_and_hook() -> None:
     for kind in KINDS:
-        assert f"`{kind}`" in PAGE
+        assert f"`{kind.name}`" in PAGE
     for hook in (name for name in dir(hooks) if name.startswith("miai_")):
         assert f"`{hook}(" in PAGE

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from miai.cli.app import build_app
 from miai_go.life.zones import find_zone
-from miai_go.nets.life_arrays import read_reckoned
+from miai_go.nets.life_arrays import read_array_net
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def test_positions_become_a_network_that_predicts(
     board = np.zeros((9, 9), np.int8)
     board[0, 4] = board[1, 4] = board[2, :5] = BLACK_STONE
     board[0, 3] = board[1, :4] = WHITE_STONE
-    told = shown["chances"](read_reckoned(Path("small.safetensors")), find_zone(board, 3))
+    told = shown["chances"](read_array_net(Path("small.safetensors")), find_zone(board, 3))
     assert told.shape == (2,)
     assert ((told > 0) & (told < 1)).all()
     assert Path("position.svg").read_text(encoding="utf-8").startswith("<svg")

@@ -15,6 +15,7 @@ from miai.errors import ParameterError, UnknownComponentError
 from miai.parameters import Parameters
 from miai.plugins.registry import Registry
 from miai_go.kernels import trail
+from miai_go.kinds import ENCODER
 from miai_go.nets import load_encoder
 from miai_go.nets.components import ZeroEncoderParameters
 from miai_go.nets.encoder import Encoder
@@ -208,8 +209,8 @@ class OwnAges:
 
 def test_encoders_are_found_by_name_those_of_other_plugins_too() -> None:
     components = Registry().for_plugin("other")
-    components.declare_kind("go.encoder", summary="Planes; factory(size, parameters) -> Encoder")
-    components.add("go.encoder", "own-ages", OwnAges, summary="Own stones, and ages")
+    components.declare(ENCODER)
+    components.add(ENCODER.name, "own-ages", OwnAges, summary="Own stones, and ages")
     encoder = load_encoder("own-ages", 5, components=components)
     assert isinstance(encoder, Encoder)
     planes = encoder.encode(positions_of(5, [[12, 13, 7]]))

@@ -387,6 +387,9 @@ class Peeking:
     def advance(self, action: int) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         return SearchResult(action=state.legal_actions()[0], value=0.0)
 

@@ -15,9 +15,11 @@ from miai.plugins.registry import Registry
 
 GOOD = """
 from miai import hookimpl
+from miai.plugins.kinds import Kind
+COLOUR = Kind("good.colour", "builtins:str", (), "Colours")
 @hookimpl
 def miai_register(registry):
-    registry.declare_kind("good.colour", summary="Colours")
+    registry.declare(COLOUR)
     registry.add("good.colour", "blue", lambda parameters: "blue", summary="The sky's")
     registry.add("agent", "good", "miai.agent:RandomAgent", summary="Good")
 """
@@ -103,7 +105,7 @@ def test_a_component_that_cannot_be_imported_is_found_by_check(modules: Path) ->
 
 
 def test_a_component_of_a_missing_plugin_s_kind_is_dormant(modules: Path) -> None:
-    source = GOOD.replace('registry.declare_kind("good.colour", summary="Colours")', "pass")
+    source = GOOD.replace("registry.declare(COLOUR)", "pass")
     plugins = host(entry(modules, "good", source))
     assert plugins.plugins[-1].state == "loaded"
     assert [c.name for c in plugins.registry.dormant()] == ["blue"]
@@ -150,7 +152,7 @@ def test_a_search_plays_as_an_agent_unless_an_agent_has_its_name() -> None:
     registry.add("search", "deep", lambda: None, summary="a search")
     registry.add("search", "both", lambda: None, summary="a search")
     registry.add("agent", "both", lambda: None, summary="an agent")
-    summaries = {c.name: c.summary for c in registry.agents()}
+    summaries = {c.name: c.summary for c in registry.components("agent", adapted=True)}
     assert summaries == {"deep": "a search", "both": "an agent"}
     assert registry.get("agent", "deep").kind == "agent"
 
@@ -228,8 +230,10 @@ def test_a_factory_that_makes_something_else_is_told(monkeypatch: pytest.MonkeyP
     known.add("game", "counter", "collections:Counter", summary="")
     game = miai.load_game("tic_tac_toe")
     monkeypatch.setattr(api, "registry", lambda: known)
-    with pytest.raises(PluginLoadError, match="'counter' of plugin 'miai': its factory made a"):
+    with pytest.raises(
+        PluginLoadError, match="'counter' of plugin 'miai': its factory returned Counter"
+    ):
         api.load_game("counter")
     known.add("agent", "list", "builtins:slice", summary="")
-    with pytest.raises(PluginLoadError, match="factory made a slice, not an Agent"):
+    with pytest.raises(PluginLoadError, match=r"factory returned slice, not miai\.agent\.Agent"):
         api.make_agent("list", game)

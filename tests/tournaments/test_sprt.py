@@ -299,5 +299,5 @@ def test_a_pair_with_other_points_is_refused(score: float) -> None:
 
 def test_a_state_of_more_pairs_is_refused() -> None:
     sprt = Sprt(0, 5)
-    with pytest.raises(ValueError, match="stood at 2 pairs"):
+    with pytest.raises(ValueError, match="state has 2 pairs"):
         sprt.decide([1.0], after=sprt.decide([1.0, 1.5]))

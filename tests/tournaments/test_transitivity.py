@@ -307,7 +307,7 @@ def test_shares_are_finite_and_add_up(seed: int, size: int, digits: int) -> None
     ],
 )
 def test_payoffs_that_are_none_are_refused(payoffs: object) -> None:
-    with pytest.raises(ValueError, match="payoffs are"):
+    with pytest.raises(ValueError, match="payoffs must be"):
         alpha_rank(payoffs)  # type: ignore[arg-type]
 
 

@@ -27,12 +27,12 @@ from miai_go.learning.life_training import (  # noqa: E402
     train_net,
 )
 from miai_go.nets.life_arrays import (  # noqa: E402
-    read_reckoned,
-    reckoned,
+    array_net,
+    read_array_net,
 )
 from miai_go.nets.life_weights import (  # noqa: E402
     load_net,
-    quantised_net,
+    quantize_net,
     save_net,
 )
 from miai_go.nets.weights import tensors_of  # noqa: E402
@@ -74,7 +74,7 @@ def positions(folder: Path) -> LabelledPositions:
 
 @pytest.mark.parametrize("planes", ["reference", "extended"])
 @pytest.mark.parametrize("blocks", [0, 1, 2])
-def test_the_reckoned_network_is_the_torch_network(
+def test_the_array_network_is_the_torch_network(
     positions: LabelledPositions, planes: str, blocks: int
 ) -> None:
     net = small_net(planes=planes, width=48, blocks=blocks)
@@ -82,7 +82,7 @@ def test_the_reckoned_network_is_the_torch_network(
     views = positions.views(rows, planes=planes, window=11)
     outputs = answering(net.network)(views.planes)
     c = positions.columns
-    values, logits = reckoned(net.header, tensors_of(net.network)).evaluate(
+    values, logits = array_net(net.header, tensors_of(net.network)).evaluate(
         positions.layout,
         c["problem"][rows],
         c["attackers"][rows],
@@ -160,7 +160,7 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
     assert 0 <= baselines.neighbour <= 1
 
 
-def test_the_config_of_the_zone_makes_a_network_that_kernels_reckon(
+def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
     folder: Path, positions: LabelledPositions, tmp_path: Path
 ) -> None:
     plan = load_tsumego_plan(
@@ -170,10 +170,10 @@ def test_the_config_of_the_zone_makes_a_network_that_kernels_reckon(
     )
     learnt = train_net(plan)
     small = tmp_path / "small.safetensors"
-    quantised_net(load_net(learnt.weights), 5, small)
+    quantize_net(load_net(learnt.weights), 5, small)
     assert small.stat().st_size < 100_000
     row = [column[:50] for column in map(positions.columns.get, ROW) if column is not None]
-    values, _logits = read_reckoned(learnt.weights).evaluate(positions.layout, *row)
+    values, _logits = read_array_net(learnt.weights).evaluate(positions.layout, *row)
     views = positions.views(np.arange(50), planes="extended", window=11)
     outputs = answering(load_net(learnt.weights).network)(views.planes)
     assert outputs.value is not None
@@ -215,7 +215,7 @@ def test_changed_weights_are_refused(tmp_path: Path) -> None:
     arrays = tensors_of(net.network)
     arrays.pop("value.bias")
     save_net(path, arrays, net.header)
-    for reading in (load_net, read_reckoned):
+    for reading in (load_net, read_array_net):
         with pytest.raises(WeightsError, match="value"):
             reading(path)
 
@@ -235,11 +235,11 @@ def test_a_dense_network_of_other_shapes_is_refused(
     net = small_net(width=8)
     arrays = {**tensors_of(net.network), name: np.zeros(shape, np.float32)}
     with pytest.raises(WeightsError, match=reason):
-        reckoned(net.header, arrays)
+        array_net(net.header, arrays)
 
 
 def test_a_dense_network_of_another_width_than_it_says_is_refused() -> None:
     net = small_net(width=8)
     header = net.header.model_copy(update={"network_parameters": {"width": 16}})
     with pytest.raises(WeightsError, match=r"'first' has the shape \(1694, 8\), not \(1694, 16\)"):
-        reckoned(header, tensors_of(net.network))
+        array_net(header, tensors_of(net.network))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.tsumego.small_nets import small_net
 
-from miai_go.nets.quantization import BITS, pack, packed_tensors, quantise, unpack, unpacked_tensors
+from miai_go.nets.quantization import BITS, pack, packed_tensors, quantize, unpack, unpacked_tensors
 
 
 @pytest.mark.parametrize("bits", BITS)
@@ -25,7 +25,7 @@ def test_more_bits_lose_less() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 300))
     losses = []
     for bits in sorted(BITS):
-        whole, scales = quantise(rows, bits)
+        whole, scales = quantize(rows, bits)
         assert np.abs(whole).max() < 1 << (bits - 1)
         losses.append(float(((whole * scales[:, None] - rows) ** 2).mean()))
     assert losses == sorted(losses, reverse=True)
@@ -49,14 +49,14 @@ def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Pat
     pytest.importorskip("torch")
     from miai_go.nets.life_weights import (
         load_net,
-        quantised_net,
+        quantize_net,
         read_net,
     )
     from miai_go.nets.weights import tensors_of
 
     net = small_net()
     path = tmp_path / "five.safetensors"
-    quantised_net(net, 5, path)
+    quantize_net(net, 5, path)
     assert path.stat().st_size < 400_000
     header, arrays = read_net(path)
     assert header.bits == 5

@@ -19,21 +19,21 @@ from miai_go.nets.life_planes import encode, layout_of
 torch = pytest.importorskip("torch")
 
 from miai_go.errors import WeightsError  # noqa: E402
+from miai_go.kinds import LIFE_NETWORK  # noqa: E402
 from miai_go.learning.life_measuring import answering  # noqa: E402
 from miai_go.nets.building import build_network  # noqa: E402
 from miai_go.nets.life_arrays import (  # noqa: E402
-    read_reckoned,
-    reckoned,
+    array_net,
+    read_array_net,
 )
 from miai_go.nets.life_weights import (  # noqa: E402
     Net,
     NetHeader,
     load_net,
     packed_net,
-    quantised_net,
+    quantize_net,
     save_net,
 )
-from miai_go.nets.registration import LIFE_NETWORK  # noqa: E402
 from miai_go.nets.weights import tensors_of  # noqa: E402
 
 POSITIONS = 200
@@ -116,10 +116,12 @@ def by_torch(net: Net, positions: tuple[Any, ...], picks: Any) -> tuple[Any, Any
 
 @pytest.mark.parametrize("window", [3, 11, 25])
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_the_reckoned_network_is_the_torch_network(settings: dict[str, Any], window: int) -> None:
+def test_the_array_network_is_the_torch_network(settings: dict[str, Any], window: int) -> None:
     net, positions = zone_net(window, **settings), drawn_positions(window)
     picks = np.random.default_rng(1).integers(100, size=2 * POSITIONS)
-    values, logits = reckoned(net.header, tensors_of(net.network)).evaluate(*positions, picks=picks)
+    values, logits = array_net(net.header, tensors_of(net.network)).evaluate(
+        *positions, picks=picks
+    )
     wanted, wanted_logits = by_torch(net, positions, picks)
     assert values.std() > 0.01
     np.testing.assert_allclose(values, wanted, atol=1e-4)
@@ -128,7 +130,7 @@ def test_the_reckoned_network_is_the_torch_network(settings: dict[str, Any], win
 
 def test_the_order_of_positions_changes_nothing() -> None:
     net, positions = zone_net(height=1, width=16), drawn_positions(4)
-    network = reckoned(net.header, tensors_of(net.network))
+    network = array_net(net.header, tensors_of(net.network))
     values, logits = network.evaluate(*positions)
     order = np.random.default_rng(2).permutation(2 * POSITIONS)
     mixed = [column[order] for column in positions[1:]]
@@ -149,9 +151,9 @@ def test_few_bits_are_the_same_few_bits_in_kernels(tmp_path: Path) -> None:
     net, positions = zone_net(height=1, width=32), drawn_positions(5)
     size, packed = packed_net(net, 5)
     path = tmp_path / "small.safetensors"
-    quantised_net(net, 5, path)
+    quantize_net(net, 5, path)
     assert size < sum(array.nbytes for array in tensors_of(net.network).values()) / 4
-    values, _logits = read_reckoned(path).evaluate(*positions)
+    values, _logits = read_array_net(path).evaluate(*positions)
     wanted, _ = by_torch(Net(packed, net.header), positions, None)
     np.testing.assert_allclose(values, wanted, atol=1e-4)
     assert np.abs(values - by_torch(net, positions, None)[0]).max() > 1e-3
@@ -181,7 +183,7 @@ def test_a_file_that_is_not_what_it_says_is_refused(
     arrays = {**tensors_of(net.network), **tensors}
     kept = {name: array for name, array in arrays.items() if array is not None}
     save_net(path, kept, net.header.model_copy(update=changes))
-    for read in (read_reckoned, load_net):
+    for read in (read_array_net, load_net):
         with pytest.raises(WeightsError, match=reason):
             read(path)
 
@@ -190,7 +192,7 @@ def test_parameters_beyond_all_bounds_are_refused() -> None:
     net = zone_net(height=0, width=16)
     header = net.header.model_copy(update={"network_parameters": {"width": 1 << 40}})
     with pytest.raises(WeightsError, match="width"):
-        reckoned(header, tensors_of(net.network))
+        array_net(header, tensors_of(net.network))
 
 
 def test_a_variance_below_zero_is_refused() -> None:
@@ -198,7 +200,7 @@ def test_a_variance_below_zero_is_refused() -> None:
     arrays = tensors_of(net.network)
     arrays["first.norm.running_var"][3] = -1.0
     with pytest.raises(WeightsError, match="negative variance"):
-        reckoned(net.header, arrays)
+        array_net(net.header, arrays)
 
 
 @pytest.mark.filterwarnings("error")
@@ -210,7 +212,7 @@ def test_weights_that_become_infinite_with_their_norm_are_refused(name: str) -> 
     arrays["first.norm.running_var"][:] = 1e-6
     arrays[name][:] = 3e38
     with pytest.raises(WeightsError, match="too large"):
-        reckoned(net.header, arrays)
+        array_net(net.header, arrays)
 
 
 WITHOUT_TORCH = """

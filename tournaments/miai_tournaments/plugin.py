@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from miai.plugins.hooks import hookimpl
+from miai_tournaments.formats import FORMAT
 
 if TYPE_CHECKING:
     import typer
@@ -42,11 +43,10 @@ _FORMATS = (
 @hookimpl
 def miai_register(registry: Registry) -> None:
     """Add the formats."""
+    registry.declare(FORMAT)
     for name, module, attribute, summary in _FORMATS:
         path = f"miai_tournaments.formats.{module}:{attribute}"
-        registry.add(
-            "tournament-format", name, path, parameters=f"{path}Parameters", summary=summary
-        )
+        registry.add(FORMAT.name, name, path, parameters=f"{path}Parameters", summary=summary)
 
 
 @hookimpl

@@ -14,6 +14,7 @@ from miai.game import Game, Observation, State
 from miai.information import BeliefState
 from miai.parameters import Parameters, parameter
 from miai.plain import Json
+from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
 
 
@@ -99,7 +100,7 @@ class BeliefMinimax(Agent):
         self.search = BeliefSearch(
             problem, named_bounds(given.bounds, **given.bounds_parameters), window=given.window
         )
-        component = registry().get("belief", given.belief, game=game.info.name)
+        component = registry().get(BELIEF, given.belief, game=game.info.name)
         self._belief: BeliefState[State] = component.build(
             game, player, values=given.belief_parameters
         )

@@ -20,6 +20,7 @@ from miai.beliefs.retention import Retention
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, subset_test
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
+from miai.plugins.kinds import BOUNDS, RETENTION
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
@@ -616,7 +617,7 @@ def _limited(bounds: Bounds, given: BoundsParameters) -> Bounds:
         raise ParameterError(
             f"limit: {given.limit} bytes have no room for one entry; use at least {least}"
         )
-    retention: Retention = registry().get("retention", given.retention).build(values={})
+    retention: Retention = registry().get(RETENTION, given.retention).build(values={})
     return LimitedBounds(bounds, retention, limit=given.limit)
 
 
@@ -631,7 +632,7 @@ def named_bounds(name: str, **parameters: Any) -> MakeBounds:
       UnknownComponentError: no bounds have that name.
       ParameterError: a parameter is unknown or invalid.
     """
-    component = registry().get("bounds", name)
+    component = registry().get(BOUNDS, name)
     component.fill(parameters)  # raises now rather than when the first search begins
 
     def make(universe: Universe[Any]) -> Bounds:

@@ -38,8 +38,8 @@ def list_components(
     kind = _singular(kind, registry)
     if game:
         registry.get("game", game)
-    find = registry.agents if kind == "agent" else lambda **k: registry.components(kind, **k)
-    rows = [describe(component) for component in find(game=game or None)]
+    found = registry.components(kind, game=game or None, adapted=True)
+    rows = [describe(component) for component in found]
     if as_json:
         print(json.dumps(rows, indent=2, default=str))
     elif rows:
@@ -48,7 +48,7 @@ def list_components(
         print(f"no component of kind '{kind}' is installed")
 
 
-def describe(component: Component) -> dict[str, Any]:
+def describe(component: Component[Any]) -> dict[str, Any]:
     """Return a component as plain data, as `miai list --json` prints it."""
     from miai.errors import PluginLoadError
     from miai.parameters import describe_parameters
@@ -122,11 +122,12 @@ def _singular(kind: str, registry: Registry) -> str:
 
 
 def _print_kinds(registry: Registry, as_json: bool) -> None:
+    texts = {kind.name: f"{kind.summary}; {kind.contract}" for kind in registry.kinds.values()}
     if as_json:
-        print(json.dumps(registry.kinds, indent=2))
+        print(json.dumps(texts, indent=2))
         return
-    for kind, summary in registry.kinds.items():
-        print(f"{kind:16} {summary}")
+    for name, text in texts.items():
+        print(f"{name:18} {text}")
 
 
 def _as_text(row: dict[str, Any]) -> str:

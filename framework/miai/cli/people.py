@@ -483,6 +483,11 @@ class PlaySession:
         self._adviser.new_game(self._seed)
         return self._adviser.search(state)
 
+    def close(self) -> None:
+        """Close the adviser."""
+        if self._adviser is not None:
+            self._adviser.close()
+
     def can_save(self) -> bool:
         """Return whether an unfinished game may be saved: its file shows everything."""
         return self._game.info.perfect_information

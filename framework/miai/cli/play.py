@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from miai.errors import AgentUnavailableError, ConfigError, near_matches
 from miai.plain import parse_value
+from miai.plugins.kinds import AGENT, SEARCH
 
 if TYPE_CHECKING:
     from miai.agent import Agent
@@ -103,9 +104,9 @@ def _adviser(
     searches = {component.name for component in registry().components("search")}
     playing = next((p for p in players if p.agent in searches and name in ("", p.agent)), None)
     chosen = playing.agent if playing else name or "mcts"
-    component = registry().get("search", chosen, game=game.info.name)
+    component = registry().get(SEARCH, chosen, game=game.info.name)
     values = playing.values if playing else {}
-    return lambda: cast("Search", component.build(game, values=values))
+    return lambda: component.build(game, values=values)
 
 
 def _played(
@@ -141,6 +142,8 @@ def _played(
             f"{type(error).__name__}: {error}; a defect of the plugin: tell its author, with what "
             "MIAI_TRACEBACK=1 shows"
         ) from error
+    finally:
+        table.close()
 
 
 class _Shown:
@@ -302,7 +305,7 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
     asked = set(player.values)
     able = [
         component.name
-        for component in registry().agents(game=game.info.name)
+        for component in registry().components(AGENT, game=game.info.name, adapted=True)
         if asked <= set(component.load_parameters().model_fields)
     ]
     options = " ".join(player.texts)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from miai.errors import PluginError
 from miai.game import Game, State
+from miai.plugins.kinds import ADJUDICATOR
 from miai.record import MoveRecord, VerdictRecord
 from miai.seeds import derive_seed
 
@@ -57,8 +58,6 @@ class Adjudicator(Protocol):
         """
 
 
-KIND = "adjudicator"
-
 LONGEST_REASON = 200
 """Maximum length of a reason in characters; longer ones are cut."""
 
@@ -90,7 +89,7 @@ def make_panel(
     """
     from miai.plugins.loader import registry
 
-    components = {name: registry().get(KIND, name, game=game.info.name) for name in rules}
+    components = {name: registry().get(ADJUDICATOR, name, game=game.info.name) for name in rules}
     adjudicators = {
         name: component.build(game, values=rules[name], where=f"{where}[{name}]")
         for name, component in components.items()
@@ -154,8 +153,8 @@ class Panel:
             sound = abs(sum(returns) - info.utility_sum) <= _TOLERANCE
         if not sound:
             raise PluginError(
-                f"{KIND} '{name}': decided {info.name} by returns {returns}, which no such game "
-                "has; a defect of the plugin that brings it"
+                f"adjudicator '{name}': decided {info.name} by returns {returns}, which no such "
+                "game has; a defect of the plugin that brings it"
             )
         return VerdictRecord(
             rule=name, ply=ply, returns=returns, reason=verdict.reason[:LONGEST_REASON]

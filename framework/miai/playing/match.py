@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 from miai.agent import Agent, Decision, checked_decision
 from miai.clock import Clock, ClockReading, TimeControl
@@ -503,43 +503,34 @@ def play_game(
     return record
 
 
+class PlayOptions(TypedDict, total=False):
+    """Options that `play` hands on to `play_game`, which explains them."""
+
+    time_control: TimeControl | None
+    move_limit: int | None
+    opening: Sequence[int]
+    tags: Mapping[str, Json] | None
+    log_dir: Path | None
+    on_move: MoveHook | None
+    panel: Panel | None
+
+
 def play(
-    game: Game,
-    agents: Sequence[Agent],
-    *,
-    seed: int = 0,
-    time_control: TimeControl | None = None,
-    move_limit: int | None = None,
-    opening: Sequence[int] = (),
-    tags: Mapping[str, Json] | None = None,
-    log_dir: Path | None = None,
-    on_move: MoveHook | None = None,
-    panel: Panel | None = None,
+    game: Game, agents: Sequence[Agent], *, seed: int = 0, **options: Unpack[PlayOptions]
 ) -> GameRecord:
     """Play one game between agents in this process and return its record.
 
     An agent made with a seed of its own (`Agent.default_seed`) plays by that; the others' seeds
-    derive from `seed`. The rest is as in `play_game`. A game that ends by an agent's failure has
-    a record too; the agent's exception is logged with its traceback by the logger
+    derive from `seed`. The options are those of `play_game`. A game that ends by an agent's
+    failure has a record too; the agent's exception is logged with its traceback by the logger
     ``miai.playing.match``.
     """
     seeds = [
         derive_seed(seed, "player", number) if agent.default_seed is None else agent.default_seed
         for number, agent in enumerate(agents)
     ]
-    return play_game(
-        game,
-        [InProcessSeat(agent) for agent in agents],
-        seed=seed,
-        seeds=seeds,
-        time_control=time_control,
-        move_limit=move_limit,
-        opening=opening,
-        tags=tags,
-        log_dir=log_dir,
-        on_move=on_move,
-        panel=panel,
-    )
+    seats = [InProcessSeat(agent) for agent in agents]
+    return play_game(game, seats, seed=seed, seeds=seeds, **options)
 
 
 def _head(

@@ -40,7 +40,7 @@ def miai_register(registry: Registry) -> None:
 
         @hookimpl
         def miai_register(registry):
-            registry.declare_kind("go.encoder", summary="Turns a Go state into planes")
+            registry.declare(ENCODER)
             registry.add("go.encoder", "oneplane", "miai_go.nets:OnePlane",
                          summary="Own stones 1, theirs -1")
     """

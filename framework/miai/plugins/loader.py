@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, requires
 from typing import TYPE_CHECKING, Literal
 
 import pluggy
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 
 GROUP = "miai"
-OWN_DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-miniblind", "miai-rbc")
-"""What this project releases; no plugin from outside takes a name away from these."""
+OWN_EXTRA = "plugins"
+"""The extra of miai that requires the plugins released with it. No plugin from outside takes a name
+away from these."""
 
 
 class PluginWarning(UserWarning):
@@ -86,7 +87,9 @@ class PluginHost:
         self._register("miai", builtin)
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
         entries = entry_points(group=GROUP) if found is None else found
-        self._load_all(sorted(entries, key=_rank), environment)
+        own = _own_distributions()
+        ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in own, entry.name))
+        self._load_all(ranked, environment)
 
     def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
         only = _names(environment, "MIAI_PLUGINS")
@@ -173,10 +176,23 @@ def registry() -> Registry:
     return plugin_host().registry
 
 
-def _rank(entry: EntryPoint) -> tuple[bool, str]:
-    """Return what plugins are sorted by: miai's own, then the others, each by name."""
-    distribution = re.sub(r"[-_.]+", "-", entry.dist.name).lower() if entry.dist else ""
-    return distribution not in OWN_DISTRIBUTIONS, entry.name
+def _own_distributions() -> set[str]:
+    """Return the names of miai and of the plugins that its extra `OWN_EXTRA` requires."""
+    requirements = [text.partition(";") for text in requires("miai") or ()]
+    wanted = re.compile(rf"""extra\s*==\s*['"]{OWN_EXTRA}['"]""")
+    return {"miai"} | {
+        _normalized(re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0])
+        for name, _, marker in requirements
+        if wanted.search(marker)
+    }
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return _normalized(entry.dist.name) if entry.dist else ""
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _names(environment: Mapping[str, str], variable: str) -> set[str]:

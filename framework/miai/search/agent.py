@@ -52,10 +52,8 @@ class SearchAgent(Agent):
             self.search.advance(observation.action)
 
     def close(self) -> None:
-        """Let the search release what it holds, where it holds anything."""
-        close = getattr(self.search, "close", None)
-        if close is not None:
-            close()
+        """Close the search."""
+        self.search.close()
 
     def act(self, clock: ClockReading) -> Decision:
         """Return the search's best action, within what the clock allots."""

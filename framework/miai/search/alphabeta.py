@@ -206,6 +206,9 @@ class AlphaBeta:
     def advance(self, action: int) -> None:
         """Keep everything: what the table holds stays true."""
 
+    def close(self) -> None:
+        """Close the search; it holds nothing outside this process."""
+
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move, by the deepest iteration in the budget.
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from miai.errors import HiddenInformationError, ParameterError, PluginError, UnsuitableGameError
 from miai.game import Game, Player, State
 from miai.parameters import Parameters, parameter
+from miai.plugins.kinds import EVALUATOR
 from miai.search.protocol import Evaluator, InPlaceEvaluator, Search, Seedable, require_decision
 
 
@@ -30,7 +31,7 @@ def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: 
     """
     from miai.plugins.loader import registry
 
-    component = registry().get("evaluator", name, game=game.info.name)
+    component = registry().get(EVALUATOR, name, game=game.info.name)
     where = f"{search}: evaluator_parameters of '{name}'"
     evaluator: Evaluator = component.build(game, values=values, where=where)
     return evaluator
@@ -227,9 +228,8 @@ class Appraiser:
 
     def close(self) -> None:
         """Release what a search holds."""
-        close = getattr(self._search, "close", None)
-        if close is not None:
-            close()
+        if self._search is not None:
+            self._search.close()
 
 
 def require_suitable_game(game: Game, kind: Kind, name: str) -> None:

@@ -481,6 +481,9 @@ class Mcts:
         state.apply_unchecked(action)
         self.root, self._nodes = kept, None
 
+    def close(self) -> None:
+        """Close the search; it holds nothing outside this process."""
+
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move.
 

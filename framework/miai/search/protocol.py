@@ -67,6 +67,9 @@ class Search(Protocol):
           GameError: the state is terminal or a chance node.
         """
 
+    def close(self) -> None:
+        """Release processes, files and memory. Called once, after the last search."""
+
 
 @runtime_checkable
 class Evaluator(Protocol):

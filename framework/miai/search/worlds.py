@@ -33,6 +33,7 @@ from miai.game import Game, Observation, Player, State
 from miai.information import BeliefState, EnumeratedBelief
 from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, to_plain
+from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
 from miai.search import protocol as limits
 from miai.search.evaluators import (
@@ -292,7 +293,7 @@ class WorldsAgent(Agent):
 
     def _new_belief(self, player: int) -> BeliefState[State]:
         given = self.parameters
-        component = registry().get("belief", given.belief, game=self.game.info.name)
+        component = registry().get(BELIEF, given.belief, game=self.game.info.name)
         belief: BeliefState[State] = component.build(
             self.game, player, values=given.belief_parameters
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from miai.plugins.hooks import hookimpl
+from miai_go.kinds import KINDS
 
 if TYPE_CHECKING:
     import typer
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 @hookimpl
 def miai_register(registry: Registry) -> None:
     """Register the game of Go and its components."""
+    for kind in KINDS:
+        registry.declare(kind)
     registry.add(
         "game",
         "go",
@@ -101,11 +104,6 @@ def _add_network_players(registry: Registry) -> None:
 
 
 def _add_judges(registry: Registry) -> None:
-    registry.declare_kind(
-        "go.dead-stones",
-        summary="Finds the dead stones at the end of play; factory(game, parameters) -> "
-        "miai_go.rules.dead_stones.DeadStoneJudge",
-    )
     registry.add(
         "go.dead-stones",
         "none",

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from miai.beliefs import BeliefSearcher, RootedProblem
 from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
 from miai.parameters import Parameters, explain, named_components, read_toml
+from miai.plugins.kinds import BELIEF_PROBLEM, BELIEF_SEARCH
 from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import (
     MAX_SEARCHES,
@@ -81,7 +82,7 @@ class Components:
         if not isinstance(name, str) or not isinstance(given, Mapping):
             return  # reported by the models
         with mistakes.at(f"cells[{number}].problem"):
-            component = registry().get("belief-problem", name)
+            component = registry().get(BELIEF_PROBLEM, name)
             filled = component.fill(given, where=f"cells[{number}].parameters")
             with _building_at(mistakes, f"cells[{number}].parameters"):
                 problem: RootedProblem = component.load_factory()(filled)
@@ -95,21 +96,21 @@ class Components:
 
 def make_problem(name: str, given: Mapping[str, Any]) -> RootedProblem:
     """Build a problem. Raises what its factory raises."""
-    component = registry().get("belief-problem", name)
+    component = registry().get(BELIEF_PROBLEM, name)
     problem: RootedProblem = component.load_factory()(component.fill(given))
     return problem
 
 
 def make_searcher(arm: Arm, problem: RootedProblem) -> BeliefSearcher:
     """Build a fresh searcher of an arm. Raises what its factory raises."""
-    component = registry().get("belief-search", arm.search)
+    component = registry().get(BELIEF_SEARCH, arm.search)
     searcher: BeliefSearcher = component.load_factory()(problem, component.fill(arm.given))
     return searcher
 
 
 def _arm(table: Mapping[str, Any], *, where: str) -> Arm:
     name = str(table.get("search", "recursive"))
-    component = registry().get("belief-search", name)
+    component = registry().get(BELIEF_SEARCH, name)
     inner = table.get("parameters", {})
     given = {key: value for key, value in table.items() if key not in _ARM_KEYS}
     given |= inner if isinstance(inner, Mapping) else {}

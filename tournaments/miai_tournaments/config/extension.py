@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from miai.errors import ConfigError
-from miai.playing.adjudication import KIND as ADJUDICATOR
+from miai.plugins.kinds import ADJUDICATOR
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.config.schema import TournamentConfig
-from miai_tournaments.formats.format import KIND, Format, format_component
+from miai_tournaments.formats import FORMAT
+from miai_tournaments.formats.format import Format, format_component
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
@@ -22,7 +23,7 @@ ABSENT = "(absent)"
 
 _RULES = "adjudication.rules."
 
-_KINDS: Mapping[str, str] = {"game": "game", "format": KIND}
+_KINDS: Mapping[str, str] = {"game": "game", "format": FORMAT.name}
 
 
 def resolve(tournament: Tournament) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) 
     if place in _KINDS:
         kind, component = _KINDS[place], new[place]["name"]
     elif rule != place:
-        kind, component = ADJUDICATOR, rule
+        kind, component = ADJUDICATOR.name, rule
     else:
         kind, component = "agent", new["players"][place[len("players[") : -1]]["agent"]
     fields = registry().get(kind, component, game=new["game"]["name"]).load_parameters()

@@ -18,8 +18,9 @@ from miai.errors import ConfigError, ParameterError, near_matches
 from miai.game import Game
 from miai.parameters import Parameters, explain, mistakes, read_toml
 from miai.plain import parse_assignment
-from miai.playing.adjudication import KIND, make_panel
+from miai.playing.adjudication import make_panel
 from miai.playing.openings import OpeningReader
+from miai.plugins.kinds import ADJUDICATOR, GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai_tournaments.config.balance import check_balance
@@ -65,7 +66,7 @@ def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, 
         return None, None  # the models report why
     component, game = None, None
     with problems.at("game.name"):
-        component = registry().get("game", name)
+        component = registry().get(GAME, name)
     if component is None:
         return None, None
     with problems.at("game"):
@@ -162,7 +163,7 @@ def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems)
 
 def _refuse_unknown(kind: str, name: str) -> None:
     """Raise `UnknownComponentError` when no game has a component of that kind and name."""
-    known = registry().agents() if kind == "agent" else registry().components(kind)
+    known = registry().components(kind, adapted=True)
     if name not in {component.name for component in known}:
         registry().get(kind, name)
 
@@ -234,7 +235,7 @@ def check_format(
     """
     names = names_of(config)
     check_names(names, problems)
-    component: Component | None = None
+    component: Component[Format] | None = None
     parameters: Parameters | None = None
     with problems.at("format.name"):
         component = format_component(config.format.name)
@@ -251,7 +252,7 @@ def check_format(
     return None
 
 
-def _check_rounds(raw: Mapping[str, Any], component: Component, problems: Problems) -> None:
+def _check_rounds(raw: Mapping[str, Any], component: Component[Format], problems: Problems) -> None:
     """Refuse ``tournament.rounds`` where it has no effect, or is given twice."""
     if "rounds" not in raw.get("tournament", {}):
         return
@@ -271,7 +272,7 @@ def _check_rounds(raw: Mapping[str, Any], component: Component, problems: Proble
 
 def _checked(
     config: TournamentConfig,
-    component: Component,
+    component: Component[Format],
     parameters: Parameters,
     field: Field,
     openings: Openings | None,
@@ -353,7 +354,7 @@ def check_rules(
         path, name = f"adjudication.rules[{number}]", table["name"]
         component = None
         with problems.at(f"{path}.name"):
-            component = registry().get(KIND, name, game=game_name)
+            component = registry().get(ADJUDICATOR, name, game=game_name)
         if component is None or game is None:
             continue
         with problems.at(path):
@@ -378,7 +379,10 @@ def rules_of(config: TournamentConfig) -> Rules:
 def resolved_rules(config: TournamentConfig) -> dict[str, Any]:
     """Return all of the table that results depend on, as plain data; defaults filled in."""
     filled = {
-        name: registry().get(KIND, name, game=config.game.name).fill(given).model_dump(mode="json")
+        name: registry()
+        .get(ADJUDICATOR, name, game=config.game.name)
+        .fill(given)
+        .model_dump(mode="json")
         for name, given in rules_of(config).items()
     }
     return {

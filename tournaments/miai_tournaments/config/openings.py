@@ -15,6 +15,7 @@ from typing import Any
 from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.game import Game
 from miai.playing.openings import Opening, OpeningReader, check_file, player_plies, random_opening
+from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.seeds import derive_seed
 from miai_tournaments.config.balance import Balance, none_found
@@ -34,7 +35,7 @@ def game_with_settings(game: Game, settings: Mapping[str, Any], *, where: str = 
     if not settings:
         return game
     given = game.parameters.model_dump(mode="json", exclude_unset=True)
-    component = registry().get("game", game.info.name)
+    component = registry().get(GAME, game.info.name)
     made: Game = component.build(values={**given, **settings}, where=where)
     return made
 

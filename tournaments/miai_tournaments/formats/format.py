@@ -17,10 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from miai.errors import ParameterError, PluginLoadError, near_matches
+from miai.errors import ParameterError, near_matches
 from miai.parameters import Parameters, parameter
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
+from miai_tournaments.formats import FORMAT
 from miai_tournaments.store.rows import PlayerRow
 
 Colours = Literal["swap", "fixed", "random"]
@@ -231,12 +232,9 @@ def told_rounds(count: int) -> str:
     return f"{count} round{'s' * (count != 1)}"
 
 
-KIND = "tournament-format"
-
-
-def format_component(name: str) -> Component:
+def format_component(name: str) -> Component[Format]:
     """Return the component of a format. Raises `UnknownComponentError`."""
-    return registry().get(KIND, name)
+    return registry().get(FORMAT, name)
 
 
 def build_format(
@@ -267,13 +265,7 @@ def build_format(
         seed=seed,
         teams={player.name: player.team for player in players if player.team},
     )
-    built = component.build(entrants, values=parameters, where="format")
-    if not isinstance(built, Format):
-        raise PluginLoadError(
-            f"{KIND} '{name}' of plugin '{component.plugin}': its factory returned a "
-            f"{type(built).__name__}, not a Format; a defect of the plugin"
-        )
-    return built
+    return component.build(entrants, values=parameters, where="format")
 
 
 def how_many(built: Format) -> str:

@@ -1,15 +1,14 @@
-"""Alpha-rank: how often evolution would play each agent, where no single rating can tell.
+"""Alpha-rank: how often evolution would play each agent, for results that no rating explains.
 
 Omidshafiei et al., alpha-Rank: Multi-Agent Evaluation by Evolution, Scientific Reports 9 (2019),
-for games of two players that are symmetric and zero-sum: one population, whose payoffs are the
-points that the agents took from each other. A population plays one agent; a mutant takes it over
-with a chance that depends on the points between the two and on the ranking intensity alpha; the
-ranking is how long, in the long run, the population plays each agent.
+for symmetric zero-sum games of two players: one population, whose payoffs are the points between
+agents. The population plays one agent; a mutant takes over with a probability that depends on the
+points between the two and on the ranking intensity alpha. The ranking is the share of time that
+the population plays each agent in the long run.
 
-The chain's chances span hundreds of orders of magnitude, and for infinite alpha some vanish. The
-elimination of Grassmann, Taksar and Heyman (Operations Research 33, 1985) adds, multiplies and
-divides, but never subtracts: it loses nothing on logarithms, for a finite alpha, nor on leading
-terms, for the limit.
+The probabilities of the chain span hundreds of orders of magnitude, and for infinite alpha some
+vanish. The elimination of Grassmann, Taksar and Heyman (Operations Research 33, 1985) never
+subtracts, so it loses no precision on logarithms (finite alpha) or leading terms (the limit).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from miai.errors import ConfigError
 from miai_tournaments.ratings.model import Floats
 
 POPULATION: Final = 50
-"""Size of the population, m in the paper, which ranks with 50."""
+"""Default size of the population: 50, as in the paper."""
 
 _ALPHAS: Final = (1e-6, 1e9)
 _POPULATIONS: Final = (2, 10**6)
@@ -36,12 +35,12 @@ _MOST_AGENTS: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlphaSweep:
-    """Alpha-rank over growing intensities, each twice the one before.
+    """Alpha-rank over intensities that double from step to step.
 
     Attributes:
       alphas: ``(S,)`` intensities.
       shares: ``(S, K)`` stationary distributions.
-      settled: whether the last two agree, so that the last is the ranking.
+      settled: whether the last two agree; then the last is the ranking.
     """
 
     alphas: Floats
@@ -52,19 +51,19 @@ class AlphaSweep:
 def alpha_rank(
     payoffs: ArrayLike, *, alpha: float | None = None, population: int = POPULATION
 ) -> Floats:
-    """Return the share of time ``(K,)`` of each agent; positive or zero, the sum is 1.
+    """Return the share of time ``(K,)`` of each agent; the sum is 1.
 
     Args:
-      payoffs: ``(K, K)`` mean points of the agent of the row against that of the column: a pair
-        shares the same sum (1 for points) as every other. The diagonal is not looked at.
-      alpha: ranking intensity; None for the limit of an infinite one, where a mutant that is
-        better always takes over, one that is as good with chance one half, and one that is worse
-        with a chance that tends to zero (section 2.5 of the paper). The limit is exact.
-      population: size of the population; without effect in the limit.
+      payoffs: ``(K, K)`` mean points of the agent of the row against that of the column; all pairs
+        have the same sum. The diagonal is ignored.
+      alpha: ranking intensity; None for the exact limit of infinite intensity, where a better
+        mutant always takes over, an equal one with probability one half, and a worse one with a
+        probability that tends to zero (section 2.5 of the paper).
+      population: size of the population; irrelevant in the limit.
 
     Raises:
       ConfigError: alpha or population is out of range.
-      ValueError: the payoffs are not square, finite and of a constant sum.
+      ValueError: the payoffs are not square, finite and constant-sum.
     """
     gaps = _gaps(payoffs)
     if len(gaps) == 1:
@@ -84,9 +83,8 @@ def alpha_rank(
 def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> AlphaSweep:
     """Return alpha-rank for alpha doubled from 0.01 until the distribution no longer changes.
 
-    That is how the paper chooses an intensity. It is the ranking for agents of which every two
-    differ in points. A tie, or a difference that only an enormous alpha sees, may keep it from
-    settling before the greatest alpha there is. Raises as `alpha_rank`.
+    The paper chooses an intensity this way. A tie, or a difference that only an enormous alpha
+    reveals, may prevent it from settling before the maximum alpha. Raises as `alpha_rank`.
     """
     largest = float(np.abs(_gaps(payoffs)).max())
     alphas: list[float] = []
@@ -103,20 +101,20 @@ def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> AlphaSwe
 
 
 def _gaps(payoffs: ArrayLike) -> Floats:
-    """Return by how much each agent of a row does better than that of the column, ``(K, K)``."""
+    """Return the advantage of the agent of the row over that of the column, ``(K, K)``."""
     given = np.array(payoffs, dtype=np.float64)
     if given.ndim != 2 or given.shape[0] != given.shape[1] or not 1 <= len(given) <= _MOST_AGENTS:
-        raise ValueError(f"payoffs are a square matrix of 1 to {_MOST_AGENTS} agents")
+        raise ValueError(f"payoffs must be a square matrix of 1 to {_MOST_AGENTS} agents")
     apart = ~np.eye(len(given), dtype=np.bool_)
     sums = (given + given.T)[apart]
     if not np.isfinite(given[apart]).all() or (sums.size and np.ptp(sums) > 1e-9):
-        raise ValueError("payoffs are finite, and of every two agents they have the same sum")
+        raise ValueError("payoffs must be finite, with the same sum for every two agents")
     gaps = np.where(apart, given - given.T, 0.0)
     return np.where(np.abs(gaps) <= _TIED, 0.0, gaps)
 
 
 def _finite(gaps: Floats, alpha: float, population: int) -> Floats:
-    """Return the distribution for a finite alpha; all in logarithms."""
+    """Return the distribution for a finite alpha, computed in logarithms."""
     drive = alpha * gaps.T  # of a mutant, the column, in a population of the row
     steep = np.where(drive == 0, 1.0, np.abs(drive))
     # (1 - exp(-u)) / (1 - exp(-m u)), with the greater power taken out where u < 0.
@@ -139,32 +137,35 @@ def _finite(gaps: Floats, alpha: float, population: int) -> Floats:
 
 
 def _limit(gaps: Floats) -> Floats:
-    """Return the limit of vanishing mistakes: chances are leading terms, c eps^k.
+    """Return the limit of infinite alpha, computed with leading terms c eps^k of probabilities.
 
-    Of a sum the terms of the lowest order k remain; coefficients c, in logarithms, only add.
+    Sums keep the terms of the lowest order k; the coefficients c are logarithms.
     """
     better = gaps.T  # of the column, the mutant, over the row
     order = np.where(better < 0, 1, 0)
     value = np.where(better == 0, np.log(0.5), 0.0)
     size = len(gaps)
-    left_order, left_value = np.zeros(size, dtype=np.int64), np.zeros(size)
+    leaving_order, leaving_value = np.zeros(size, dtype=np.int64), np.zeros(size)
     for last in range(size - 1, 0, -1):
-        left_order[last], left_value[last] = _total(order[last, :last], value[last, :last])
-        through = order[:last, last, None] + order[None, last, :last] - left_order[last]
-        weight = value[:last, last, None] + value[None, last, :last] - left_value[last]
-        kept = order[:last, :last]
-        lowest = np.minimum(kept, through)
+        leaving_order[last], leaving_value[last] = _total(order[last, :last], value[last, :last])
+        through = order[:last, last, None] + order[None, last, :last] - leaving_order[last]
+        weight = value[:last, last, None] + value[None, last, :last] - leaving_value[last]
+        direct = order[:last, :last]
+        lowest = np.minimum(direct, through)
         value[:last, :last] = np.logaddexp(
-            np.where(kept == lowest, value[:last, :last], -np.inf),
+            np.where(direct == lowest, value[:last, :last], -np.inf),
             np.where(through == lowest, weight, -np.inf),
         )
         order[:last, :last] = lowest
     orders, weights = np.zeros(size, dtype=np.int64), np.zeros(size)
     for state in range(1, size):
-        found = _total(
+        total = _total(
             orders[:state] + order[:state, state], weights[:state] + value[:state, state]
         )
-        orders[state], weights[state] = found[0] - left_order[state], found[1] - left_value[state]
+        orders[state], weights[state] = (
+            total[0] - leaving_order[state],
+            total[1] - leaving_value[state],
+        )
     lasting = orders == orders.min()
     shares = np.where(lasting, np.exp(weights - weights[lasting].max()), 0.0)
     return np.asarray(shares / shares.sum())

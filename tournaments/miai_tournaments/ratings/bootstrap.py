@@ -1,10 +1,10 @@
-"""The pair bootstrap: what the ratings' intervals are checked against.
+"""The pair bootstrap: a check of the ratings' intervals.
 
-The fit takes games for independent. The two games of a colour-swapped pair share their opening
-and their seeds, so they need not be. The bootstrap draws whole pairs instead, with replacement
-and within each two players' pairs, and fits every replicate anew; its spread holds whatever ties
-the games of a pair together (Efron and Tibshirani, An Introduction to the Bootstrap, 1993). With
-few pairs a pairing it is too narrow, since it cannot draw what never happened.
+The fit treats games as independent. The two games of a colour-swapped pair share their opening and
+seeds, so they may not be. The bootstrap resamples whole pairs with replacement, within each two
+players' pairs, and refits every replicate; its spread includes the dependence within pairs (Efron
+and Tibshirani, An Introduction to the Bootstrap, 1993). With few pairs per pairing it is too
+narrow, since it cannot draw what never happened.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PairedGame = tuple[str, str, str, float]
 
 _MOST_REPLICATES: Final = 100_000
 _CHUNK_NUMBERS: Final = 1 << 17
-"""Most numbers of one array while a chunk of replicates is fitted: what a cache holds."""
+"""Maximum size of an array while a chunk of replicates is fitted, so that it fits a cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,8 +37,8 @@ class Bootstrap:
     Attributes:
       players: names, K of them.
       elo: ``(R, K)`` ratings of R replicates, relative to the anchor or the mean.
-      first_player_advantage: ``(R,)`` Elo; None where it was not fitted.
-      seed: what the replicates were drawn from.
+      first_player_advantage: ``(R,)`` Elo; None if not fitted.
+      seed: seed of the replicates.
     """
 
     players: tuple[str, ...]
@@ -67,13 +67,14 @@ def bootstrap_ratings(
     first_player_advantage: bool = True,
     players: Sequence[str] = (),
 ) -> Bootstrap:
-    """Return the ratings of leagues drawn from the pairs of a league.
+    """Return the ratings of leagues resampled from the pairs of a league.
 
-    The result depends on the games as a set and on the seed, not on their order.
+    The result depends on the games and the seed, not on the order of the games.
 
     Args:
-      replicates: how many, from 2.
-      players: as for `fit_ratings`, with the options that are not named here.
+      replicates: number of replicates, at least 2.
+
+    The other arguments are those of `fit_ratings`.
 
     Raises:
       ConfigError: as `fit_ratings`, or `replicates` is out of range.
@@ -113,15 +114,15 @@ def bootstrap_ratings(
 
 
 class _Sample:
-    """The pairs of a league, ready to be drawn from.
+    """The pairs of a league, prepared for resampling.
 
-    Pairs of the same players with the same results are one *pattern*; how often each pattern is
-    drawn is multinomial, so a million games cost no more than their few patterns.
+    Pairs of the same players with the same results are one *pattern*. Counts of patterns are
+    multinomial, so a million games cost no more than their few patterns.
 
     Attributes:
       players: names.
-      drawn: whether any game was.
-      pattern: ``(E,)``: each entry is what one pattern adds to one ordered pairing.
+      drawn: whether any game was drawn.
+      pattern: ``(E,)`` patterns; an entry is the contribution of a pattern to an ordered pairing.
     """
 
     def __init__(self, games: Iterable[PairedGame], players: Sequence[str]) -> None:
@@ -136,8 +137,8 @@ class _Sample:
         entries: list[tuple[int, int, float, bool]] = []
         index = {name: i for i, name in enumerate(self.players)}
         for number, (pattern, count) in enumerate(sorted(patterns.items())):
-            met = tuple(sorted({name for game in pattern for name in game[:2]}))
-            strata.setdefault(met, []).append((number, count))
+            pair_players = tuple(sorted({name for game in pattern for name in game[:2]}))
+            strata.setdefault(pair_players, []).append((number, count))
             for first, second, score in pattern:
                 cell = index[first] * len(index) + index[second]
                 entries.append((cell, number, score, score == 0.5))
@@ -157,7 +158,7 @@ class _Sample:
         return self._counts(times)
 
     def draw(self, rng: np.random.Generator, replicates: int) -> PairingCounts:
-        """Return the counts of as many leagues, each with every stratum's number of pairs."""
+        """Return the counts of resampled leagues, each with every stratum's number of pairs."""
         times = np.zeros((replicates, self._patterns))
         for number, count in (stratum.T for stratum in self._strata):
             total = count.sum()

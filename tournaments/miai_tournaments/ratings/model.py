@@ -4,15 +4,13 @@ A game between strengths a (moving first) and b, with x = a - b + advantage and 
 
     P(first wins) : P(draw) : P(second wins)  =  exp(x / 2) : nu : exp(-x / 2)
 
-The log-likelihood is that of an exponential family: it is concave, so Newton's method finds the one
-maximum, and the observed information is the expected one. docs/ratings.md has the formulas.
+The log-likelihood is that of an exponential family: it is concave, so Newton's method finds the
+unique maximum, and the observed information is the expected one. docs/ratings.md has the formulas.
 
-Everything here works on a batch of leagues that share their pairings, so that a bootstrap of a
-thousand leagues costs a few calls of numpy. Axes: B leagues, M ordered pairings, K players, P
-parameters (K strengths, then the advantage, then log nu, each of the last two where it is fitted).
-All parameters are natural logarithms of odds; `ratings` turns them into Elo.
-
-Newton's method on a batch of log-posteriors, and the covariance at their maxima.
+Everything works on a batch of leagues that share their pairings, so a bootstrap of a thousand
+leagues costs a few calls of numpy. Axes: B leagues, M ordered pairings, K players, P parameters (K
+strengths, then the advantage, then log nu, each of the last two only if it is fitted). All
+parameters are natural logarithms of odds; `ratings` converts them to Elo.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ class PairingCounts:
     Attributes:
       first, second: ``(M,)`` indices of who moves first and second.
       games: ``(B, M)`` numbers of games.
-      points: ``(B, M)`` points of the first player, a draw half a point.
+      points: ``(B, M)`` points of the first player; a draw is half a point.
       draws: ``(B, M)`` numbers of draws.
     """
 
@@ -49,13 +47,13 @@ class PairingCounts:
 def outcomes(x: Floats, log_nu: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the probabilities of win, draw and loss for the first player, each shaped as ``x``.
 
-    `log_nu` broadcasts against `x` and may be -inf, where there are no draws.
+    `log_nu` broadcasts against `x`; it is -inf without draws.
     """
     return _exp(log_outcomes(x, log_nu))
 
 
 def log_outcomes(x: Floats, log_nu: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the logarithms of `outcomes`; exact also where one is all but certain."""
+    """Return the logarithms of `outcomes`, exact even for almost certain results."""
     half = np.abs(x) / 2
     top = np.maximum(half, log_nu)
     favourite, draw, outsider = np.exp(half - top), np.exp(log_nu - top), np.exp(-half - top)
@@ -67,15 +65,15 @@ def log_outcomes(x: Floats, log_nu: Floats) -> tuple[Floats, Floats, Floats]:
 class Posterior:
     """The log-posterior of a batch of leagues, up to a constant.
 
-    The prior is in games: each player has played `prior_games` games against an average opponent
-    and won half of them; two equal players have played `prior_games` games, won half by either
-    side, or, where draws are fitted, a quarter by either side and half of them drawn.
+    The prior is in games: each player has won half of `prior_games` games against an average
+    opponent; two equal players have played `prior_games` games, of which each side won half or, if
+    draws are fitted, each side won a quarter and half were drawn.
 
     Attributes:
       counts: the results.
       leagues, players, size: B, K and P.
       prior_games: weight of the prior.
-      advantage, log_nu: indices of these parameters; None where they are not fitted.
+      advantage, log_nu: indices of these parameters; None if not fitted.
     """
 
     def __init__(
@@ -96,7 +94,7 @@ class Posterior:
         self.log_nu = players + advantage if draws else None
 
     def start(self) -> Floats:
-        """Return parameters ``(B, P)`` to begin with: equal players, draws as often as seen."""
+        """Return initial parameters ``(B, P)``: equal players, draws as frequent as observed."""
         parameters = np.zeros((self.leagues, self.size))
         if self.log_nu is not None:
             games, draws = self.counts.games.sum(axis=1), self.counts.draws.sum(axis=1)
@@ -110,7 +108,7 @@ class Posterior:
 
 
 class PosteriorPoint:
-    """The log-posterior at one vector of parameters a league, with its derivatives.
+    """The log-posterior at one vector of parameters per league, with its derivatives.
 
     Attributes:
       parameters: ``(B, P)``.
@@ -151,7 +149,7 @@ class PosteriorPoint:
         model, counts = self._posterior, self._posterior.counts
         k, prior = model.players, model.prior_games
         win, draw, loss = self._chances
-        # Points less expected points, without the cancellation of one-sided pairings.
+        # Points minus expected points, without cancellation for one-sided pairings.
         surplus = counts.points * (loss + draw / 2)
         surplus -= (counts.games - counts.points) * (win + draw / 2)
         residual = self._matrix(surplus)
@@ -227,10 +225,10 @@ def _curvature(win: Floats, draw: Floats, loss: Floats) -> tuple[Floats, Floats,
 
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-14
-"""Newton stops after a step whose squared length, in standard errors, was below this."""
+"""Newton's method stops after a step whose squared length in standard errors is below this."""
 
 ROUNDING: Final = 1e-6
-"""It also stops where such a squared length no longer shrinks: there rounding is all there is."""
+"""Below this it also stops when the squared length no longer shrinks, because of rounding."""
 
 _LONGEST_STEP: Final = 8.0
 _MOST_HALVINGS: Final = 60
@@ -257,16 +255,16 @@ class RatingFit:
 def maximise(posterior: Posterior, *, start: Floats | None = None) -> RatingFit:
     """Return the maxima of a posterior, by Newton's method with backtracking.
 
-    `start` is where to begin, shaped ``(P,)`` or ``(B, P)``; by default `Posterior.start`.
+    Steps are limited to 8 natural units and halved until they no longer overstep the maximum along
+    their line by much, so the method converges from anywhere (Boyd and Vandenberghe, Convex
+    Optimization, 2004, 9.5). The slope decides, not the value: with a million games, rounding hides
+    the contribution of the prior to the value.
 
-    A step is shortened to 8 natural units, and halved until it no longer oversteps the maximum
-    along its line by much. On a concave function that gains at least half of what the line has to
-    give, so it converges from anywhere (Boyd and Vandenberghe, Convex Optimization, 2004, 9.5).
-    The slope decides, not the value: of a million games, rounding hides what a prior of a
-    fraction of a game adds to the value.
+    Args:
+      start: initial parameters ``(P,)`` or ``(B, P)``; default: `Posterior.start`.
 
     Raises:
-      ArithmeticError: it did not, which is a defect of miai.
+      ArithmeticError: the method did not converge, which is a defect of miai.
     """
     parameters = posterior.start()
     if start is not None:
@@ -319,7 +317,7 @@ def solve(information: Floats, vectors: Floats) -> Floats:
     """Return information^-1 vectors, ``(B, P)``; its products with the vectors are positive."""
     scaled, scale = _scaled(information)
     try:
-        np.linalg.cholesky(scaled)  # refuses what rounding has left indefinite
+        np.linalg.cholesky(scaled)  # fails if rounding has made the matrix indefinite
         solved = np.linalg.solve(scaled, (vectors * scale)[:, :, None])[:, :, 0] * scale
     except np.linalg.LinAlgError:
         pass
@@ -339,9 +337,8 @@ def covariance(information: Floats) -> Floats:
 def _root(information: Floats) -> Floats:
     """Return R with R R^T = information^-1.
 
-    Where rounding leaves an eigenvalue of next to nothing, or less, it is raised to what rounding
-    can tell: so that a step is always upwards, and a variance positive and finite, also where a
-    billion games meet a thousandth of one.
+    Tiny or negative eigenvalues are raised to the rounding error, so that steps are always upwards
+    and variances positive and finite, even with a billion games and a prior of a thousandth.
     """
     scaled, scale = _scaled(information)
     values, vectors = np.linalg.eigh(scaled)

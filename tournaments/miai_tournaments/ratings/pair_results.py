@@ -1,4 +1,4 @@
-"""Results of a league, summed up by ordered pairing: what ratings are fitted to."""
+"""Results of a league by ordered pairing: the input of the fit."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MOST_GAMES: Final = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairResults:
-    """Results of a league, summed up by ordered pairing.
+    """Results of a league by ordered pairing.
 
     Attributes:
-      players: names; their order is that of every array about players.
-      first, second: ``(M,)`` indices of who moved first and second; a pairing occurs once.
+      players: names, in the order of all arrays about players.
+      first, second: ``(M,)`` indices of the first and second player; a pairing occurs once.
       games, points, draws: ``(M,)``: games, the first player's points (a draw is half a
         point), and draws.
     """
@@ -40,11 +40,11 @@ class PairResults:
 
         Args:
           games: the score is the first player's: 0, 0.5 or 1.
-          players: names that come first, whether they played or not; others follow in the order
-            in which they are met.
+          players: names that come first, with or without games; others follow in order of
+            appearance.
 
         Raises:
-          ValueError: a score is none of the three, or a count is negative or not finite.
+          ValueError: a score has another value, or a count is negative or not finite.
         """
         counted: dict[tuple[str, str, float], float] = {}
         for first, second, score, *count in games:
@@ -71,15 +71,15 @@ class PairResults:
 
         Args:
           first, second: indices into `players`.
-          score: of the first player: 0, 0.5 or 1.
-          count: how many such games, a number or ``(G,)``.
+          score: the first player's score: 0, 0.5 or 1.
+          count: number of such games, a number or ``(G,)``.
 
         Raises:
           ValueError: as `from_games`, an index is out of range, or a name occurs twice.
         """
         k = len(players)
         if len(set(players)) != k:
-            raise ValueError("two players have one name; a player is known by its name")
+            raise ValueError("two players have the same name; names must be unique")
         a, b = (_indices(values, k) for values in (first, second))
         points = np.asarray(score, dtype=np.float64)
         if not np.isin(points, (0.0, 0.5, 1.0)).all():
@@ -117,7 +117,7 @@ class PairResults:
         """Return the results of ordered pairings, given as arrays ``(M,)``.
 
         Args:
-          first, second: indices into `players`; a pairing that occurs several times is summed up.
+          first, second: indices into `players`; repeated pairings are added up.
           wins, draws, losses: games, from the first player's point of view.
 
         Raises:
@@ -133,7 +133,7 @@ class PairResults:
         )
 
     def totals(self) -> tuple[Floats, Floats]:
-        """Return each player's games and points, ``(K,)`` each."""
+        """Return the players' games and points, ``(K,)`` each."""
         k = len(self.players)
         games = np.bincount(self.first, self.games, k) + np.bincount(self.second, self.games, k)
         points = np.bincount(self.first, self.points, k)
@@ -151,19 +151,18 @@ class PairResults:
         )
 
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Return the players who are linked by games, directly or through others, largest first.
+        """Return the groups of players linked by games, directly or indirectly, largest first.
 
-        Where there are several, ratings compare within a group only.
+        Ratings compare only within a group.
         """
-        met = self._matrix() > 0
-        return self._classes(_reachable(met | met.T), key=lambda group: -len(group))
+        adjacent = self._matrix() > 0
+        return self._classes(_reachable(adjacent | adjacent.T), key=lambda group: -len(group))
 
     def one_sided(self, strengths: Floats) -> tuple[tuple[str, ...], ...]:
-        """Return the groups that took points from each other, where `groups` are not all such.
+        """Return groups between which all points went one way; empty without such groups.
 
-        Between two of them all points went one way, so that the likelihood alone would put them
-        infinitely far apart: the distance rests on the prior (Ford 1957). Best first by
-        `strengths` ``(K,)``; empty where nothing rests on the prior.
+        The likelihood alone would put two such groups infinitely far apart, so their distance
+        rests on the prior (Ford 1957). Groups are sorted by `strengths` ``(K,)``, best first.
         """
         taken = self._matrix(self.points) + self._matrix(self.games - self.points).T
         reach = _reachable(taken > 0)
@@ -173,10 +172,10 @@ class PairResults:
         return self._classes(mutual, key=lambda group: -float(strengths[group].mean()))
 
     def hides_first_move(self) -> bool:
-        """Return whether strengths alone could stand for whatever moving first is worth.
+        """Return whether differences in strength alone could explain any value of moving first.
 
-        It is so where players can be given numbers such that who moves first always has one more
-        than who moves second, as with a hero who moves first in all games.
+        That is so if numbers can be assigned to the players such that the first player of every
+        game has one more than the second, for example if one player moves first in all games.
         """
         k = len(self.players)
         if (
@@ -190,15 +189,15 @@ class PairResults:
             steps.setdefault(other, []).append((one, 1))
         heights: dict[int, int] = {}
         for root in steps:
-            left = [] if root in heights else [root]
+            pending = [] if root in heights else [root]
             heights.setdefault(root, 0)
-            while left:
-                place = left.pop()
+            while pending:
+                place = pending.pop()
                 for other, step in steps[place]:
                     height = heights[place] + step
                     if other not in heights:
                         heights[other] = height
-                        left.append(other)
+                        pending.append(other)
                     elif heights[other] != height:
                         return False
         return True
@@ -228,9 +227,9 @@ def _reachable(adjacent: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _indices(values: ArrayLike, players: int) -> Integers:
-    """Return indices of players, from integers or from floats that are whole."""
+    """Return indices of players, from integers or integral floats."""
     given = np.asarray(values)
     indices = given.astype(np.int64)
     if not ((indices == given) & (indices >= 0) & (indices < players)).all():
-        raise ValueError(f"an index of a player is not a whole number from 0 to {players - 1}")
+        raise ValueError(f"an index of a player is not an integer from 0 to {players - 1}")
     return np.asarray(indices)

@@ -1,7 +1,7 @@
-"""Performance by opening and by colour, and whether openings differ at all.
+"""Performance by opening and by colour, and a test whether openings differ.
 
-Works on plain rows ``(opening, first player, second player, first player's score)``. An opening
-is known by any text; games without one have the same text, say an empty one.
+It works on rows ``(opening, first player, second player, first player's score)``. Openings are
+arbitrary texts; games without an opening share one, such as the empty text.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _SCORES: Final = (1.0, 0.5, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerformanceRow:
-    """Results under one heading, of one side's view.
+    """Results of one group of games from one side's point of view.
 
     Attributes:
       opening: the opening; None for all.
-      player: whose view it is; None for whoever moved first.
+      player: the player; None for whichever player moved first.
       colour: whether that player moved first or second; None for both.
       wins, draws, losses: games.
-      low, high: 95 % interval of the score, after Wilson (1927); where there are draws it is
-        wider than need be, since they make scores steadier than coins.
+      low, high: 95 % interval of the score (Wilson 1927); conservative with draws, which reduce the
+        variance.
     """
 
     opening: str | None
@@ -58,18 +58,18 @@ class PerformanceRow:
 
     @property
     def score(self) -> float:
-        """Points a game, from 0 to 1."""
+        """Points per game, from 0 to 1."""
         return (self.wins + self.draws / 2) / self.games
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Performance:
-    """Tables; in each, headings come in the order in which they were met.
+    """Tables of performance, their lines in order of appearance.
 
     Attributes:
-      openings: a line an opening, of the first player's view.
-      colours: two lines a player, as first and as second, as far as there are games.
-      by_opening: a line for each player and opening.
+      openings: a line per opening, from the first player's point of view.
+      colours: a line per player and colour.
+      by_opening: a line per player and opening.
     """
 
     openings: tuple[PerformanceRow, ...]
@@ -83,11 +83,11 @@ class OpeningTest:
 
     Attributes:
       statistic: chi-square of openings by outcome (win, draw, loss of the first player), with
-        what each ordered pairing's own results lead to expect.
-      p_value: the chance of one as large where openings make no difference; 1 where there is
-        nothing to compare.
-      replicates: shufflings that it was found by.
-      openings, games: how many of either.
+        expectations from the results of each ordered pairing.
+      p_value: probability of a statistic as large if openings make no difference; 1 without
+        anything to compare.
+      replicates: number of shuffles.
+      openings, games: their numbers.
     """
 
     statistic: float
@@ -98,7 +98,7 @@ class OpeningTest:
 
 
 def wilson_interval(points: float, games: float) -> tuple[float, float]:
-    """Return the 95 % interval of a score (E. Wilson, JASA 1927); all of it without games."""
+    """Return the 95 % interval of a score (E. Wilson, JASA 1927); 0 to 1 without games."""
     if games <= 0:
         return 0.0, 1.0
     share, weight = points / games, Z95**2 / games
@@ -109,7 +109,7 @@ def wilson_interval(points: float, games: float) -> tuple[float, float]:
 
 
 def measure_performance(rows: Iterable[Row]) -> Performance:
-    """Return the tables of performance. Raises `ValueError` for a score that is none."""
+    """Return the tables of performance. Raises `ValueError` for an invalid score."""
     openings: dict[str, list[int]] = {}
     colours: dict[tuple[str, Literal["first", "second"]], list[int]] = {}
     both: dict[tuple[str, str], list[int]] = {}
@@ -140,19 +140,19 @@ def measure_performance(rows: Iterable[Row]) -> Performance:
 def compare_openings(
     rows: Iterable[Row], *, replicates: int = REPLICATES, seed: int = 0
 ) -> OpeningTest:
-    """Return whether openings differ in results, by shuffling.
+    """Return a permutation test of whether results depend on the opening.
 
-    The results of each ordered pairing are dealt out anew among that pairing's openings, so that
-    neither who is stronger nor who moves first is taken for an effect of the opening. With very
-    many games fewer leagues are shuffled than were asked for, 99 at least.
+    Results are shuffled among the openings of each ordered pairing, so neither strength nor colour
+    is mistaken for an effect of the opening. With very many games fewer replicates are used, at
+    least 99.
 
     Args:
-      replicates: shufflings, from 99.
-      seed: what they are drawn from; the order of the rows does not matter.
+      replicates: number of shuffles, at least 99.
+      seed: seed of the shuffles; the order of the rows does not matter.
 
     Raises:
       ConfigError: `replicates` is out of range.
-      ValueError: a score is none.
+      ValueError: a score is invalid.
     """
     if not _LEAST_REPLICATES <= replicates <= _MOST_REPLICATES:
         raise ConfigError(
@@ -182,8 +182,8 @@ class _Strata:
     """Games counted by ordered pairing (stratum), opening and outcome.
 
     Attributes:
-      openings: how many there are, O.
-      stratum, opening, size: ``(C,)`` of each cell, a stratum's games with an opening.
+      openings: number of openings, O.
+      stratum, opening, size: ``(C,)`` arrays over cells, a stratum's games with one opening.
       outcomes: ``(S, 3)`` wins, draws and losses of each stratum.
     """
 
@@ -213,16 +213,16 @@ class _Strata:
         return table
 
     def shuffle(self, rng: np.random.Generator, replicates: int) -> Floats:
-        """Return such tables ``(R, O, 3)`` with each stratum's outcomes dealt out by chance."""
+        """Return tables ``(R, O, 3)`` with each stratum's outcomes shuffled."""
         table = np.zeros((self.openings, replicates, 3), dtype=np.int64)
-        left = np.repeat(self.outcomes[:, None], replicates, axis=1)  # (S, R, 3)
+        pools = np.repeat(self.outcomes[:, None], replicates, axis=1)  # (S, R, 3)
         for place in range(int(self._place.max(initial=-1)) + 1):
             cells = np.flatnonzero(self._place == place)
-            pool, size = left[self.stratum[cells]], self.size[cells, None]
+            pool, size = pools[self.stratum[cells]], self.size[cells, None]
             wins = rng.hypergeometric(pool[..., 0], pool[..., 1] + pool[..., 2], size)
             draws = rng.hypergeometric(pool[..., 1], pool[..., 2], size - wins)
             dealt = np.stack([wins, draws, size - wins - draws], axis=-1)
-            left[self.stratum[cells]] = pool - dealt
+            pools[self.stratum[cells]] = pool - dealt
             np.add.at(table, self.opening[cells], dealt)
         return np.asarray(table.transpose(1, 0, 2), dtype=np.float64)
 

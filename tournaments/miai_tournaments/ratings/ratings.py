@@ -1,12 +1,12 @@
-"""Ratings of a tournament's players in Elo, with what they leave uncertain.
+"""Ratings of a tournament's players in Elo, with their uncertainty.
 
     results = PairResults.from_games([("mcts", "random", 1.0), ("random", "mcts", 0.5)])
     ratings = fit_ratings(results)
     ratings.elo, ratings.standard_errors, ratings.superiority()
 
 All players, the first player's advantage and the frequency of draws are fitted jointly; see
-`ratings_model` for the likelihood and docs/ratings.md for what may be concluded. Elo differences
-are odds of winning to losing: 400 points are ten to one.
+`miai_tournaments.ratings.model` for the likelihood and docs/ratings.md for conclusions. A
+difference of 400 Elo means odds of ten to one for winning.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from miai_tournaments.ratings.model import Floats, Posterior, outcomes
 from miai_tournaments.ratings.pair_results import Game, PairResults
 
 ELO: Final = 400 / math.log(10)
-"""Elo points in a natural logarithm of odds."""
+"""Elo points per unit of a natural logarithm of odds."""
 
 Z95: Final = 1.959963984540054
-"""Standard errors to either side of a 95 % interval."""
+"""Half the width of a 95 % interval, in standard errors."""
 
 PRIOR_GAMES: Final = 0.5
-"""Games of the default prior: a spread of 1019 Elo (standard deviation) about the average."""
+"""Weight of the default prior in games: a standard deviation of 1019 Elo."""
 
 PRIOR_RANGE: Final = (1e-3, 1e3)
 
@@ -39,7 +39,7 @@ _LARGEST_ANCHOR: Final = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A number with its standard error and 95 % interval, in the unit of the number."""
+    """A number with its standard error and 95 % interval, all in the same unit."""
 
     value: float
     standard_error: float
@@ -57,24 +57,25 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratings:
-    """Fitted ratings; everything is finite whatever the results were.
+    """Fitted ratings; all numbers are finite for any results.
 
     Attributes:
       players: names, K of them, in the order of the arrays.
       elo: ``(K,)`` ratings.
-      covariance: ``(K, K)`` of the ratings, Elo squared.
-      games, points: ``(K,)`` of each player.
-      anchor, anchor_elo: who is held at which rating; without anchor the mean is held at it.
+      covariance: ``(K, K)`` covariance of the ratings, Elo squared.
+      games, points: ``(K,)`` totals of each player.
+      anchor, anchor_elo: player with a fixed rating, and that rating; without an anchor the mean
+        is fixed.
       prior_games: weight of the prior.
-      first_player_advantage: Elo that moving first is worth; None where it was not fitted.
-      draw_probability: of a game between equals (advantage balanced); None without any draw.
-      log_nu: logarithm of Davidson's draw weight; -inf without any draw.
-      groups, one_sided: see `PairResults.groups` and `PairResults.one_sided`: where ratings do not
-        compare, and where the distance rests on the prior alone.
-      hides_first_move: see `PairResults.hides_first_move`: whether strength and the worth of moving
-        first are told apart by the prior alone.
-      log_posterior: at the fit, up to a constant.
-      iterations: Newton steps taken.
+      first_player_advantage: value of moving first in Elo; None if not fitted.
+      draw_probability: for a game between equals (advantage balanced); None without draws.
+      log_nu: logarithm of Davidson's draw weight; -inf without draws.
+      groups: ratings compare only within a group; see `PairResults.groups`.
+      one_sided: distances between these rest on the prior; see `PairResults.one_sided`.
+      hides_first_move: whether only the prior separates strength from the value of moving first;
+        see `PairResults.hides_first_move`.
+      log_posterior: log-posterior at the fit, up to a constant.
+      iterations: number of Newton steps.
     """
 
     players: tuple[str, ...]
@@ -105,7 +106,7 @@ class Ratings:
         return Estimate.normal(float(self.elo[index]), float(self.standard_errors[index]))
 
     def difference(self, player: str, other: str) -> Estimate:
-        """Return the rating of `player` minus that of `other`; uses their covariance."""
+        """Return the rating of `player` minus that of `other`, using their covariance."""
         i, j = self._index(player), self._index(other)
         error = float(self._difference_errors()[i, j])
         return Estimate.normal(float(self.elo[i] - self.elo[j]), error)
@@ -113,7 +114,7 @@ class Ratings:
     def superiority(self) -> Floats:
         """Return ``(K, K)`` probabilities that the player of the row is the stronger one.
 
-        By the normal approximation of the posterior; one half on the diagonal.
+        They use the normal approximation of the posterior; the diagonal is one half.
         """
         errors = self._difference_errors()
         gaps = self.elo[:, None] - self.elo[None, :]
@@ -121,7 +122,7 @@ class Ratings:
         return np.asarray(_erfc(-ratio / math.sqrt(2)) / 2, dtype=np.float64)
 
     def expected_score(self, first: str, second: str) -> float:
-        """Return the points that `first`, moving first, is expected to take from `second`."""
+        """Return the expected score of `first`, moving first, against `second`."""
         gap = float(self.elo[self._index(first)] - self.elo[self._index(second)])
         advantage = self.first_player_advantage
         x = np.array((gap + (advantage.value if advantage else 0.0)) / ELO)
@@ -159,15 +160,15 @@ def fit_ratings(
     """Return the ratings at the maximum of the posterior (MAP), with their covariance.
 
     Args:
-      results: summed up, or games for `PairResults.from_games`.
-      anchor: a player whose rating is held at `anchor_elo`; None holds the mean at it.
-      prior_games: weight of the prior, in games a player; see `ratings_model.Posterior`. It keeps
-        the ratings of perfect scores finite.
-      first_player_advantage: whether moving first is given a worth; without it that is zero.
-      players: names to rate besides those in games, for `PairResults.from_games`.
+      results: results, or games for `PairResults.from_games`.
+      anchor: player whose rating is fixed at `anchor_elo`; None fixes the mean.
+      prior_games: weight of the prior in games per player; see `Posterior`. It keeps the ratings of
+        perfect scores finite.
+      first_player_advantage: whether to fit the value of moving first; otherwise it is zero.
+      players: names to rate besides those in the games.
 
     Raises:
-      ConfigError: the anchor is no player, or `anchor_elo` or `prior_games` is out of range.
+      ConfigError: the anchor is not a player, or `anchor_elo` or `prior_games` is out of range.
       ValueError: as `PairResults.from_games`.
     """
     if not isinstance(results, PairResults):
@@ -215,7 +216,7 @@ def fit_ratings(
 def check_options(
     players: Sequence[str], anchor: str | None, anchor_elo: float, prior_games: float
 ) -> None:
-    """Raise `ConfigError` where an option of a fit is out of range."""
+    """Raise `ConfigError` if an option of a fit is out of range."""
     if anchor is not None and anchor not in players:
         raise ConfigError(f"anchor: no player '{anchor}'. {near_matches(anchor, players)}")
     if not abs(anchor_elo) <= _LARGEST_ANCHOR:
@@ -242,7 +243,7 @@ def gauge(players: Sequence[str], anchor: str | None) -> Floats:
 
 
 def _draws(log_nu: float, error: float) -> Estimate:
-    """Return the probability of a draw between equals, its interval by that of log nu."""
+    """Return the probability of a draw between equals, with an interval from that of log nu."""
     low, value, high = (
         float(outcomes(np.zeros(()), np.array(log_nu + sign * Z95 * error))[1])
         for sign in (-1.0, 0.0, 1.0)

@@ -1,19 +1,14 @@
-"""How far ratings truly lie apart, beyond what their errors explain.
+"""The spread of true ratings beyond their errors, and ratings of teams.
 
-A random-effects model: true ratings spread about their mean with a standard deviation tau, and
-what was measured spreads about these with the known covariance of the fit. tau is estimated by
-restricted maximum likelihood (REML), which only looks at differences, so that neither an anchor
-nor the errors that all ratings share have a part in it. The test is Cochran's Q, as DerSimonian
-and Laird (Controlled Clinical Trials 7, 1986) have it; the interval is its profile (Viechtbauer,
-Statistics in Medicine 26, 2007). All of it here for errors that are correlated.
+A random-effects model: true ratings vary about their mean with standard deviation tau, and
+estimates vary about them with the known covariance of the fit. tau is estimated by restricted
+maximum likelihood (REML), which uses differences only, so that neither an anchor nor shared errors
+matter. The test is Cochran's Q (DerSimonian and Laird, Controlled Clinical Trials 7, 1986); the
+interval is its profile (Viechtbauer, Statistics in Medicine 26, 2007). All are generalised to
+correlated errors.
 
-Tails and quantiles of the chi-square distribution, for whole degrees of freedom.
-
-Teams: the rating of several players together, and how far its members lie apart.
-
-A team may be one agent with several seeds, the networks of several trainings, or the variants of
-one idea. Its members are players of one fit, so their errors are correlated; all figures here use
-the covariance.
+A team may be one agent with several seeds, networks of several trainings, or variants of one idea.
+Its members are players of one fit, so their errors are correlated; all figures use the covariance.
 """
 
 from __future__ import annotations
@@ -33,14 +28,13 @@ _BISECTIONS = 200
 
 
 def chi_square_tail(value: float, degrees: int) -> float:
-    """Return the chance that chi-square with `degrees` degrees of freedom exceeds `value`.
+    """Return the probability that chi-square with `degrees` degrees of freedom exceeds `value`.
 
-    The sum over the Poisson distribution that it is for an even number of degrees, and its
-    counterpart for an odd one (Abramowitz and Stegun, 26.4.4 and 26.4.5), with terms in
-    logarithms so that none overflows. Raises `ValueError` without a degree of freedom.
+    A finite sum (Abramowitz and Stegun, 26.4.4 and 26.4.5), with terms in logarithms so that none
+    overflows. Raises `ValueError` without a degree of freedom.
     """
     if degrees < 1:
-        raise ValueError(f"chi-square of {degrees} degrees of freedom; there is at least one")
+        raise ValueError(f"chi-square of {degrees} degrees of freedom; at least one is needed")
     if value <= 0:
         return 1.0
     half = value / 2
@@ -51,7 +45,7 @@ def chi_square_tail(value: float, degrees: int) -> float:
 
 
 def chi_square_quantile(tail: float, degrees: int) -> float:
-    """Return the value that chi-square exceeds with chance `tail`, between 0 and 1."""
+    """Return the value that chi-square exceeds with probability `tail`, between 0 and 1."""
     low, high = 0.0, 1.0
     while chi_square_tail(high, degrees) > tail:
         high *= 2
@@ -76,11 +70,11 @@ class Spread:
     """The standard deviation of true values, in their unit.
 
     Attributes:
-      value: the estimate; 0 where errors explain all there is to see.
+      value: the estimate; 0 if errors explain the whole variation.
       low, high: 95 % interval.
       q: Cochran's Q: squared deviations in units of their errors; about `members` - 1 by chance.
-      p_value: the chance of a Q as large where all true values are equal.
-      members: how many values there are.
+      p_value: probability of a Q as large if all true values are equal.
+      members: number of values.
     """
 
     value: float
@@ -93,12 +87,12 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrasts:
-    """Values as uncorrelated differences, without their mean.
+    """Values as uncorrelated contrasts, without their mean.
 
     Attributes:
-      basis: ``(n, n - 1)`` columns that are orthonormal and sum to zero.
-      differences: ``(n - 1,)``: what the values are in this basis.
-      variances: ``(n - 1,)`` of the errors of the differences, positive.
+      basis: ``(n, n - 1)`` orthonormal columns that sum to zero.
+      differences: ``(n - 1,)`` coordinates of the values in this basis.
+      variances: ``(n - 1,)`` variances of their errors, positive.
     """
 
     basis: Floats
@@ -114,12 +108,12 @@ class Contrasts:
         """
         n = len(values)
         if n < 2:
-            raise ValueError("a spread is of two values at least")
+            raise ValueError("a spread needs at least two values")
         start = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0][:, 1:]
         variances, turn = np.linalg.eigh(start.T @ covariance @ start)
         largest = float(variances[-1])
         if not (np.isfinite(largest) and largest > 0):
-            raise ValueError("a spread is of values whose errors have a variance")
+            raise ValueError("a spread needs errors with a positive, finite variance")
         basis = start @ turn
         least = largest * n * float(np.finfo(np.float64).eps)
         return cls(
@@ -129,7 +123,7 @@ class Contrasts:
         )
 
     def between(self) -> float:
-        """Return the REML estimate of the variance of the true values, from 0."""
+        """Return the REML estimate of the variance of the true values, at least 0."""
         low, high = 0.0, float((self.differences**2).max())
         best = 0.0
         for _ in range(_REFINEMENTS):
@@ -142,7 +136,7 @@ class Contrasts:
         return best
 
     def q(self, between: float = 0.0) -> float:
-        """Return Cochran's Q where the true values have the variance `between`."""
+        """Return Cochran's Q if the true values have variance `between`."""
         return float((self.differences**2 / (between + self.variances)).sum())
 
 
@@ -166,7 +160,7 @@ def fit_spread(values: Floats, covariance: Floats) -> Spread:
 
 
 def _profile(contrasts: Contrasts, target: float) -> float:
-    """Return the variance at which Q has come down to `target`; 0 where it is below anyway."""
+    """Return the variance at which Q falls to `target`; 0 if it is below anyway."""
     low = high = 0.0
     if contrasts.q() <= target:
         return 0.0
@@ -183,17 +177,16 @@ def _profile(contrasts: Contrasts, target: float) -> float:
 def team_rating(ratings: Ratings, members: Sequence[str]) -> Estimate:
     """Return the mean rating of a team's members, Elo, relative to the anchor or the mean.
 
-    It is of these members: its error does not tell how other members of the kind would do; add
-    `team_spread` for that.
+    The error is for these members; for other members of the same kind add `team_spread`.
 
     Raises:
-      ConfigError: the team has no member, has one twice, or has one that is no player.
+      ConfigError: the team is empty, or names a player twice or an unknown one.
     """
     return _combined(ratings, _weights(ratings, members))
 
 
 def team_difference(ratings: Ratings, members: Sequence[str], others: Sequence[str]) -> Estimate:
-    """Return the mean rating of one team less that of another. Raises as `team_rating`."""
+    """Return the mean rating of one team minus that of another. Raises as `team_rating`."""
     return _combined(ratings, _weights(ratings, members) - _weights(ratings, others))
 
 
@@ -201,11 +194,11 @@ def team_spread(ratings: Ratings, members: Sequence[str]) -> Spread:
     """Return the standard deviation of the members' true ratings, Elo, beyond noise.
 
     Raises:
-      ConfigError: as `team_rating`, or the team has one member only.
+      ConfigError: as `team_rating`, or the team has only one member.
     """
     picked = _indices(ratings, members)
     if len(picked) < 2:
-        raise ConfigError(f"team: has one member, '{members[0]}'; a spread is of two at least")
+        raise ConfigError(f"team: has one member, '{members[0]}'; a spread needs at least two")
     return fit_spread(ratings.elo[picked], ratings.covariance[np.ix_(picked, picked)])
 
 

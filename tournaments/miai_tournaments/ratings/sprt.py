@@ -1,27 +1,23 @@
 """A sequential test of two players: which of two Elo differences fits their pairs of games better?
 
-The generalised sequential probability ratio test over pentanomial results, as fishtest and
-cutechess have it::
+The generalised sequential probability ratio test over pentanomial results, as in fishtest and
+cutechess::
 
     sprt = Sprt(0, 10)
     state = sprt.decide([1.0, 1.5, 2.0, 1.0])
     state.verdict, state.llr
 
-A pair of games with colours swapped is one observation. docs/ratings.md tells what the verdicts
-mean, and how often they are wrong.
+The two games of a colour-swapped pair share their opening, so a pair is one observation with five
+outcomes: 0, 1/2, 1, 3/2 or 2 points for the first player. A hypothesis fixes the mean score per
+game, or the normalised one: mean minus one half, in standard deviations. The five probabilities
+are otherwise chosen to maximise the likelihood; Lagrange's method reduces either hypothesis to one
+equation in one unknown (Van den Bergh, Comments on normalized Elo, 2021; the same author's notes
+on the maximum-likelihood estimate of a multinomial distribution). docs/ratings.md explains the
+verdicts and their error rates.
 
-How likely the results of pairs of games are at best, where a hypothesis holds.
-
-The two games of a colour-swapped pair share their opening, so they are one observation with five
-outcomes: 0, 1/2, 1, 3/2 or 2 points for the first player. A hypothesis fixes the mean score a
-game, or the normalised one: mean less one half, in standard deviations. Everything else about the
-five probabilities is free, and is put where the results are likeliest. Lagrange's method makes of
-either hypothesis one equation in one unknown (Van den Bergh, Comments on normalized Elo, 2021;
-the same author's notes on the maximum-likelihood estimate of a multinomial distribution).
-
-Everything works on a batch: R rows of counts, one for each number of pairs played. All methods
-are exact up to rounding, and everything is finite: an outcome that was never seen counts as a
-thousandth of a pair.
+Everything works on a batch: R rows of counts, one for each number of pairs played. Results are
+exact up to rounding and always finite: an outcome that never occurred counts as a thousandth of a
+pair.
 """
 
 from __future__ import annotations
@@ -38,10 +34,10 @@ from miai.errors import ConfigError
 from miai_tournaments.ratings.model import Floats
 
 SCORES: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""Points a game of the five outcomes of a pair."""
+"""Points per game of the five outcomes of a pair."""
 
 UNSEEN: Final = 1e-3
-"""Pairs that an outcome counts as long as it was not seen."""
+"""Count of an outcome that never occurred, in pairs."""
 
 _MOST_STEPS: Final = 200
 _MOST_NEWTON_STEPS: Final = 30
@@ -54,7 +50,7 @@ def log_ratio_of_means(counts: Floats, mean0: float, mean1: float) -> Floats:
 
     Args:
       counts: ``(R, 5)`` numbers of pairs by outcome.
-      mean0, mean1: points a game that the hypotheses expect, between 0 and 1.
+      mean0, mean1: points per game under the hypotheses, between 0 and 1.
     """
     seen = np.where(counts > 0, counts, UNSEEN)
     return _cost_of_mean(seen, mean0) - _cost_of_mean(seen, mean1)
@@ -65,8 +61,7 @@ def log_ratio_of_normalised(counts: Floats, t0: float, t1: float) -> Floats:
 
     Args:
       counts: ``(R, 5)`` numbers of pairs by outcome.
-      t0, t1: (mean - 1/2) / standard deviation that the hypotheses expect of a pair's points a
-        game.
+      t0, t1: (mean - 1/2) / standard deviation of a pair's points per game under the hypotheses.
     """
     seen = np.where(counts > 0, counts, UNSEEN)
     return _cost_of_normalised(seen, t0) - _cost_of_normalised(seen, t1)
@@ -82,11 +77,10 @@ def _cost_of_mean(counts: Floats, mean: float) -> Floats:
 def _cost_of_normalised(counts: Floats, t: float) -> Floats:
     """Return by how much the hypothesis lowers the greatest log-likelihood, ``(R,)``.
 
-    The hypothesis mean - 1/2 = t sd is not linear in the probabilities. But t sd is the least of
-    t (c + E(score - m)^2 / c) / 2 over all m and c > 0, taken at the mean and the sd. So with m and
-    c of the last step in their places the hypothesis is linear, its solution lies on the far side
-    of the true one, and the steps go on until nothing moves. Newton's method on the two unknowns
-    of the end gets there sooner from nearly everywhere; it is tried after steps 1, 2, 3, 5, 9, ...
+    The hypothesis mean - 1/2 = t sd is not linear in the probabilities. But t sd is the minimum of
+    t (c + E(score - m)^2 / c) / 2 over all m and c > 0, attained at the mean and the sd. With m and
+    c from the previous step the hypothesis becomes linear, and the steps converge. Newton's method
+    on the two unknowns usually gets there sooner; it is tried after steps 1, 2, 3, 5, 9, ...
     """
     if t == 0:
         return _cost_of_mean(counts, _EVEN)
@@ -118,8 +112,8 @@ def _solve(
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return which rows Newton's method solves from here, and the divisors ``(R, 5)`` there.
 
-    The unknowns are the multiplier x and the standard deviation c, with 1/2 + t c for the mean:
-    the tangent at these is to hold, and the mean is to come out as it went in.
+    The unknowns are the multiplier x and the standard deviation c, with mean 1/2 + t c: the tangent
+    must hold at these, and the mean must reproduce itself.
     """
     solved = np.zeros(len(x), dtype=np.bool_)
     end = np.ones_like(shares)
@@ -130,8 +124,8 @@ def _solve(
         good = close & (np.sign(x) == sign[active])
         solved[active[good]], end[active[good]] = True, scale[good]
         x, c = x + step_x, c + step_c
-        kept = ~close & (c > 0) & np.isfinite(x)
-        active, x, c = active[kept], x[kept], c[kept]
+        open_rows = ~close & (c > 0) & np.isfinite(x)
+        active, x, c = active[open_rows], x[open_rows], c[open_rows]
         positive = (1 + x[:, None] * _tangent(_EVEN + t * c, c, t) > 0).all(axis=1)
         active, x, c = active[positive], x[positive], c[positive]
         if not active.size:
@@ -160,7 +154,7 @@ def _newton_step(shares: Floats, x: Floats, c: Floats, t: float) -> tuple[Floats
 
 
 def _tangent(mean: Floats, deviation: Floats, t: float) -> Floats:
-    """Return the hypothesis made linear: coefficients ``(R, 5)`` whose mean is to be zero."""
+    """Return the linearised hypothesis: coefficients ``(R, 5)`` whose mean must be zero."""
     away = (SCORES - mean[:, None]) / deviation[:, None]
     return np.asarray(SCORES - _EVEN - t * deviation[:, None] * (1 + away**2) / 2)
 
@@ -168,8 +162,7 @@ def _tangent(mean: Floats, deviation: Floats, t: float) -> Floats:
 def _start(shares: Floats, t: float) -> tuple[Floats, Floats]:
     """Return mean and sd of the shares, mixed with wins where they fall short of `t` > 0.
 
-    As much of a sure win is added as makes (mean - 1/2) / sd = t, so that the first tangent has
-    values of both signs.
+    Wins are added until (mean - 1/2) / sd = t, so that the first tangent has values of both signs.
     """
     mean, deviation = _moments(shares)
     square = deviation**2 + mean**2
@@ -197,19 +190,19 @@ def _mean(weights: Floats) -> Floats:
 def _multiplier(counts: Floats, slopes: Floats) -> Floats:
     """Return the x ``(R,)`` at which the sum of counts * slopes / (1 + x slopes) is zero.
 
-    Every row of slopes has both signs. The sum falls from one pole to the other. Multiplied by the
-    distances from both it has no poles any more and is nearly straight, so that Newton's steps,
-    halved into the bracket where they leave it, find its only zero at once, also close to a pole.
+    Every row of slopes has both signs, and the sum falls from one pole to the other. Multiplied by
+    the distances from both poles it is nearly straight, so Newton's method, with bisection outside
+    the bracket, finds the only zero quickly, even close to a pole.
     """
     poles = -1 / slopes.max(axis=1), -1 / slopes.min(axis=1)
-    found = np.zeros(len(counts))
+    roots = np.zeros(len(counts))
     active = np.arange(len(counts))
     x = np.zeros(len(counts))
     low, high = poles
     for _ in range(_MOST_STEPS):
         part = slopes / (1 + x[:, None] * slopes)
-        weighed = counts * part
-        value, fall = weighed.sum(axis=1), (weighed * part).sum(axis=1)
+        weighted = counts * part
+        value, fall = weighted.sum(axis=1), (weighted * part).sum(axis=1)
         low, high = np.where(value > 0, x, low), np.where(value < 0, x, high)
         below, above = x - poles[0], poles[1] - x
         slope = value * (above - below) - fall * below * above
@@ -217,14 +210,14 @@ def _multiplier(counts: Floats, slopes: Floats) -> Floats:
         reached = x + step
         outside = (reached <= low) | (reached >= high) | (slope >= 0)
         reached = np.where(outside, (low + high) / 2, reached)
-        found[active] = reached
+        roots[active] = reached
         moving = np.abs(reached - x) > _CLOSE * np.minimum(np.minimum(below, above), 1.0)
         if not moving.any():
             break
         x, active, low, high = reached[moving], active[moving], low[moving], high[moving]
         poles = poles[0][moving], poles[1][moving]
         counts, slopes = counts[moving], slopes[moving]
-    return found
+    return roots
 
 
 Model = Literal["logistic", "normalised"]
@@ -243,14 +236,14 @@ _ROUNDING: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SprtState:
-    """Where a test stands.
+    """The state of a test.
 
     Attributes:
       llr: logarithm of the generalised likelihood ratio of H1 to H0 after `pairs` pairs.
       lower, upper: bounds; H0 is accepted when `llr` is at most `lower`, H1 at least `upper`.
-      verdict: what was accepted; None while nothing is.
-      pairs: how many pairs the verdict rests on; without a verdict, how many there are.
-      counts: of these, how many brought the first player 0, 1/2, 1, 3/2 and 2 points.
+      verdict: the accepted hypothesis; None if undecided.
+      pairs: number of pairs up to the verdict; without a verdict, of all pairs.
+      counts: numbers of these pairs with 0, 1/2, 1, 3/2 and 2 points for the first player.
     """
 
     llr: float
@@ -263,15 +256,15 @@ class SprtState:
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """A test of H0, the first player is better by `elo0`, against H1, it is by `elo1`.
+    """A test of H0, the first player is better by `elo0`, against H1, it is better by `elo1`.
 
     Attributes:
       elo0, elo1: the hypotheses, from the first player's point of view; `elo0` is the lower.
-      alpha: the chance to accept H1 where H0 is true.
-      beta: the chance to accept H0 where H1 is true.
-      model: what an Elo is. ``logistic``: a mean score of 1 / (1 + 10^(-Elo / 400)), draws half a
-        point. ``normalised``: mean less one half, in standard deviations of a single game's score,
-        times 347.4; the pairs that a test takes then depend little on how common draws are.
+      alpha: probability of accepting H1 if H0 is true.
+      beta: probability of accepting H0 if H1 is true.
+      model: definition of Elo. ``logistic``: a mean score of 1 / (1 + 10^(-Elo / 400)), a draw is
+        half a point. ``normalised``: mean minus one half, in standard deviations of a single
+        game's score, times 347.4; the length of a test then hardly depends on the share of draws.
 
     Raises:
       ConfigError: a number is out of range, or `elo0` is not below `elo1`.
@@ -295,8 +288,7 @@ class Sprt:
                 )
         if not self.elo0 < self.elo1:
             raise ConfigError(
-                f"elo0: is {self.elo0}, which is not below elo1, {self.elo1}; swap them, or move "
-                "them apart"
+                f"elo0: is {self.elo0}, not below elo1, {self.elo1}; swap them, or move them apart"
             )
         for name, chance in (("alpha", self.alpha), ("beta", self.beta)):
             if not _ERRORS[0] <= chance < _ERRORS[1]:
@@ -316,20 +308,22 @@ class Sprt:
         return math.log((1 - self.beta) / self.alpha)
 
     def decide(self, pairs: Sequence[float], *, after: SprtState | None = None) -> SprtState:
-        """Return the verdict at the first pair at which a bound is reached.
+        """Return the verdict at the first pair that reaches a bound.
 
-        Pairs behind it change nothing: the verdict depends on the order of the schedule, not on
-        which pair was finished first.
+        Later pairs change nothing: the verdict depends on the order of the schedule, not on the
+        order in which pairs finish.
 
         Args:
           pairs: points of the first player in each pair, in the order of the schedule.
-          after: what this test said of a beginning of `pairs`: that many are taken as read.
+          after: the state of this test after a prefix of `pairs`, which is not read again.
 
         Raises:
           ValueError: a pair has other points than 0, 1/2, 1, 3/2 or 2, or `after` is of more pairs.
         """
         if after is not None and after.pairs > len(pairs):
-            raise ValueError(f"the test stood at {after.pairs} pairs, but {len(pairs)} are given")
+            raise ValueError(
+                f"the earlier state has {after.pairs} pairs, but only {len(pairs)} are given"
+            )
         state = after or self._state(0.0, np.zeros(_OUTCOMES, dtype=np.int64))
         size = _FIRST_CHUNK
         while state.verdict is None and state.pairs < len(pairs):
@@ -350,16 +344,16 @@ class Sprt:
         return float(self._ratios(np.asarray(counts, dtype=np.float64)[None])[0])
 
     def _advance(self, state: SprtState, pairs: Sequence[float]) -> SprtState:
-        met = _running(pairs) + np.array(state.counts)
-        ratios = self._ratios(met.astype(np.float64))
+        counts = _running(pairs) + np.array(state.counts)
+        ratios = self._ratios(counts.astype(np.float64))
         near = (ratios <= self.lower + _ROUNDING) | (ratios >= self.upper - _ROUNDING)
-        # The last digit of a ratio may depend on where in a batch it is computed. So whatever is
-        # told, and what decides, is computed alone.
+        # The last digit of a ratio may depend on its place in a batch, so ratios that are returned
+        # or decide are computed alone.
         for place in (*np.flatnonzero(near).tolist(), len(ratios) - 1):
-            found = self._state(self.log_likelihood_ratio(met[place]), met[place])
-            if found.verdict is not None:
+            advanced = self._state(self.log_likelihood_ratio(counts[place]), counts[place])
+            if advanced.verdict is not None:
                 break
-        return found
+        return advanced
 
     def _ratios(self, counts: Floats) -> Floats:
         if self.model == "logistic":

@@ -1,8 +1,8 @@
-"""Whether one rating a player can tell the results: cycles of three, and the table of payoffs.
+"""Whether one rating per player explains the results: cycles of three, and the table of payoffs.
 
-A beats B, B beats C, and C beats A: no ratings say so. Some such cycles come about by chance,
-wherever players are close. So the cycles of a league are counted and held against those of
-simulated leagues with the same games, in which ratings tell all there is.
+If A beats B, B beats C and C beats A, no ratings explain it. Close players make some such cycles
+by chance, so the cycles of a league are compared with those of simulated transitive leagues with
+the same games.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """Three players of whom each beat the next, the last the first.
+    """Three players of whom each beat the next, and the last the first.
 
     Attributes:
-      players: in that order, beginning with the first by name.
-      weakest: the smallest of the three mean scores, above one half.
+      players: names in that order, starting with the first in alphabetical order.
+      weakest: minimum of the three mean scores, above one half.
     """
 
     players: tuple[str, str, str]
@@ -45,12 +45,12 @@ class Transitivity:
     """The cycles of a league and those that chance explains.
 
     Attributes:
-      triples: three players of whom every two met and neither has exactly half of the points.
-      cycles: of these, how many are cycles.
-      share: of the triples, from 0 to 1; 0 without triples. A quarter is what tossing coins gives.
+      triples: number of triples of players who all met and did not share their points equally.
+      cycles: number of cycles among them.
+      share: share of cycles, from 0 to 1; 0 without triples, a quarter for random results.
       expected, low, high: mean and 95 % range of the share in simulated transitive leagues.
-      p_value: the chance of a share as large in a transitive league; 1 without triples.
-      strongest: up to ten cycles, those with the greatest `Cycle.weakest` first.
+      p_value: probability of a share as large in a transitive league; 1 without triples.
+      strongest: up to ten cycles, by decreasing `Cycle.weakest`.
     """
 
     triples: int
@@ -66,11 +66,11 @@ class Transitivity:
 def payoff_table(results: PairResults, *, ratings: Ratings | None = None) -> Floats:
     """Return the mean points ``(K, K)`` of the player of the row against that of the column.
 
-    A pair that met with both colours gives each colour half of the weight. The diagonal is one
-    half. Where two players never met, what `ratings` expect stands in.
+    Both colours have equal weight. The diagonal is one half. For players who never met, the score
+    that `ratings` predict is used.
 
     Raises:
-      ConfigError: two players never met, and there are no ratings.
+      ConfigError: two players never met, and no ratings are given.
     """
     table, met = _mean_points(results.games[None], results.points[None], results)
     payoffs, missing = table[0], ~met
@@ -94,15 +94,14 @@ def payoff_table(results: PairResults, *, ratings: Ratings | None = None) -> Flo
 def measure_transitivity(
     results: PairResults, *, replicates: int = REPLICATES, seed: int = 0
 ) -> Transitivity:
-    """Return the cycles of a league, and what chance makes of a transitive one.
+    """Return the cycles of a league, compared with simulated transitive leagues.
 
-    The simulated players' strengths are drawn from what the league leaves uncertain about them,
-    after their spread has been estimated beyond noise: fitted strengths as they are lie further
-    apart than the true ones, and would simulate too few cycles.
+    Simulated strengths are drawn from their posterior, with a spread estimated beyond noise: the
+    fitted strengths themselves are further apart than the true ones and would give too few cycles.
 
     Args:
-      replicates: how many leagues are simulated, from 19.
-      seed: what they are drawn from.
+      replicates: number of simulated leagues, at least 19.
+      seed: seed of the simulation.
 
     Raises:
       ConfigError: `replicates` is out of range.
@@ -137,7 +136,7 @@ def measure_transitivity(
 def _mean_points(
     games: Floats, points: Floats, results: PairResults
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return mean points ``(B, K, K)`` over the colours that were played, and who met ``(K, K)``.
+    """Return mean points ``(B, K, K)`` over colours, and whether players met ``(K, K)``.
 
     `games` is ``(1, M)`` and `points` ``(B, M)``; players who did not meet have zero.
     """
@@ -169,20 +168,20 @@ def _count(beats: NDArray[np.float32]) -> tuple[Floats, Floats]:
 def _simulate(
     results: PairResults, met: NDArray[np.bool_], replicates: int, seed: int
 ) -> Iterator[Floats]:
-    """Yield shares of cycles in leagues of the same games that a rating tells wholly."""
+    """Yield shares of cycles in simulated transitive leagues with the same games."""
     ratings = fit_ratings(results)
     contrasts = Contrasts.of(ratings.elo / ELO, ratings.covariance / ELO**2)
     between = contrasts.between()
-    kept = between / (between + contrasts.variances)
+    shrinkage = between / (between + contrasts.variances)
     advantage = ratings.first_player_advantage
     worth = advantage.value / ELO if advantage else 0.0
     rng = np.random.default_rng(seed)
     games = np.rint(results.games).astype(np.int64)
     chunk = max(1, _CHUNK_NUMBERS // max(games.size, len(results.players) ** 2))
     for start in range(0, replicates, chunk):
-        shape = (min(chunk, replicates - start), len(kept))
-        noise = rng.standard_normal(shape) * np.sqrt(kept * contrasts.variances)
-        strengths = (kept * contrasts.differences + noise) @ contrasts.basis.T
+        shape = (min(chunk, replicates - start), len(shrinkage))
+        noise = rng.standard_normal(shape) * np.sqrt(shrinkage * contrasts.variances)
+        strengths = (shrinkage * contrasts.differences + noise) @ contrasts.basis.T
         x = strengths[:, results.first] - strengths[:, results.second] + worth
         chances = np.stack(outcomes(x, np.array(ratings.log_nu)), axis=-1)
         drawn = rng.multinomial(games, chances / chances.sum(axis=-1, keepdims=True))
@@ -196,7 +195,7 @@ def _strongest(
     players: tuple[str, ...], table: Floats, beats: NDArray[np.float32]
 ) -> tuple[Cycle, ...]:
     """Return the cycles whose weakest link is the strongest."""
-    found: list[Cycle] = []
+    cycles: list[Cycle] = []
     wins = np.where(beats > 0, table, 0.0)
     for i in range(len(players)):  # the first of the cycle by index, the others behind it
         weakest = np.minimum(wins[i + 1 :, i + 1 :], wins[i, i + 1 :, None])
@@ -206,8 +205,8 @@ def _strongest(
         for place in best[flat[best] > 0].tolist():
             j, k = divmod(place, len(weakest))
             names = (players[i], players[i + 1 + j], players[i + 1 + k])
-            found.append(Cycle(players=_turned(names), weakest=float(flat[place])))
-    return tuple(sorted(found, key=lambda cycle: (-cycle.weakest, cycle.players))[:_SHOWN])
+            cycles.append(Cycle(players=_turned(names), weakest=float(flat[place])))
+    return tuple(sorted(cycles, key=lambda cycle: (-cycle.weakest, cycle.players))[:_SHOWN])
 
 
 def _turned(names: tuple[str, str, str]) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from miai.errors import RecordError, StoreError
 from miai.files import write_bytes
 from miai.game import GameInfo
+from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
 from miai.record import GameRecord, RecordFormat
 from miai_tournaments.store.database import damaged
@@ -21,7 +22,7 @@ def record_format(name: str, info: GameInfo) -> RecordFormat:
 
 def format_for(name: str, game: str) -> RecordFormat:
     """Return a record format for the game of that name. Raises `UnknownComponentError`."""
-    component = registry().get("record-format", name, game=game)
+    component = registry().get(RECORD_FORMAT, name, game=game)
     built: RecordFormat = component.build(values={})
     return built
 

@@ -35,7 +35,7 @@ def add_commands(group: typer.Typer) -> None:
     group.add_typer(data, name="data")
     group.command("train")(train)
     group.command("eval")(evaluate)
-    group.command("quantize")(quantise)
+    group.command("quantize")(quantize)
     group.command("predict")(predict)
 
 
@@ -208,7 +208,7 @@ def evaluate(
         _print_table(title, rows)
 
 
-def quantise(
+def quantize(
     weights: Annotated[Path, typer.Argument(help="Weights that training made.")],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Quantised weights, .safetensors.")
@@ -226,7 +226,7 @@ def quantise(
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
-    from miai_go.nets.life_weights import load_net, quantised_net
+    from miai_go.nets.life_weights import load_net, quantize_net
     from miai_go.nets.quantization import BITS
 
     if out is None and data is None:
@@ -243,7 +243,7 @@ def quantise(
             rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
             _print_table("bits a weight", rows)
     if out is not None:
-        quantised_net(load_net(weights), bits, out)
+        quantize_net(load_net(weights), bits, out)
         told |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
         if not as_json:
             print(f"{out}: {bits} bits a weight, {out.stat().st_size} bytes")

@@ -16,7 +16,7 @@ _ONNX: Final = ".onnx"
 
 
 class Precision(StrEnum):
-    """What an exported network reckons in."""
+    """Precision of an exported network."""
 
     FP32 = "fp32"
     INT8 = "int8"
@@ -108,18 +108,19 @@ def checksum(
 
 def export(
     file: Annotated[str, typer.Argument(help="A weights file or a shipped name.")],
-    onnx: Annotated[Path, typer.Option("--onnx", help="File that is written.")],
+    onnx: Annotated[Path, typer.Option("--onnx", help="File to write.")],
     precision: Annotated[Precision, typer.Option("--precision")] = Precision.FP32,
     positions: Annotated[
-        int, typer.Option("--positions", min=32, max=65536, help="That answers are compared on.")
+        int,
+        typer.Option("--positions", min=32, max=65536, help="Positions to compare."),
     ] = 256,
-    seed: Annotated[int, typer.Option("--seed", help="Of the games these are from.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of their games.")] = 0,
     as_json: _Json = False,
 ) -> None:
-    """Write a network as ONNX, if it answers what the network itself does.
+    """Write a network as ONNX, if its answers are close to the network's own.
 
-    Probabilities, values and ownership may differ by no more than the tolerance, 0.0001 for fp32
-    and 0.25 for int8, a score by as many points as the board has times that.
+    Probabilities, values and ownership may differ by at most 0.0001 for fp32 and 0.25 for int8, a
+    score by that many times the number of points on the board.
     """
     from miai_go.commands.exporting import export_checked
     from miai_go.errors import MissingExtraError

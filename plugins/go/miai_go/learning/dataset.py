@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.errors import DataError
+from miai_go.kinds import ENCODER
 from miai_go.learning.batches import BatchStream, Sampling
 from miai_go.learning.filters import GameFilters
 from miai_go.learning.games import StoredGame
@@ -304,7 +305,7 @@ def _encoder(encoder: Encoder | str | None, size: int) -> Encoder | None:
     if isinstance(encoder, str):
         from miai.plugins.loader import registry
 
-        built: Encoder = registry().get("go.encoder", encoder).build(size, values={})
+        built: Encoder = registry().get(ENCODER, encoder).build(size, values={})
         return built
     if encoder is not None and encoder.size != size:
         raise DataError(

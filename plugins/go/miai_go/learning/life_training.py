@@ -16,6 +16,7 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter, read_toml
 from miai_go.errors import DivergedError, TrainingError
+from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.checkpoints import Checkpoint, Checkpoints
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.life_dataset import LabelledPositions, folds_of, policy_targets
@@ -30,7 +31,6 @@ from miai_go.nets.life_weights import (
     NetHeader,
     save_net,
 )
-from miai_go.nets.registration import LIFE_NETWORK
 from miai_go.nets.weights import tensors_of
 from miai_go.tensors import TrainingRecord
 

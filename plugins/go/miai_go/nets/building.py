@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from miai.plugins.loader import registry
 from miai_go.errors import require_torch
+from miai_go.kinds import NETWORK
 from miai_go.nets.network import NetworkShape, Outputs
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from miai.plugins.kinds import Kind
 
 
 def build_network(
@@ -20,7 +23,7 @@ def build_network(
     values: Mapping[str, Any],
     *,
     seed: int = 0,
-    kind: str = "go.network",
+    kind: Kind[nn.Module] = NETWORK,
 ) -> nn.Module:
     """Return a network of a registered name, its weights drawn by `seed`.
 
@@ -45,7 +48,7 @@ def build_network(
 
 
 def filled_parameters(
-    name: str, values: Mapping[str, Any], *, kind: str = "go.network"
+    name: str, values: Mapping[str, Any], *, kind: Kind[nn.Module] = NETWORK
 ) -> dict[str, Any]:
     """Return the values with all defaults, as a weights file stores them. Raises as the above."""
     return registry().get(kind, name).fill(values).model_dump(mode="json")

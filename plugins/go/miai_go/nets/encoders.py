@@ -1,10 +1,7 @@
-"""The planes of AlphaGo (Silver et al. 2016, Extended Data Table 2).
+"""The encoders: planes of AlphaGo, planes of AlphaGo Zero, and two small sets.
 
-What the compiled encoders share: the planes' array, work space and loading.
-
-The small encoders: the stones alone, and the stones with what a beginner counts.
-
-The planes of AlphaGo Zero (Silver et al. 2017, Methods).
+AlphaGo's planes follow Silver et al. 2016, Extended Data Table 2; AlphaGo Zero's follow Silver et
+al. 2017, Methods.
 """
 
 from __future__ import annotations

@@ -5,11 +5,9 @@ uint32, little-endian), the JSON, and the bytes of the arrays one after another.
 ``arrays`` lists name, dtype and shape of each. Lengths are bounded, and room is made as bytes
 arrive, not as they are announced.
 
-Where the inference server of this user and this installation listens.
-
-One server a machine, user and installation; agents from which folders are hidden have one for
-themselves, which cannot read what they cannot. Its folder is in ``XDG_RUNTIME_DIR`` or, where there
-is none, in the temporary folder, and nobody else can look into it.
+There is one server for each machine, user and installation. Agents with hidden folders get a server
+of their own, which has the same folders hidden. The server's folder, private to the user, is in
+``XDG_RUNTIME_DIR`` or else in the temporary folder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Oracles from files: which library runs a network, in which numbers, and how often.
-
-A network asked about the symmetric copies of a position, which makes its answers better.
-"""
+"""Oracles from files: the library and precision of a network, and averaging over symmetries."""
 
 from __future__ import annotations
 

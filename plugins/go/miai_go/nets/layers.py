@@ -1,12 +1,11 @@
-"""Layers that networks are made of: convolutions with their norm, residual blocks, pooling.
+"""Layers: convolutions with their norm, residual blocks, pooling, and equivariant convolutions.
 
-Layers that turn with the board: convolutions over the eight symmetries (group p4m).
-
-A FIELD is eight channels, one for each symmetry g of `miai_go.rules.symmetry`, at channel
-field * 8 + g. When the board is turned by t, what channel (field, g) shows at a point x is what
-(field, t^-1 g) showed at t^-1 x before: the layers here keep this true (Cohen and Welling 2016,
-"Group equivariant convolutional networks"). Each makes the weights of an ordinary layer from few
-free ones, so that at inference it is an ordinary layer and costs no more.
+The equivariant ones are convolutions over the eight symmetries of the board (group p4m). A field is
+eight channels, one for each symmetry g of `miai_go.rules.symmetry`, at channel field * 8 + g. When
+the board is turned by t, what channel (field, g) shows at a point x is what (field, t^-1 g) showed
+at t^-1 x before: the layers here keep this true (Cohen and Welling 2016, "Group equivariant
+convolutional networks"). Each makes the weights of an ordinary layer from few free ones, so that at
+inference it is an ordinary layer and costs no more.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""Networks without torch: those that compiled kernels reckon, read from their files.
+"""Life-and-death networks without torch: weights as arrays, which compiled kernels evaluate.
 
-What asks a network, asks `Reckoned`, whichever network it is.
-
-The fully connected network without torch: its weights as arrays for kernels, and batches.
-
-The zone's network without torch: its weights as arrays for kernels, and batches.
-
-Positions that the kernels of networks are asked about, and room for what they answer.
+`read_array_net` reads a file; `ArrayNet` is the interface of its two kinds, the fully connected
+network and the zone's.
 """
 
 from __future__ import annotations
@@ -23,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from miai.errors import PluginError
 from miai.kernels.lanes import LANES
 from miai_go.errors import WeightsError
+from miai_go.kinds import LIFE_NETWORK
 from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
 from miai_go.life.kernels import planes as plane_kernels
 from miai_go.life.kernels.planes import NEAREST
@@ -30,7 +26,6 @@ from miai_go.nets.building import filled_parameters
 from miai_go.nets.life_components import ZoneParameters
 from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
 from miai_go.nets.life_weights import NetHeader, read_net
-from miai_go.nets.registration import LIFE_NETWORK
 
 
 class NetBatch(NamedTuple):
@@ -170,7 +165,7 @@ class DenseArrays:
         *,
         picks: ArrayLike | None = None,
     ) -> tuple[_Floats, _Floats]:
-        """Return values and logits; see `miai_go.nets.life_arrays.Reckoned`."""
+        """Return values and logits; see `miai_go.nets.life_arrays.ArrayNet`."""
         self.load()
         return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
 
@@ -326,7 +321,7 @@ class ZoneArrays:
         *,
         picks: ArrayLike | None = None,
     ) -> tuple[_Floats, _Floats]:
-        """Return values and logits; see `miai_go.nets.life_arrays.Reckoned`."""
+        """Return values and logits; see `miai_go.nets.life_arrays.ArrayNet`."""
         self.load()
         return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
 
@@ -456,8 +451,8 @@ def load_zone() -> None:
         nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
 
 
-class Reckoned(Protocol):
-    """A network that is reckoned by kernels."""
+class ArrayNet(Protocol):
+    """A network that compiled kernels evaluate."""
 
     def load(self) -> None:
         """Load the kernel, or compile it, before a clock runs."""
@@ -483,20 +478,20 @@ class Reckoned(Protocol):
         ...
 
 
-_READERS: Final[dict[str, Callable[[NetHeader, dict[str, NDArray[Any]]], Reckoned]]] = {
+_READERS: Final[dict[str, Callable[[NetHeader, dict[str, NDArray[Any]]], ArrayNet]]] = {
     "dense": DenseArrays.of,
     "zone": ZoneArrays.of,
 }
 
 NAMES: Final = tuple(_READERS)
-"""The networks that can be reckoned."""
+"""The networks that kernels can evaluate."""
 
 
-def reckoned(header: NetHeader, tensors: dict[str, NDArray[Any]]) -> Reckoned:
+def array_net(header: NetHeader, tensors: dict[str, NDArray[Any]]) -> ArrayNet:
     """Return the network of tensors by name.
 
     Raises:
-      WeightsError: it is a network that cannot be reckoned, or not what its header says.
+      WeightsError: kernels cannot evaluate the network, or it does not fit its header.
     """
     reader = _READERS.get(header.network)
     if reader is None:
@@ -512,14 +507,14 @@ def reckoned(header: NetHeader, tensors: dict[str, NDArray[Any]]) -> Reckoned:
         raise WeightsError(f"its tensors are not those of its network: {error}") from error
 
 
-def read_reckoned(path: Path) -> Reckoned:
+def read_array_net(path: Path) -> ArrayNet:
     """Return the network of a file.
 
     Raises:
-      WeightsError: it cannot be read, or as of `reckoned`.
+      WeightsError: it cannot be read, or as of `array_net`.
     """
     header, tensors = read_net(path)
     try:
-        return reckoned(header, tensors)
+        return array_net(header, tensors)
     except WeightsError as error:
         raise WeightsError(f"{path}: {error}") from None

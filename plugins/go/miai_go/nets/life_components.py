@@ -1,12 +1,4 @@
-"""Networks that say whether a target is safe, and which move decides it.
-
-`components` names them, `building` makes them by name, `files` keeps them, `reckoned` answers
-without torch, from `dense_arrays` and `zone_arrays`; `dense`, `convolutional` and `zonal` need it.
-
-The networks as components: what the plugin's entry point registers.
-
-The parameters of networks of life and death. Nothing here imports torch.
-"""
+"""The parameters of life-and-death networks. Importing this does not import torch."""
 
 from __future__ import annotations
 

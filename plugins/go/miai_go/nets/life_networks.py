@@ -1,14 +1,8 @@
-"""Networks made by name.
+"""The life-and-death networks: fully connected, convolutional, and confined to the zone.
 
-Convolutional networks of life and death: residual, pooled over the target, equivariant.
-
-The reference's network: fully connected, with residual blocks.
-
-A network whose features live at the points of the zone alone.
-
-All else in the window is wall or beyond the board and never changes: the first layer sees it, no
-other does. Of n positions with N points in all, features are of shape (N, width), so that nothing
-is reckoned where nothing can happen.
+The zone's network has features at the points of the zone alone: the rest of the window never
+changes, so only the first layer sees it. For n positions with N points in all, features have shape
+(N, width).
 """
 
 from __future__ import annotations

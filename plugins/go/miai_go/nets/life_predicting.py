@@ -1,7 +1,4 @@
-"""What a network says of every block on a board, and of the move that decides its fate.
-
-Boards on which every block is coloured by its chance to live: SVG, and text for terminals.
-"""
+"""A network's prediction for every block on a board: who lives, and which move decides it."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from numpy.typing import NDArray
 
 from miai_go.errors import ProblemError, WeightsError
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.nets.life_arrays import NAMES, Reckoned, read_reckoned
+from miai_go.nets.life_arrays import NAMES, ArrayNet, read_array_net
 from miai_go.nets.life_planes import encode, layout_of_zones, load_planes
 from miai_go.nets.life_weights import NetHeader
 from miai_go.rules.board import EMPTY
@@ -55,8 +52,8 @@ class Predictor:
     """A network that says of blocks whether they live.
 
     Args:
-      weights: a file of `miai go tsumego train` or `quantize`. A network that kernels reckon needs
-        no torch.
+      weights: a file of `miai go tsumego train` or `quantize`. Networks that kernels
+        evaluate need no torch.
 
     Raises:
       WeightsError: it cannot be read or is not what it says.
@@ -66,10 +63,10 @@ class Predictor:
     def __init__(self, weights: Path) -> None:
         self._path = weights
         self.header: NetHeader = NetHeader.read(weights)
-        self._reckoned: Reckoned | None = None
+        self._array_net: ArrayNet | None = None
         self._net: Any = None
         if self.header.network in NAMES:
-            self._reckoned = read_reckoned(weights)
+            self._array_net = read_array_net(weights)
         else:
             from miai_go.nets.life_weights import load_net
 
@@ -78,8 +75,8 @@ class Predictor:
     def load(self) -> None:
         """Load kernels, or compile them, before a clock runs."""
         load_planes()
-        if self._reckoned is not None:
-            self._reckoned.load()
+        if self._array_net is not None:
+            self._array_net.load()
 
     def fates(self, stones: NDArray[np.int8]) -> list[PredictedFate]:
         """Return the fate of every block of a board, lowest point first.
@@ -117,8 +114,8 @@ class Predictor:
         """
         layout = layout_of_zones([zone])
         sets = ([0, 0], [zone.attackers] * 2, [zone.defenders] * 2, list(_SIDES))
-        if self._reckoned is not None:
-            values, logits = self._reckoned.evaluate(layout, *sets)
+        if self._array_net is not None:
+            values, logits = self._array_net.evaluate(layout, *sets)
         else:
             values, logits = self._by_torch(layout, sets)
         if not np.isfinite(values).all() or np.isnan(logits).any():

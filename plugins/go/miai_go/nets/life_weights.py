@@ -16,11 +16,11 @@ from pydantic import Field, field_validator
 
 from miai.parameters import StrictModel
 from miai_go.errors import WeightsError
+from miai_go.kinds import LIFE_NETWORK
 from miai_go.nets.building import build_network, filled_parameters
 from miai_go.nets.life_planes import MOST_WINDOW, PLANE_SETS
 from miai_go.nets.network import NetworkShape
 from miai_go.nets.quantization import WHOLE, packed_tensors, unpacked_tensors
-from miai_go.nets.registration import LIFE_NETWORK
 from miai_go.nets.weights import fill_network, tensors_of
 from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
@@ -146,7 +146,7 @@ def load_net(path: Path) -> Net:
     return Net(network, header)
 
 
-def quantised_net(net: Net, bits: int, path: Path) -> NetHeader:
+def quantize_net(net: Net, bits: int, path: Path) -> NetHeader:
     """Write a network with so many bits a weight; return the header as written.
 
     Raises:

@@ -1,16 +1,8 @@
-"""Networks made by name, and made ready for inference.
+"""The Go networks: a residual tower with replaceable parts, a small one, an equivariant tower.
 
-A residual tower whose answers turn with the board, exactly up to rounding.
-
-A small network of four convolutions, with a policy and a value head.
-
-Heads of a tower: what is read off its features.
-
-Features are of shape (n, channels, size, size). A component of kind ``go.policy-head`` or
-``go.value-head`` is a factory(shape, channels, parameters) -> torch.nn.Module that makes of them
-logits (n, size * size + 1), or values (n,) between -1 and 1; or None, for no such head.
-
-The residual tower: a base, a policy head and a value head, each replaceable by name.
+A component of kind ``go.policy-head`` or ``go.value-head`` is a factory(shape, channels,
+parameters) -> torch.nn.Module that turns features (n, channels, size, size) into logits
+(n, size * size + 1), or into values (n,) between -1 and 1; it may return None, for no such head.
 """
 
 from __future__ import annotations

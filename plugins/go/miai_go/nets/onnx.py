@@ -1,13 +1,8 @@
-"""Networks as ONNX files, which ONNX Runtime plays without torch.
+"""Networks as ONNX files, which ONNX Runtime runs without torch.
 
-The file takes planes as encoders make them, uint8, and does their scaling itself; it carries the
-header of the weights in its metadata. With int8 the convolutions are quantised after training:
-weights a channel at a time, activations by what they were on positions that the network met
-playing against itself (Jacob et al. 2018).
-
-The form in which a network is exported: planes as encoders make them in, tensors out.
-
-Positions that a network meets when it plays against itself.
+The file takes planes from encoders as uint8 and scales them itself; its metadata contain the header
+of the weights. For int8 the convolutions are quantized after training: weights per channel,
+activations by their range on positions of the network's games against itself (Jacob et al. 2018).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def packed_tensors(tensors: Tensors, bits: int) -> Tensors:
         if bits == WHOLE or array.ndim < 2:
             out[name] = array
             continue
-        whole, scales = quantise(array.reshape(len(array), -1), bits)
+        whole, scales = quantize(array.reshape(len(array), -1), bits)
         out[name + _PACKED] = pack(whole, bits)
         out[name + _SCALES] = scales
         out[name + _SHAPE] = np.array(array.shape, np.int64)
@@ -56,7 +56,7 @@ def unpacked_tensors(stored: Tensors, bits: int, *, where: str) -> dict[str, NDA
     return out
 
 
-def quantise(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return whole numbers and a scale a row whose product is near the rows.
 
     Args:

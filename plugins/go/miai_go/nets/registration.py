@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from miai_go.kinds import LIFE_NETWORK
 
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
 
-LIFE_NETWORK: Final = "go.tsumego-network"
-
-
 _LIFE_PARAMETERS = "miai_go.nets.life_components"
-
-
-_LIFE_SUMMARY = (
-    "A network of life and death; factory(shape, parameters) -> torch.nn.Module that makes planes "
-    "into miai_go.nets.network.Outputs: value 1 for safe, policy the move that decides"
-)
 
 
 _LIFE_NETWORKS = (
     (
         *("dense", "miai_go.nets.life_networks:DenseNet", "DenseParameters"),
-        "Fully connected, with a residual block; can be reckoned inside the prover",
+        "Fully connected, with a residual block; can be evaluated inside the prover",
     ),
     (
         *("residual", "miai_go.nets.life_networks:ResidualNet", "ResidualParameters"),
@@ -36,7 +29,7 @@ _LIFE_NETWORKS = (
     ),
     (
         *("zone", "miai_go.nets.life_networks:ZoneNet", "ZoneParameters"),
-        "Residual convolutions at the zone's points alone; can be reckoned without torch",
+        "Residual convolutions at the zone's points alone; can be evaluated without torch",
     ),
     (
         "equivariant",
@@ -48,11 +41,10 @@ _LIFE_NETWORKS = (
 
 
 def register_life_networks(registry: Registry) -> None:
-    """Declare the kind and add the components."""
-    registry.declare_kind(LIFE_NETWORK, summary=_LIFE_SUMMARY)
+    """Add the components."""
     for name, factory, parameters, summary in _LIFE_NETWORKS:
         registry.add(
-            LIFE_NETWORK,
+            LIFE_NETWORK.name,
             name,
             factory,
             parameters=f"{_LIFE_PARAMETERS}:{parameters}",
@@ -64,30 +56,6 @@ _PARAMETERS = "miai_go.nets.components"
 
 
 _HEADS = "miai_go.nets.networks"
-
-
-_KINDS = (
-    (
-        "go.network",
-        "A network; factory(shape, parameters) -> torch.nn.Module that makes planes into "
-        "miai_go.nets.network.Outputs",
-    ),
-    (
-        "go.base",
-        "The base of a tower; factory(shape, tower, parameters) -> torch.nn.Module that makes "
-        "planes into features",
-    ),
-    (
-        "go.policy-head",
-        "A policy head of a tower; factory(shape, channels, parameters) -> torch.nn.Module that "
-        "makes features into logits, or None",
-    ),
-    (
-        "go.value-head",
-        "A value head of a tower; factory(shape, channels, parameters) -> torch.nn.Module that "
-        "makes features into values, or None",
-    ),
-)
 
 
 _NETWORKS = (
@@ -130,9 +98,7 @@ _NETWORKS = (
 
 
 def register(registry: Registry) -> None:
-    """Declare the kinds and add the components."""
-    for kind, summary in _KINDS:
-        registry.declare_kind(kind, summary=summary)
+    """Add the components."""
     for kind, name, factory, parameters, summary in _NETWORKS:
         registry.add(
             kind,
@@ -165,12 +131,7 @@ _ENCODERS = (
 
 
 def register_encoders(registry: Registry) -> None:
-    """Declare the kind and add the encoders."""
-    registry.declare_kind(
-        "go.encoder",
-        summary="Turns positions of Go into planes; factory(size, parameters) -> "
-        "miai_go.nets.encoder.Encoder",
-    )
+    """Add the encoders."""
     for name, factory, parameters, summary in _ENCODERS:
         registry.add(
             "go.encoder",

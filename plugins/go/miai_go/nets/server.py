@@ -1,15 +1,11 @@
 """The inference server: one process a machine that runs networks for all others.
 
-Self-play workers, tournaments' agents and whoever else asks share its networks, and their requests
-fill one batch. The first client starts it (see `miai_go.nets.client`); it ends when nobody
-was connected for some seconds. Each connection has a thread that reads a request, waits for its
-batch and answers; bad frames end that connection, nothing more.
+Self-play workers, tournament agents and other clients share its networks, and requests that wait
+together become one batch. The first client starts it (see `miai_go.nets.client`); it ends some
+seconds after the last client has left. Each connection has a thread that reads a request, waits for
+its batch and answers; a bad frame ends its connection only.
 
     python -m miai_go.nets.server --folder FOLDER [--threads 1] [--idle-seconds 60]
-
-The networks that an inference server holds.
-
-Many askers, one network: requests that wait together become one batch.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 
 from miai.errors import GameError, InvalidStateError, ParameterError
 from miai.game import Game, GameInfo
+from miai_go.kinds import DEAD_STONES
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError, KoRule
 from miai_go.rules.coordinates import star_points, vertex
 from miai_go.rules.parameters import GoParameters, default_max_moves
@@ -137,7 +138,7 @@ class GoGame(Game):
             name, values = self.parameters.referee, self.parameters.referee_settings
         else:
             name, values = "playouts", {}
-        component = registry().get("go.dead-stones", name)
+        component = registry().get(DEAD_STONES, name)
         judge: DeadStoneJudge = component.build(self, values=values, where="referee_settings")
         return judge
 

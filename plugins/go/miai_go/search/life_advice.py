@@ -1,11 +1,9 @@
-"""Enclosed groups at the root of a search: which there are, and what is favoured because of them.
+"""Advice about enclosed groups at the root of a search: moves that save or kill them.
 
-Nothing is forced. A proof of life or death is about a zone: its wall stands, and all else on the
-board counts for nothing; what is bigger than the group, only the search can say. So what was found
-out weighs as much as some simulations would (S. Gelly, D. Silver, "Combining online and offline
-knowledge in UCT", 2007), or as a part of the priors, and what the search sees itself outweighs it.
-
-Questions about one group in play: what the player to move must do about it, if anything.
+Nothing is forced. A proof of life or death is about a zone and ignores the rest of the board; only
+the search can tell whether another move is bigger than the group. So the advice weighs as much as
+some simulations (S. Gelly, D. Silver, "Combining online and offline knowledge in UCT", 2007), or as
+a part of the priors, and enough simulations outweigh it.
 """
 
 from __future__ import annotations

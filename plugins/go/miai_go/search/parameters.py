@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class InPlayParameters(Parameters):
-    """Who is asked about life and death at the root of a search, and how much."""
+    """Life-and-death advice at the root of a search."""
 
     tsumego: Literal["off", "net", "solver"] = parameter(
         "off",
-        help="Who is asked about enclosed groups before a move: nobody, the shipped network or "
-        "the solver; what they say is favoured at the root, never forced",
+        help="Source of advice about enclosed groups before a move: none, the shipped network or "
+        "the solver; the search favours the advice at its root, but is not bound by it",
     )
     tsumego_nodes: int = parameter(
         50_000,
         ge=100,
         le=1_000_000_000,
         unit="positions",
-        help="What the solver may look at before a move, for all groups together",
+        help="Solver budget before a move, for all groups together",
     )
 
-    def asked(self) -> InPlay | None:
-        """Return who is asked, all that it takes loaded; None for nobody.
+    def advisor(self) -> InPlay | None:
+        """Return the source of advice with everything it needs loaded; None if off.
 
         Raises:
           WeightsError: the shipped network cannot be read.
@@ -80,27 +80,28 @@ Symmetry = Literal["none", "random", "average"]
 
 
 class NetworkParameters(Parameters):
-    """How networks are run."""
+    """How networks run."""
 
-    backend: Backend = parameter("auto", help="What runs the networks: torch or ONNX Runtime")
+    backend: Backend = parameter("auto", help="Library for the networks: torch or ONNX Runtime")
     precision: Precision = parameter(
-        "auto", help="Numbers that the networks reckon with; auto: bf16 where the processor has it"
+        "auto",
+        help="Precision; auto: bf16 where the processor multiplies it, else fp32",
     )
     threads: int = parameter(1, ge=1, le=256, unit="threads", help="Threads for the networks")
-    device: str = parameter("cpu", help="Where torch runs the networks: cpu, cuda, cuda:1")
+    device: str = parameter("cpu", help="Device for torch: cpu, cuda, cuda:1")
     symmetry: Symmetry = parameter(
-        "none", help="Turned boards: none; random: one of the eight; average: all eight"
+        "none", help="Symmetries of a position: none; random: one of the eight; average: all eight"
     )
     fixed_batch: int = parameter(
         0,
         ge=0,
         le=1024,
         unit="positions",
-        help="Fill every batch up to so many, which makes results independent of how leaves were "
-        "batched; 0 for none",
+        help="Pad every batch to this size, which makes results independent of how leaves were "
+        "batched; 0: no padding",
     )
     server: bool = parameter(
-        False, help="Let one server on this machine run the networks of all players together"
+        False, help="Share one server on this machine that runs the networks of all players"
     )
 
 
@@ -109,7 +110,7 @@ class PolicyParameters(NetworkParameters):
 
     weights: str = parameter("", help="Weights file, or the name of shipped weights")
     temperature: float = parameter(
-        0.0, ge=0, le=100, help="0: the likeliest move; 1: as likely as the network says"
+        0.0, ge=0, le=100, help="0: most likely move; 1: draw moves by the network's probabilities"
     )
     resign_below: float | None = parameter(
         None, ge=-1, le=1, unit="utility", help="Resign below this value; needs a value head"
@@ -127,28 +128,34 @@ class TreeParameters(NetworkParameters, SearchParameters):
         ge=1,
         le=100_000,
         unit="simulations",
-        help="What Gumbel's search plans for where only seconds are given",
+        help="Simulations that a Gumbel search under a time limit plans for",
     )
     leaves: int = parameter(
-        8, ge=1, le=1024, unit="leaves", help="Leaves of the tree that are valued together"
+        8, ge=1, le=1024, unit="leaves", help="Maximum leaves of the tree valued in one batch"
     )
     virtual_loss: float = parameter(
-        1.0, ge=0, le=100, unit="losses", help="What a leaf counts as while it is being valued"
+        1.0,
+        ge=0,
+        le=100,
+        unit="losses",
+        help="Losses that a leaf counts as until it is valued",
     )
-    temperature: float = parameter(1.0, gt=0, le=100, help="Of the priors; below 1 sharpens them")
+    temperature: float = parameter(
+        1.0, gt=0, le=100, help="Temperature of priors; below 1 sharpens"
+    )
     fpu: float = parameter(
         0.2,
         ge=-2,
         le=2,
         unit="utility",
-        help="How much worse than its parent a move never tried is held",
+        help="First-play urgency: value of an untried move below its parent's",
     )
     max_nodes: int = parameter(
         1_000_000,
         ge=1,
         le=100_000_000,
         unit="nodes",
-        help="Room of the tree, 56 bytes a node; a search ends when it is full",
+        help="Maximum tree size in nodes (56 bytes each); the search ends when it is full",
     )
 
 
@@ -162,29 +169,27 @@ class AlphaZeroParameters(TreeParameters):
     )
     c_puct: float = parameter(1.5, ge=0, le=100, help="Weight of the priors (PUCT)")
     considered: int = parameter(
-        16, ge=1, le=1000, unit="moves", help="Moves that Gumbel's search considers at the root"
+        16, ge=1, le=1000, unit="moves", help="Moves that a Gumbel search considers at the root"
     )
 
 
 class AlphaGoParameters(TreeParameters):
     """Parameters of the search ``alphago``."""
 
-    policy: str = parameter("", help="Weights of the policy: a file, or the name of shipped ones")
-    value: str = parameter("", help="Weights of the value network; not read where lambda is 1")
+    policy: str = parameter("", help="Policy network: a weights file or a shipped name")
+    value: str = parameter("", help="Value network: a file or a shipped name; unused if mix = 1")
     rollout: str = parameter(
         "light",
-        help="Who plays the rollouts: light (uniform, fills no eye) or weights of a pattern policy",
+        help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
     )
     mix: float = parameter(
         0.5, ge=0, le=1, help="Share of the rollout in a leaf's value, the paper's lambda"
     )
     rollouts: int = parameter(1, ge=1, le=1000, unit="rollouts", help="Rollouts from every leaf")
     rollout_limit: int = parameter(
-        243, ge=0, le=2000, unit="moves", help="A rollout is counted as it stands after so many"
+        243, ge=0, le=2000, unit="moves", help="Length after which a rollout is stopped and counted"
     )
-    depth: int = parameter(
-        120, ge=1, le=400, unit="plies", help="Positions so far from the root are not looked beyond"
-    )
+    depth: int = parameter(120, ge=1, le=400, unit="plies", help="Maximum depth of the tree")
     c_puct: float = parameter(1.5, ge=0, le=100, help="Weight of the priors (PUCT)")
 
 
@@ -220,7 +225,7 @@ class GoMctsParameters(SearchParameters):
     fpu: float = parameter(
         10.0,
         unit="utility",
-        help="Value of a move that neither the tree nor RAVE knows; 10: tried before any twice",
+        help="First-play urgency: value of an untried move; 10: every move is tried once first",
     )
     playouts: Literal["light", "tactical"] = parameter(
         "light",
@@ -238,7 +243,8 @@ class GoMctsParameters(SearchParameters):
         ge=1000,
         le=100_000_000,
         unit="nodes",
-        help="Most nodes kept, 32 bytes each, twice with reuse; a full tree grows no more",
+        help="Maximum tree size in nodes (32 bytes each, doubled by reuse); when full, the search "
+        "continues without expanding",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""The search ``policy`` of Go: a policy network's moves as they are, no tree."""
+"""The search ``policy`` of Go: a policy network's moves, without a tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from miai_go.shipped import find_weights
 
 
 class PolicyPlayer:
-    """Plays what a policy network holds likeliest, or draws from what it holds likely.
+    """Plays a policy network's most likely move, or draws a move by its probabilities.
 
     Moves that fill an own eye are left out, and a pass that would end and lose the game.
 
@@ -38,7 +38,7 @@ class PolicyPlayer:
         """Seed the randomness; load the network and let it make a first answer.
 
         Raises:
-          MiaiError: the weights cannot be had.
+          MiaiError: the weights are not available.
         """
         load_rules()
         self._rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ class PolicyPlayer:
 
         Args:
           state: a state of Go in which a player is to move; not changed.
-          seconds: not heeded: one answer of the network is all it takes.
+          seconds: ignored: a move takes one answer of the network.
 
         Raises:
           GameError: the state is of another game, or the game is over.
@@ -63,16 +63,16 @@ class PolicyPlayer:
         if done is not None:
             return done
         logits, value = self._ask(position)
-        chances = _softmax(np.where(_sensible(position), logits, -np.inf))
-        action = self._draw(chances)
+        probabilities = _softmax(np.where(_sensible(position), logits, -np.inf))
+        action = self._draw(probabilities)
         resign = self.parameters.resign_below
-        order = np.argsort(-chances, kind="stable")[:10].tolist()
+        order = np.argsort(-probabilities, kind="stable")[:10].tolist()
         return SearchResult(
             action=action,
             value=value or 0.0,
             pv=(action,),
             resign=resign is not None and value is not None and value < resign,
-            statistics={"priors": [[a, round(float(chances[a]), 4)] for a in order]},
+            statistics={"priors": [[a, round(float(probabilities[a]), 4)] for a in order]},
         )
 
     @property
@@ -100,12 +100,12 @@ class PolicyPlayer:
             raise WeightsError("policy: these weights have no policy head; name others")
         return answers.policy[0].astype(np.float64), value
 
-    def _draw(self, chances: NDArray[np.float64]) -> int:
+    def _draw(self, probabilities: NDArray[np.float64]) -> int:
         if self.parameters.temperature == 0:
-            return int(chances.argmax())
-        heated = _softmax(np.log(np.maximum(chances, 1e-300)) / self.parameters.temperature)
-        heated[chances == 0] = 0
-        return int(self._rng.choice(len(heated), p=heated / heated.sum()))
+            return int(probabilities.argmax())
+        tempered = _softmax(np.log(np.maximum(probabilities, 1e-300)) / self.parameters.temperature)
+        tempered[probabilities == 0] = 0
+        return int(self._rng.choice(len(tempered), p=tempered / tempered.sum()))
 
 
 def _sensible(state: GoState) -> NDArray[np.bool_]:

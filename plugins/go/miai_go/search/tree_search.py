@@ -104,7 +104,7 @@ class TreeSearch(ABC):
         Raises:
           MiaiError: weights or a library are not available.
         """
-        self._in_play = self.parameters.asked()
+        self._in_play = self.parameters.advisor()
         self._start, self._line = None, []
         self._plant(seed)
         self._begun = True
@@ -121,6 +121,9 @@ class TreeSearch(ABC):
             self._line.append(action)
         else:
             self._start = None
+
+    def close(self) -> None:  # noqa: B027 - most trees hold nothing outside this process
+        """Release what the search holds outside this process."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return the best move; values are for the player to move.

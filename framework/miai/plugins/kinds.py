@@ -1,0 +1,175 @@
+"""Kinds of component: what the factories of a kind take, and what they return.
+
+A plugin declares kinds of its own in the same way, and other plugins may fill them::
+
+    ENCODER: Kind[Encoder] = Kind(
+        "go.encoder", "miai_go.nets.encoder:Encoder", ("size",), "Turns positions into planes"
+    )
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from miai.agent import Agent
+    from miai.beliefs import BeliefSearcher, RootedProblem
+    from miai.beliefs.bounds import Bounds
+    from miai.beliefs.retention import Retention
+    from miai.game import Game, State
+    from miai.information import BeliefState
+    from miai.playing.adjudication import Adjudicator
+    from miai.playing.openings import OpeningReader
+    from miai.record import RecordFormat
+    from miai.render import Renderer
+    from miai.search.protocol import Evaluator, Search
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """A kind of component.
+
+    Attributes:
+      name: a plugin's own kinds are named ``plugin.kind``.
+      returns: import path ``module:attribute`` of the class or protocol that factories return; it
+        is imported when a component is built.
+      context: names of the arguments that a factory takes before its parameters.
+      summary: one line for `miai list`.
+      optional: whether a factory may return None.
+      adapters: other kinds whose components serve as this kind, each with the import path of an
+        adapter: ``adapter(*context, component)`` returns a component of this kind.
+    """
+
+    name: str
+    returns: str
+    context: tuple[str, ...]
+    summary: str
+    optional: bool = False
+    adapters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def contract(self) -> str:
+        """How a factory is called, and what it returns."""
+        arguments = ", ".join((*self.context, "parameters"))
+        returned = self.returns.replace(":", ".") + (" or None" if self.optional else "")
+        return f"factory({arguments}) -> {returned}"
+
+    def fault(self, built: object) -> str | None:
+        """Return what is wrong with an object that a factory returned; None if nothing is.
+
+        A protocol asks for its methods and attributes, whether or not the object inherits from it.
+        """
+        if built is None:
+            return None if self.optional else f"returned None, not {self._wanted}"
+        wanted = imported(self.returns)
+        if not getattr(wanted, "_is_protocol", False):
+            if isinstance(built, wanted):
+                return None
+            return f"returned {type(built).__name__}, not {self._wanted}"
+        missing = [name for name in _members(wanted) if not hasattr(built, name)]
+        if not missing:
+            return None
+        return (
+            f"returned {type(built).__name__}, not {self._wanted}: it has no {', '.join(missing)}"
+        )
+
+    @property
+    def _wanted(self) -> str:
+        return self.returns.replace(":", ".")
+
+
+def imported(path: str) -> Any:
+    """Return what an import path ``module:attribute`` names. Raises what importing raises."""
+    module, _, attribute = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _members(protocol: type) -> list[str]:
+    """Return the methods and attributes that a protocol asks for."""
+    names = {
+        name
+        for base in protocol.__mro__
+        if getattr(base, "_is_protocol", False) and base.__module__ != "typing"
+        for name in (*vars(base), *vars(base).get("__annotations__", ()))
+    }
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+GAME: Kind[Game] = Kind("game", "miai.game:Game", (), "A game")
+AGENT: Kind[Agent] = Kind(
+    "agent",
+    "miai.agent:Agent",
+    ("game",),
+    "A player",
+    adapters={"search": "miai.search.agent:SearchAgent"},
+)
+SEARCH: Kind[Search] = Kind(
+    "search", "miai.search.protocol:Search", ("game",), "A search, which also plays as an agent"
+)
+EVALUATOR: Kind[Evaluator] = Kind(
+    "evaluator", "miai.search.protocol:Evaluator", ("game",), "Values and priors of states"
+)
+BELIEF: Kind[BeliefState[State]] = Kind(
+    "belief", "miai.information:BeliefState", ("game", "player"), "A set of possible worlds"
+)
+RECORD_FORMAT: Kind[RecordFormat] = Kind(
+    "record-format", "miai.record:RecordFormat", (), "A file format of game records"
+)
+OPENING_READER: Kind[OpeningReader] = Kind(
+    "opening-reader",
+    "miai.playing.openings:OpeningReader",
+    ("game",),
+    "Reads openings from a file",
+)
+ADJUDICATOR: Kind[Adjudicator] = Kind(
+    "adjudicator",
+    "miai.playing.adjudication:Adjudicator",
+    ("game",),
+    "Decides games before their end",
+)
+RENDERER: Kind[Renderer] = Kind(
+    "renderer", "miai.render:Renderer", ("game",), "Shows a position to people"
+)
+BELIEF_PROBLEM: Kind[RootedProblem] = Kind(
+    "belief-problem",
+    "miai.beliefs:RootedProblem",
+    (),
+    "A game for searches over beliefs, with roots",
+)
+BELIEF_SEARCH: Kind[BeliefSearcher] = Kind(
+    "belief-search", "miai.beliefs:BeliefSearcher", ("problem",), "A search over beliefs"
+)
+BOUNDS: Kind[Bounds] = Kind(
+    "bounds", "miai.beliefs.bounds:Bounds", ("universe",), "Bounds on the values of beliefs"
+)
+RETENTION: Kind[Retention] = Kind(
+    "retention",
+    "miai.beliefs.retention:Retention",
+    (),
+    "Which remembered beliefs are kept",
+)
+
+KINDS: tuple[Kind[Any], ...] = (
+    GAME,
+    AGENT,
+    SEARCH,
+    EVALUATOR,
+    BELIEF,
+    RECORD_FORMAT,
+    OPENING_READER,
+    ADJUDICATOR,
+    RENDERER,
+    BELIEF_PROBLEM,
+    BELIEF_SEARCH,
+    BOUNDS,
+    RETENTION,
+)
+"""The kinds that the framework declares."""

@@ -1,0 +1,107 @@
+"""Kinds of component: what a factory returns is checked on every build, of every kind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import miai
+from miai.errors import PluginLoadError, RegistrationError
+from miai.plugins.kinds import AGENT, KINDS, Kind
+from miai.plugins.loader import registry
+from miai.plugins.registry import Registry
+from miai_go.kinds import KINDS as GO_KINDS
+from miai_tournaments.formats import FORMAT
+
+EVERY = (*KINDS, *GO_KINDS, FORMAT)
+
+
+def test_all_declared_kinds_are_these() -> None:
+    assert set(registry().kinds) == {kind.name for kind in EVERY}
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=[kind.name for kind in EVERY])
+def test_a_factory_that_returns_something_else_is_refused(kind: Kind[Any]) -> None:
+    own = Registry().for_plugin("wrong")
+    own.kinds[kind.name] = kind
+    own.add(kind.name, "a-number", lambda *arguments: 3, summary="")
+    context = [object()] * len(kind.context)
+    with pytest.raises(PluginLoadError, match=r"returned int, not .*; a defect of the plugin"):
+        own.get(kind, "a-number").build(*context, values={})
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=[kind.name for kind in EVERY])
+def test_only_a_kind_that_says_so_may_return_none(kind: Kind[Any]) -> None:
+    assert (kind.fault(None) is None) == (kind.name in {"go.policy-head", "go.value-head"})
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=[kind.name for kind in EVERY])
+def test_a_factory_that_takes_other_arguments_is_found_by_check(kind: Kind[Any]) -> None:
+    own = Registry().for_plugin("wrong")
+    own.kinds[kind.name] = kind
+    own.add(kind.name, "picky", lambda a, b, c, d, e: None, summary="")
+    with pytest.raises(PluginLoadError, match="cannot be called as factory"):
+        own.get(kind, "picky").check()
+
+
+def test_a_protocol_names_what_is_missing() -> None:
+    class Half:
+        def new_game(self, seed: int) -> None: ...
+        def advance(self, action: int) -> None: ...
+
+    own = Registry().for_plugin("half")
+    own.add("search", "half", lambda game, parameters: Half(), summary="")
+    with pytest.raises(PluginLoadError, match="it has no close, search"):
+        own.get("search", "half").build(object(), values={})
+    with pytest.raises(PluginLoadError, match=r"search 'half' of plugin 'half'.*no close, search"):
+        own.get(AGENT, "half").build(miai.load_game("tic_tac_toe"), values={})
+
+
+def test_a_search_that_serves_as_an_agent_is_closed_with_it() -> None:
+    closed: list[bool] = []
+
+    class Search:
+        def new_game(self, seed: int) -> None: ...
+        def advance(self, action: int) -> None: ...
+        def search(self, state: object, *, seconds: float | None = None) -> None: ...
+        def close(self) -> None:
+            closed.append(True)
+
+    own = Registry().for_plugin("own")
+    own.add("search", "own", lambda game, parameters: Search(), summary="")
+    agent = own.build(AGENT, "own", miai.load_game("tic_tac_toe"))
+    agent.close()
+    assert closed == [True]
+
+
+def test_two_plugins_cannot_declare_one_kind_differently() -> None:
+    own = Registry().for_plugin("own")
+    own.declare(Kind("own.part", "builtins:str", (), "Parts"))
+    own.declare(Kind("own.part", "builtins:str", (), "Parts"))
+    with pytest.raises(RegistrationError, match="already declared with factory"):
+        own.declare(Kind("own.part", "builtins:int", (), "Parts"))
+
+
+def test_every_component_is_built_as_its_kind_says() -> None:
+    for name in ("tic_tac_toe", "go", "rbc"):
+        game = miai.load_game(name)
+        assert isinstance(game, miai.Game)
+        agent = registry().build(AGENT, "random", game, game=name)
+        assert isinstance(agent, miai.Agent)
+
+
+def test_public_names_are_listed_and_kept() -> None:
+    code = (
+        "import miai, sys\n"
+        "assert set(miai.__all__) <= set(dir(miai))\n"
+        "assert 'Agent' not in vars(miai) and 'pydantic' not in sys.modules\n"
+        "first = miai.Agent\n"
+        "assert vars(miai)['Agent'] is first\n"
+        "for name in miai.__all__: getattr(miai, name)\n"
+        "assert callable(miai.play)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
