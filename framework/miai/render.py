@@ -7,7 +7,8 @@ from typing import Protocol, runtime_checkable
 from miai.errors import UnknownComponentError
 from miai.game import Game, State
 from miai.information import BeliefState, PlayerView
-from miai.plugins.kinds import RENDERER
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
 
 
@@ -16,6 +17,9 @@ class Renderer(Protocol):
 
     def render(self, view: PlayerView) -> str:
         """Return the position, as far as the view's player knows it, as lines of text."""
+
+
+RENDERER: Kind[Renderer] = kinds.RENDERER
 
 
 @runtime_checkable

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
-from miai.beliefs.retention import Retention
+from miai.beliefs.retention import RETENTION, Retention
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, subset_test
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
-from miai.plugins.kinds import BOUNDS, RETENTION
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ class Bounds(Protocol):
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts: probes, hits, entries, bytes."""
+
+
+BOUNDS: Kind[Bounds] = kinds.BOUNDS
 
 
 Chain: TypeAlias = dict[Belief, float]

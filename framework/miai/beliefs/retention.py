@@ -13,6 +13,8 @@ from typing import Protocol
 
 from miai.beliefs.sets import hashed
 from miai.parameters import Parameters, parameter
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 
 
 class Retention(Protocol):
@@ -26,6 +28,9 @@ class Retention(Protocol):
 
     def victim(self) -> int | None:
         """Remove and return the entry to forget; None to reject the newest one."""
+
+
+RETENTION: Kind[Retention] = kinds.RETENTION
 
 
 class KeepFirst:

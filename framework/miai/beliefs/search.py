@@ -28,6 +28,8 @@ from miai.beliefs.problem import BeliefProblem, Public, Root, averages
 from miai.beliefs.sets import Mask, Universe, numbers, size_of
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.parameters import Parameters, parameter
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
@@ -98,6 +100,9 @@ class BeliefSearcher(Protocol):
         """Return the value that an action guarantees at a root, with best play after it."""
 
 
+BELIEF_SEARCH: Kind[BeliefSearcher] = kinds.BELIEF_SEARCH
+
+
 class SizedRoot(Protocol):
     """Where a search begins."""
 
@@ -123,6 +128,9 @@ class RootedProblem(Protocol):
         Raises:
           ValueError: there is no such class, or it has too few roots.
         """
+
+
+BELIEF_PROBLEM: Kind[RootedProblem] = kinds.BELIEF_PROBLEM
 
 
 # -- the recursion --------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from miai.errors import PluginError
 from miai.game import Game, State
-from miai.plugins.kinds import ADJUDICATOR
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 from miai.record import MoveRecord, VerdictRecord
 from miai.seeds import derive_seed
 
@@ -56,6 +57,9 @@ class Adjudicator(Protocol):
           moves: all actions so far, those of chance and of the opening included, with the players'
             statistics, which are claims and not facts; must not be changed.
         """
+
+
+ADJUDICATOR: Kind[Adjudicator] = kinds.ADJUDICATOR
 
 
 LONGEST_REASON = 200

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 from miai.errors import ConfigError, GameError
 from miai.files import absence
 from miai.game import Game, Player, State
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Largest opening file that is read."""
@@ -47,6 +49,9 @@ class OpeningReader(Protocol):
           MiaiError: the file is malformed or an opening is not legal in the game; the message
             names file and place.
         """
+
+
+OPENING_READER: Kind[OpeningReader] = kinds.OPENING_READER
 
 
 class MovesReader:

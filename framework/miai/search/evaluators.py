@@ -18,8 +18,14 @@ from pydantic import BaseModel
 from miai.errors import HiddenInformationError, ParameterError, PluginError, UnsuitableGameError
 from miai.game import Game, Player, State
 from miai.parameters import Parameters, parameter
-from miai.plugins.kinds import EVALUATOR
-from miai.search.protocol import Evaluator, InPlaceEvaluator, Search, Seedable, require_decision
+from miai.search.protocol import (
+    EVALUATOR,
+    Evaluator,
+    InPlaceEvaluator,
+    Search,
+    Seedable,
+    require_decision,
+)
 
 
 def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: str) -> Evaluator:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
 from miai.game import Game, Player, State
 from miai.plain import Json
+from miai.plugins import kinds
+from miai.plugins.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,9 @@ class Search(Protocol):
         """Release processes, files and memory. Called once, after the last search."""
 
 
+SEARCH: Kind[Search] = kinds.SEARCH
+
+
 @runtime_checkable
 class Evaluator(Protocol):
     """Values and priors of states, in batches from the start; a single state is a batch of one.
@@ -87,6 +92,9 @@ class Evaluator(Protocol):
 
     def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
         """Return for each state probabilities over its `legal_actions()`, in that order."""
+
+
+EVALUATOR: Kind[Evaluator] = kinds.EVALUATOR
 
 
 @runtime_checkable

@@ -9,18 +9,15 @@ from miai.plugins.kinds import Kind
 if TYPE_CHECKING:
     from torch import nn
 
-    from miai_go.nets.encoder import Encoder
-    from miai_go.rules.dead_stones import DeadStoneJudge
-
 _MODULE = "torch.nn:Module"
 
-DEAD_STONES: Kind[DeadStoneJudge] = Kind(
+DEAD_STONES: Kind[Any] = Kind(
     "go.dead-stones",
     "miai_go.rules.dead_stones:DeadStoneJudge",
     ("game",),
     "Finds the dead stones at the end of play",
 )
-ENCODER: Kind[Encoder] = Kind(
+ENCODER: Kind[Any] = Kind(
     "go.encoder", "miai_go.nets.encoder:Encoder", ("size",), "Turns positions of Go into planes"
 )
 NETWORK: Kind[nn.Module] = Kind(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from miai.errors import ConfigError
-from miai.plugins.kinds import ADJUDICATOR
+from miai.playing.adjudication import ADJUDICATOR
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.config.schema import TournamentConfig

@@ -18,9 +18,9 @@ from miai.errors import ConfigError, ParameterError, near_matches
 from miai.game import Game
 from miai.parameters import Parameters, explain, mistakes, read_toml
 from miai.plain import parse_assignment
-from miai.playing.adjudication import make_panel
+from miai.playing.adjudication import ADJUDICATOR, make_panel
 from miai.playing.openings import OpeningReader
-from miai.plugins.kinds import ADJUDICATOR, GAME
+from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai_tournaments.config.balance import check_balance

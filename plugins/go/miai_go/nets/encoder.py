@@ -10,6 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.plugins.kinds import Kind
+from miai_go import kinds
 from miai_go.kernels import trail
 from miai_go.nets.positions import Positions
 from miai_go.rules.board import Board
@@ -42,6 +44,9 @@ class Encoder(Protocol):
         Args:
           out: written and returned where given, of that shape.
         """
+
+
+ENCODER: Kind[Encoder] = kinds.ENCODER
 
 
 def trail_of(state: GoState) -> NDArray[np.int16]:
