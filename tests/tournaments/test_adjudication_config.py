@@ -116,11 +116,11 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
         ),
         (
             config_text(*RANDOMS, game=GO) + PAIRINGS + rule("draw-agreement", "from_ply = 9"),
-            "draw-agreement: with 6.5 points for White no game of go is drawn",
+            "draw-agreement: with 6.5 points for White no game can be drawn",
         ),
         (
             config_text(*RANDOMS, game=TERRITORY) + rule("unconditional-life"),
-            "adjudication.rules[0]: unconditional-life: counts by area, and this game by territory",
+            "adjudication.rules[0]: unconditional-life: counts by area, but this game counts by territory",
         ),
         (
             config_text(*RANDOMS, game=GO) + rule("score-lead", "points = 0"),

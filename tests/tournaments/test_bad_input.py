@@ -43,7 +43,7 @@ def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> 
         (("check", "x.toml", "--set", "rounds=0"), "--set tournament.rounds: 0 is too small"),
         (("run", "x.toml", "--set", "ronuds=3"), "--set ronuds: unknown key."),
         (("run", "x.toml", "--executor", "proceses"), "Did you mean 'processes'?"),
-        (("run", "x.toml", "--address", "head:6379"), "add --executor ray, or leave it out"),
+        (("run", "x.toml", "--address", "head:6379"), "add --executor ray, or leave --address out"),
         (("run", "x.toml", "--records", "sgff"), "no record-format is called 'sgff'"),
         (("run", "x.toml", "--out", "x.toml"), "x.toml: is a file"),
         (("run", "x.toml", "--out", "."), "holds other files"),

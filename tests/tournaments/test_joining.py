@@ -239,7 +239,7 @@ def test_the_command_prints_a_table_json_and_csv(folders: list[Path]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--json", "--csv"], "--csv: not together"),
+        (["--json", "--csv"], "--csv: cannot be combined with --json"),
         (["--anchor", "anne"], "--anchor: no player 'anne'. Did you mean 'ann'"),
     ],
 )

@@ -594,7 +594,7 @@ def test_an_index_that_is_none_is_refused(index: float) -> None:
 
 
 def test_a_name_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="one name"):
+    with pytest.raises(ValueError, match="two players have the same name"):
         PairResults.from_arrays([0], [1], [1.0], players=["a", "a"])
 
 

@@ -248,7 +248,7 @@ class Recursion(ABC, Generic[Place, StateSet]):
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self.budget = SearchBudget()
-        self._remembers = not isinstance(bounds, NoBounds)
+        self._remembers = type(bounds) is not NoBounds  # a subclass may answer
         self._favourites: dict[Place, int] = {}
 
     # The representation: sets, successors and leaves.
