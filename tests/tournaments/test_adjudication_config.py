@@ -111,8 +111,7 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
         ),
         (
             config_text(*RANDOMS, game=GO | {"komi": 7.5}) + rule("draw-agreement", "from_ply = 9"),
-            "adjudication.rules[0]: draw-agreement: with 7.5 points for White no game of go is "
-            "drawn",
+            "adjudication.rules[0]: draw-agreement: with 7.5 points for White no game can be drawn",
         ),
         (
             config_text(*RANDOMS, game=GO) + PAIRINGS + rule("draw-agreement", "from_ply = 9"),
@@ -120,7 +119,8 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
         ),
         (
             config_text(*RANDOMS, game=TERRITORY) + rule("unconditional-life"),
-            "adjudication.rules[0]: unconditional-life: counts by area, but this game counts by territory",
+            "adjudication.rules[0]: unconditional-life: counts by area, but this game counts by "
+            "territory",
         ),
         (
             config_text(*RANDOMS, game=GO) + rule("score-lead", "points = 0"),
