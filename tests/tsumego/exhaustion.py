@@ -18,7 +18,7 @@ from tests.tsumego.brute_force import (
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
 from miai_go.life.guiding import OrderingNet
-from miai_go.life.prover import Master, Place, ProofVerdict, Prover
+from miai_go.life.prover import Master, ProofVerdict, Prover, ZonePosition
 from miai_go.life.walled import CanonicalForm
 from miai_go.life.zones import Zone
 
@@ -171,8 +171,8 @@ def _roots(zone: Zone) -> list[State]:
     return [(attackers, defenders, side, -1) for side in (ATTACKER, DEFENDER)]
 
 
-def _place(zone: Zone, state: State) -> Place:
+def _place(zone: Zone, state: State) -> ZonePosition:
     attackers = sum(1 << i for i, p in enumerate(zone.points) if p in state[0])
     defenders = sum(1 << i for i, p in enumerate(zone.points) if p in state[1])
     ban = -1 if state[3] < 0 else zone.points.index(state[3])
-    return Place(attackers, defenders, state[2], ban)
+    return ZonePosition(attackers, defenders, state[2], ban)

@@ -19,7 +19,7 @@ from miai_go.learning.life_leaks import find_neighbours
 from miai_go.learning.life_making import make_set
 from miai_go.learning.life_sources import draw_room_zone
 from miai_go.life.kernels.stones import PASS as KERNEL_PASS
-from miai_go.life.prover import Place, ProofVerdict, Prover
+from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_moves_that_take_too_much_work_are_not_told_to_fail() -> None:
     for position in grown[0]:
         solving = 0
         for move, after in prover.moves(
-            Place(position.attackers, position.defenders, position.side)
+            ZonePosition(position.attackers, position.defenders, position.side)
         ):
             verdict = prover.settled(after) or prover.ask(after).verdict
             if move != PASS and (verdict == ProofVerdict.REACHED) == (position.side == ATTACKER):

@@ -30,7 +30,7 @@ from miai_go.life.kernels.traits import (
     traits_of_all,
 )
 from miai_go.life.problem_sgf import write_problems
-from miai_go.life.prover import Place, ProofVerdict, Prover
+from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -107,7 +107,7 @@ def test_positions_that_a_search_met_are_of_the_zone_and_the_root_is_among_them(
     for attackers, defenders, side, ban in rows:
         assert attackers & defenders == 0
         assert (attackers | defenders) & ~within == 0
-        assert Prover(zone).ask(Place(attackers, defenders, side, ban)).nodes >= 0
+        assert Prover(zone).ask(ZonePosition(attackers, defenders, side, ban)).nodes >= 0
     assert (met.work >= 0).all()
 
 

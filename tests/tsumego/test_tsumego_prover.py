@@ -16,7 +16,7 @@ from tests.tsumego.brute_force import (
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.life.prover import Goal, Master, Place, ProofVerdict, Prover
+from miai_go.life.prover import Goal, Master, ProofVerdict, Prover, ZonePosition
 from miai_go.life.zones import Zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
@@ -82,11 +82,11 @@ def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) 
     return compared
 
 
-def place_of(zone: Zone, state: State) -> Place:
+def place_of(zone: Zone, state: State) -> ZonePosition:
     attackers = sum(1 << i for i, p in enumerate(zone.points) if p in state[0])
     defenders = sum(1 << i for i, p in enumerate(zone.points) if p in state[1])
     ban = -1 if state[3] < 0 else zone.points.index(state[3])
-    return Place(attackers, defenders, state[2], ban)
+    return ZonePosition(attackers, defenders, state[2], ban)
 
 
 @pytest.mark.parametrize("seed", range(40))

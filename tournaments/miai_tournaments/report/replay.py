@@ -261,7 +261,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class ReplayDecision:
     """What an agent recorded about one decision.
 
     Attributes:
@@ -277,14 +277,14 @@ class Decision:
     figures: tuple[tuple[str, str], ...]
 
 
-def decision_of(move: MoveRecord, before: State) -> Decision:
+def decision_of(move: MoveRecord, before: State) -> ReplayDecision:
     """Return what the agent recorded about a move.
 
     Args:
       before: the state before the move; not changed.
     """
     statistics = move.statistics
-    return Decision(
+    return ReplayDecision(
         value=_number(statistics.get("value")),
         line=_line(statistics.get("pv"), before),
         candidates=_candidates(statistics, before),

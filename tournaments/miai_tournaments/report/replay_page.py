@@ -29,8 +29,8 @@ from miai_tournaments.report.replay import (
     TRUTH,
     WORLDS,
     Candidate,
-    Decision,
     Frame,
+    ReplayDecision,
     View,
     Worlds,
     decision_of,
@@ -66,7 +66,7 @@ class Album:
         return Markup("<svg%s>%s</svg>") % (head, tag("g", body, id=identity))
 
 
-def decision_markup(decision: Decision) -> Markup:
+def decision_markup(decision: ReplayDecision) -> Markup:
     """Return what an agent recorded about a decision: value, line, candidates, figures."""
     parts: list[Markup] = []
     if decision.value is not None:
@@ -371,7 +371,7 @@ def _controls(frames: int, game: Game) -> Markup:
 def _frame(
     number: int,
     frame: Frame,
-    decision: Decision | None,
+    decision: ReplayDecision | None,
     record: GameRecord,
     game: Game,
     album: Album,

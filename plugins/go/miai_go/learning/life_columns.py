@@ -23,10 +23,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.learning.shard_files import Column, Columns
+from miai_go.learning.shard_files import Columns, ShardColumn
 from miai_go.life.kernels import planes as kernels
 from miai_go.life.kernels.stones import ZONE_WORDS
-from miai_go.life.prover import Place, ProofVerdict, Prover
+from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 from miai_go.life.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone
 
 _EMPTY, _ATTACKER, _DEFENDER, _TARGET, _WALL, _EDGE = range(6)
@@ -173,7 +173,7 @@ class _Growing:
         self._most = most_boards
         self._nodes = nodes
         self._prover = Prover(zone)
-        self._known: dict[Place, bool] = {}
+        self._known: dict[ZonePosition, bool] = {}
         self._target = 1 << zone.number(zone.target)
 
     def positions(self) -> list[LabelledPosition]:
@@ -249,14 +249,16 @@ class _Growing:
             except _UnsolvedError:
                 continue
 
-    def _moves(self, board: _Board, side: int) -> list[tuple[int, Place]]:
-        moves = self._prover.moves(Place(*board, side))
+    def _moves(self, board: _Board, side: int) -> list[tuple[int, ZonePosition]]:
+        moves = self._prover.moves(ZonePosition(*board, side))
         return [(move, place) for move, place in moves if move != PASS]
 
     def _status(self, board: _Board) -> _Status:
-        return self._safe(Place(*board, ATTACKER)), self._safe(Place(*board, DEFENDER))
+        return self._safe(ZonePosition(*board, ATTACKER)), self._safe(
+            ZonePosition(*board, DEFENDER)
+        )
 
-    def _safe(self, place: Place) -> bool:
+    def _safe(self, place: ZonePosition) -> bool:
         known = self._known.get(place)
         if known is None:
             finding = self._prover.ask(place, nodes=self._nodes)
@@ -268,24 +270,24 @@ class _Growing:
 
 BOARD_POINTS: Final = 625
 
-COLUMNS: Final[Mapping[str, Column]] = {
-    "problem": Column("<i4", "position"),
-    "attackers": Column("<u8", "position"),
-    "defenders": Column("<u8", "position"),
-    "side": Column("|i1", "position"),
-    "safe": Column("|i1", "position"),
-    "best": Column("<u8", "position"),
-    "level": Column("<i2", "position"),
-    "key": Column("<u8", "position"),
-    "words": Column("<u8", "problem", ZONE_WORDS),
-    "points": Column("<i2", "problem", MAX_ZONE_POINTS),
-    "stones": Column("|i1", "problem", BOARD_POINTS),
-    "size": Column("|i1", "problem"),
-    "target": Column("<i2", "problem"),
-    "defender": Column("|i1", "problem"),
-    "source": Column("<i8", "problem"),
-    "root": Column("<u8", "problem"),
-    "links": Column("<i4", "link", 2),
+COLUMNS: Final[Mapping[str, ShardColumn]] = {
+    "problem": ShardColumn("<i4", "position"),
+    "attackers": ShardColumn("<u8", "position"),
+    "defenders": ShardColumn("<u8", "position"),
+    "side": ShardColumn("|i1", "position"),
+    "safe": ShardColumn("|i1", "position"),
+    "best": ShardColumn("<u8", "position"),
+    "level": ShardColumn("<i2", "position"),
+    "key": ShardColumn("<u8", "position"),
+    "words": ShardColumn("<u8", "problem", ZONE_WORDS),
+    "points": ShardColumn("<i2", "problem", MAX_ZONE_POINTS),
+    "stones": ShardColumn("|i1", "problem", BOARD_POINTS),
+    "size": ShardColumn("|i1", "problem"),
+    "target": ShardColumn("<i2", "problem"),
+    "defender": ShardColumn("|i1", "problem"),
+    "source": ShardColumn("<i8", "problem"),
+    "root": ShardColumn("<u8", "problem"),
+    "links": ShardColumn("<i4", "link", 2),
 }
 """The columns. Of a position: number of its problem in the set, and as in
 `LabelledPosition`; `key` is `canonical_keys`'. Of a problem: its zone's words

@@ -29,7 +29,7 @@ from miai_go.learning.life_sources import draw_fight_zone
 from miai_go.life.guiding import OrderingNet
 from miai_go.life.kernels.guide import DISPROOF, ODDS, OUTPUTS, PROOF
 from miai_go.life.kernels.traits import ALWAYS, TRAITS, traits_of_all
-from miai_go.life.prover import Place, ProofVerdict, Prover
+from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone
 
 LEAST_EMPTY: Final = 10
@@ -128,7 +128,7 @@ def _of_zone(
     )
     known, captured, powers = [], [], []
     for i in chosen.tolist():
-        place = Place(
+        place = ZonePosition(
             int(met.attackers[i]), int(met.defenders[i]), int(met.sides[i]), int(met.bans[i])
         )
         alone = Prover(zone, table_bytes=_TABLE_BYTES, network=network)

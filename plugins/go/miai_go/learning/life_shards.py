@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import Field
 
 from miai_go.learning.life_columns import COLUMNS
-from miai_go.learning.shard_files import Column, ShardFormat, ShardManifest
+from miai_go.learning.shard_files import ShardColumn, ShardFormat, ShardManifest
 
 
 class LifeManifest(ShardManifest):
@@ -20,7 +20,7 @@ class LifeManifest(ShardManifest):
     next_source: int = Field(ge=0)
 
 
-def _shape(manifest: LifeManifest, column: Column) -> tuple[int, ...]:
+def _shape(manifest: LifeManifest, column: ShardColumn) -> tuple[int, ...]:
     """Return the shape of a column: as many rows as the first column of its kind has."""
     first = next(name for name, other in COLUMNS.items() if other.per == column.per)
     rows = next(iter(manifest.columns[first].shape), -1)

@@ -36,7 +36,7 @@ _MAX_MANIFEST_BYTES: Final = 4 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ShardColumn:
     """Layout of a column.
 
     Attributes:
@@ -94,8 +94,8 @@ class ShardFormat(Generic[M]):
     name: str
     version: int
     manifest: type[M]
-    columns: Mapping[str, Column]
-    shape: Callable[[M, Column], tuple[int, ...]]
+    columns: Mapping[str, ShardColumn]
+    shape: Callable[[M, ShardColumn], tuple[int, ...]]
     remedy: str
 
     def read_manifest(self, folder: Path) -> M:

@@ -19,35 +19,35 @@ from miai_go.errors import DataError
 from miai_go.learning.games import NAME_BYTES, UNKNOWN, StoredGame
 from miai_go.learning.shard_files import (
     MANIFEST,
-    Column,
     Columns,
+    ShardColumn,
     ShardFormat,
     ShardManifest,
     numbered_folders,
 )
 from miai_go.rules.parameters import MAX_SIZE
 
-COLUMNS: Final[Mapping[str, Column]] = {
-    "moves": Column("<i2", "move"),
-    "offsets": Column("<i8", "offset"),
-    "result": Column("|i1", "game"),
-    "margin": Column("<f4", "game"),
-    "half_komi": Column("<i2", "game"),
-    "names": Column("|u1", "game", NAME_BYTES),
-    "ratings": Column("<f4", "game", 2),
-    "stones": Column("|i1", "game", "points", optional=True),
-    "first": Column("|i1", "game", optional=True),
-    "policy": Column("<f2", "move", "actions", optional=True),
-    "weight": Column("<f2", "move", optional=True),
-    "root_value": Column("<f2", "move", optional=True),
-    "ownership": Column("|i1", "game", "points", optional=True),
+COLUMNS: Final[Mapping[str, ShardColumn]] = {
+    "moves": ShardColumn("<i2", "move"),
+    "offsets": ShardColumn("<i8", "offset"),
+    "result": ShardColumn("|i1", "game"),
+    "margin": ShardColumn("<f4", "game"),
+    "half_komi": ShardColumn("<i2", "game"),
+    "names": ShardColumn("|u1", "game", NAME_BYTES),
+    "ratings": ShardColumn("<f4", "game", 2),
+    "stones": ShardColumn("|i1", "game", "points", optional=True),
+    "first": ShardColumn("|i1", "game", optional=True),
+    "policy": ShardColumn("<f2", "move", "actions", optional=True),
+    "weight": ShardColumn("<f2", "move", optional=True),
+    "root_value": ShardColumn("<f2", "move", optional=True),
+    "ownership": ShardColumn("|i1", "game", "points", optional=True),
 }
 """Columns of a shard; `miai_go.learning.games.StoredGame` documents their contents.
 
 `moves` has the moves of all games one after another; those of game g begin at `offsets[g]`."""
 
 
-def column_shape(column: Column, *, size: int, games: int, moves: int) -> tuple[int, ...]:
+def column_shape(column: ShardColumn, *, size: int, games: int, moves: int) -> tuple[int, ...]:
     """Return the shape of a column in a shard."""
     rows = {"move": moves, "game": games, "offset": games + 1}[column.per]
     widths = {"points": size * size, "actions": size * size + 1}

@@ -19,7 +19,7 @@ from typing import Any, Final
 from miai_go.errors import ProblemError
 from miai_go.life.problem_sgf import problem_file
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Master, Place, ProofVerdict, Prover
+from miai_go.life.prover import Finding, Master, ProofVerdict, Prover, ZonePosition
 from miai_go.life.zones import ATTACKER, DEFENDER
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
@@ -57,7 +57,7 @@ class ProofNode:
       children: the nodes that follow.
     """
 
-    place: Place
+    place: ZonePosition
     move: int | None
     nodes: int = 0
     ending: LineEnd | None = None
@@ -131,16 +131,16 @@ class _Grower:
         self._prover = prover
         self._most = most
         self._ends = None if seconds is None else perf_counter() + seconds
-        self._findings: dict[Place, Finding] = {}
-        self._moves: dict[Place, list[tuple[int, Place]]] = {}
-        self._complete: dict[Place, tuple[int, ...]] = {}
+        self._findings: dict[ZonePosition, Finding] = {}
+        self._moves: dict[ZonePosition, list[tuple[int, ZonePosition]]] = {}
+        self._complete: dict[ZonePosition, tuple[int, ...]] = {}
         self._verdict = ProofVerdict.UNSOLVED
-        self._line: list[tuple[Place, int | None]] = []
-        self._over: set[Place] = set()
+        self._line: list[tuple[ZonePosition, int | None]] = []
+        self._over: set[ZonePosition] = set()
         self.count = 0
         self.cut = False
 
-    def grow(self, place: Place, verdict: ProofVerdict, depth: int) -> ProofNode | None:
+    def grow(self, place: ZonePosition, verdict: ProofVerdict, depth: int) -> ProofNode | None:
         """Return the tree of a depth, or None if it exceeds a limit."""
         self._verdict = verdict
         self._complete.clear()
@@ -152,16 +152,16 @@ class _Grower:
         except _TooManyError:
             return None
 
-    def verdict(self, place: Place) -> ProofVerdict | None:
+    def verdict(self, place: ZonePosition) -> ProofVerdict | None:
         """Return the prover's verdict, or None if it finds none in time."""
         verdict = self._find(place).verdict
         return None if verdict == ProofVerdict.UNSOLVED else verdict
 
-    def cost(self, place: Place) -> int:
+    def cost(self, place: ZonePosition) -> int:
         """Return the number of positions that the verdict took."""
         return self._find(place).nodes
 
-    def _node(self, place: Place, move: int | None, depth: int) -> ProofNode | None:
+    def _node(self, place: ZonePosition, move: int | None, depth: int) -> ProofNode | None:
         """Return the tree below a position, or None if a line that must end repeats."""
         node = ProofNode(place, self._point(move))
         repeated = place in self._over
@@ -222,7 +222,7 @@ class _Grower:
             node.children.append(child)
         return True
 
-    def _winning(self, place: Place) -> Iterator[tuple[int, Place]]:
+    def _winning(self, place: ZonePosition) -> Iterator[tuple[int, ZonePosition]]:
         """Yield the proved moves: those that end the line, then the search's best, then others."""
         moves, best = self._moves_of(place), self._find(place).move
         ends = [self._prover.settled(after) == self._verdict for _move, after in moves]
@@ -231,11 +231,11 @@ class _Grower:
             if ends[i] or self.verdict(moves[i][1]) == self._verdict:
                 yield moves[i]
 
-    def _chooses(self, place: Place) -> bool:
+    def _chooses(self, place: ZonePosition) -> bool:
         """Return whether the side to move is the one that succeeds."""
         return place.side == (ATTACKER if self._verdict == ProofVerdict.REACHED else DEFENDER)
 
-    def _ending(self, place: Place) -> LineEnd | None:
+    def _ending(self, place: ZonePosition) -> LineEnd | None:
         settled = self._prover.settled(place)
         if settled == ProofVerdict.PREVENTED:
             return LineEnd.ALIVE
@@ -256,7 +256,7 @@ class _Grower:
         line = [move for _place, move in self._line] + [node.move]
         return tuple(move for move in line if move is not None)
 
-    def _find(self, place: Place) -> Finding:
+    def _find(self, place: ZonePosition) -> Finding:
         if place not in self._findings:
             seconds = None
             if self._ends is not None:
@@ -265,7 +265,7 @@ class _Grower:
             self._findings[place] = self._prover.ask(place, seconds=seconds)
         return self._findings[place]
 
-    def _moves_of(self, place: Place) -> list[tuple[int, Place]]:
+    def _moves_of(self, place: ZonePosition) -> list[tuple[int, ZonePosition]]:
         if place not in self._moves:
             self._moves[place] = self._prover.moves(place)
         return self._moves[place]

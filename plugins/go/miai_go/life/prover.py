@@ -44,7 +44,7 @@ class ProofVerdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ZonePosition:
     """A position of a zone.
 
     Attributes:
@@ -87,7 +87,7 @@ class SearchedPositions:
 
     Attributes:
       attackers, defenders: uint64, stones as sets of points of the zone.
-      sides, bans: int64, as in `Place`.
+      sides, bans: int64, as in `ZonePosition`.
       work: int64, positions made when it was last expanded.
     """
 
@@ -122,7 +122,7 @@ class Workspace:
         """Return the arrays for a static look at the root."""
         return self._task, self._levels, self._sets, self._room
 
-    def set_root(self, place: Place) -> None:
+    def set_root(self, place: ZonePosition) -> None:
         """Set the position in which a search begins."""
         self._tally[:] = 0
         root = self._levels[0]
@@ -156,11 +156,11 @@ class Workspace:
         """Return the move that leads to a child of the root."""
         return int(self._children[0, child, stack.MOVE])
 
-    def place_after(self, place: Place, child: int) -> Place:
+    def place_after(self, place: ZonePosition, child: int) -> ZonePosition:
         """Return the position of a child of the root."""
         attackers, defenders = self._child_sets[0, child].tolist()
         ban = int(self._children[0, child, stack.CHILD_BAN])
-        return Place(attackers, defenders, 1 - place.side, ban)
+        return ZonePosition(attackers, defenders, 1 - place.side, ban)
 
     def verdict(self, child: int) -> ProofVerdict | None:
         """Return the verdict on a child of the root that holds on every path to it."""
@@ -218,13 +218,13 @@ class Prover:
             self._guide = guide_of(network)
         self._made = 0
 
-    def begin(self, side: int) -> Place:
+    def begin(self, side: int) -> ZonePosition:
         """Return the starting position of the zone, with `side` to move."""
-        return Place(self.zone.attackers, self.zone.defenders, side)
+        return ZonePosition(self.zone.attackers, self.zone.defenders, side)
 
     def ask(
         self,
-        place: Place,
+        place: ZonePosition,
         *,
         nodes: int | None = None,
         seconds: float | None = None,
@@ -260,7 +260,7 @@ class Prover:
         verdict = ProofVerdict.REACHED if status == stack.PROVEN else ProofVerdict.PREVENTED
         return Finding(verdict, work.best_move(), work.made, work.entered, spent)
 
-    def moves(self, place: Place) -> list[tuple[int, Place]]:
+    def moves(self, place: ZonePosition) -> list[tuple[int, ZonePosition]]:
         """Return the moves that the search considers in a position, each with the resulting place.
 
         Moves are points of the zone, 63 is the pass. The side that pursues the goal passes only to
@@ -269,7 +269,7 @@ class Prover:
         count = self._list_children(place)
         return [(self._work.move(i), self._work.place_after(place, i)) for i in range(count)]
 
-    def settled(self, place: Place) -> ProofVerdict | None:
+    def settled(self, place: ZonePosition) -> ProofVerdict | None:
         """Return the verdict on a position if the board alone shows it, otherwise None.
 
         The target is captured, or in atari with the attacker to move, or alive unconditionally
@@ -281,7 +281,7 @@ class Prover:
         verdicts = {stack.PROVEN: ProofVerdict.REACHED, stack.DISPROVEN: ProofVerdict.PREVENTED}
         return verdicts.get(status)
 
-    def decided(self, place: Place, move: int) -> ProofVerdict | None:
+    def decided(self, place: ZonePosition, move: int) -> ProofVerdict | None:
         """Return the verdict on a move if it is known without a search, otherwise None.
 
         Raises:
@@ -292,7 +292,7 @@ class Prover:
                 return self._work.verdict(i)
         raise ValueError(f"{move} is not a move in {place}")
 
-    def _list_children(self, place: Place) -> int:
+    def _list_children(self, place: ZonePosition) -> int:
         self._work.set_root(place)
         return int(search.list_children(self.zone.words, *self._work.arrays()))
 
@@ -346,9 +346,9 @@ def load_prover() -> None:
         words = np.zeros(stones.ZONE_WORDS, np.uint64)
         words[[stones.POINTS, stones.TARGET]] = 1, 1
         work = Workspace(Goal.CAPTURE, Master.NOBODY, levels=2, table=empty_table(0))
-        work.set_root(Place(0, 1, 0))
+        work.set_root(ZonePosition(0, 1, 0))
         search.search(words, *work.arrays(no_guide()))
-        work.set_root(Place(0, 1, 0))
+        work.set_root(ZonePosition(0, 1, 0))
         search.list_children(words, *work.arrays())
         search.settled(words, *work.position_arrays())
         table_kernels.move_all(work.table, empty_table(0))

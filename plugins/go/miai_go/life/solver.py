@@ -13,7 +13,7 @@ from typing import Final
 
 from miai_go.life.guiding import OrderingNet
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Goal, Master, Place, ProofVerdict, Prover
+from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover, ZonePosition
 from miai_go.life.status import Answer, ProblemReport
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 
@@ -25,7 +25,7 @@ _PROVERS: Final = 4
 _FIRST_SHARE: Final = 0.5
 """Share of the remaining budget for one question while others wait."""
 
-_Key = tuple[Goal, Master, Place]
+_Key = tuple[Goal, Master, ZonePosition]
 
 
 class Solver:
@@ -245,14 +245,14 @@ class _Run:
                     return safe
         return None
 
-    def _begin(self, side: int) -> Place:
+    def _begin(self, side: int) -> ZonePosition:
         zone = self._solver.zone
-        return Place(zone.attackers, zone.defenders, side)
+        return ZonePosition(zone.attackers, zone.defenders, side)
 
-    def _known(self, goal: Goal, master: Master, place: Place) -> ProofVerdict | None:
+    def _known(self, goal: Goal, master: Master, place: ZonePosition) -> ProofVerdict | None:
         return self._solver._verdicts.get((goal, master, place))
 
-    def _ask(self, goal: Goal, master: Master, place: Place) -> ProofVerdict | None:
+    def _ask(self, goal: Goal, master: Master, place: ZonePosition) -> ProofVerdict | None:
         key = (goal, master, place)
         finding = self._find(self._solver.prover(goal, master), place)
         self.made += finding.nodes
@@ -263,7 +263,7 @@ class _Run:
         self._solver._verdicts[key] = finding.verdict
         return finding.verdict
 
-    def _find(self, prover: Prover, place: Place) -> Finding:
+    def _find(self, prover: Prover, place: ZonePosition) -> Finding:
         over = self._over()
         if over:
             return Finding(ProofVerdict.UNSOLVED, None, 0, 0, 0.0, over)
