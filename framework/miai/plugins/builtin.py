@@ -35,11 +35,11 @@ _COMPONENTS = (
     ),
     (
         *("agent", "pimc", _WORLDS, "Pimc", "PimcParameters"),
-        "MCTS in each of some worlds of its belief, as if all were seen",
+        "MCTS in several worlds of its belief, each with perfect information",
     ),
     (
         *("agent", "belief-minimax", _BELIEFS, "BeliefMinimax", "BeliefMinimaxParameters"),
-        "The best worst case over its belief, against an opponent that sees everything",
+        "Best guaranteed value over its belief, against an opponent that sees everything",
     ),
     (
         *("search", "mcts", f"{_SEARCH}.mcts", "Mcts", "MctsParameters"),
@@ -55,7 +55,7 @@ _COMPONENTS = (
     ),
     (
         *("evaluator", "zero", f"{_SEARCH}.evaluators", "ZeroEvaluator", ""),
-        "Everyone is worth the same, every action as likely",
+        "Equal values for all players, uniform priors",
     ),
     (
         *(
@@ -65,7 +65,7 @@ _COMPONENTS = (
             "enumerated_belief",
             "EnumeratedBeliefParameters",
         ),
-        "Every world a player holds possible, one by one; for small games",
+        "Every world that a player considers possible, enumerated; for small games",
     ),
     (
         *("record-format", "jsonl", "miai.record", "JsonLines", ""),
@@ -73,19 +73,25 @@ _COMPONENTS = (
     ),
     (
         *("opening-reader", "moves", "miai.playing.openings", "MovesReader", ""),
-        "A line of moves in the game's notation an opening",
+        "One opening per line, as moves in the game's notation",
     ),
     (
         *("adjudicator", "resign-agreement", _AGREEMENT, "ResignAgreement"),
-        *("ResignAgreementParameters", "Lost is who both players hold for lost, for some moves"),
+        *(
+            "ResignAgreementParameters",
+            "Loss for the player whom both players consider lost for several moves",
+        ),
     ),
     (
         *("adjudicator", "draw-agreement", _AGREEMENT, "DrawAgreement"),
-        *("DrawAgreementParameters", "Drawn is what both players hold for even, for some moves"),
+        *(
+            "DrawAgreementParameters",
+            "Draw when both players consider the game even for several moves",
+        ),
     ),
     (
         *("adjudicator", "solved", f"{_SEARCH}.solved", "SolvedAdjudicator", "SolvedParameters"),
-        "What a search to the end of the game has proved, within a budget",
+        "Result that a search to the end of the game proves within a budget",
     ),
     (
         *("belief-search", "recursive", _BELIEF_SEARCHES, "recursive", "BeliefSearchParameters"),
@@ -93,10 +99,17 @@ _COMPONENTS = (
     ),
     (
         *("belief-search", "compiled", _BELIEF_SEARCHES, "compiled", "BeliefSearchParameters"),
-        "The same compiled, for problems that can be enumerated; needs miai[sketches]",
+        "Compiled alpha-beta over beliefs, for enumerable problems; needs miai[sketches]",
     ),
     ("bounds", "none", _BOUNDS, "none", "", "Nothing is remembered"),
-    ("bounds", "table", _BOUNDS, "table", "BoundsParameters", "Equal beliefs are known again"),
+    (
+        "bounds",
+        "table",
+        _BOUNDS,
+        "table",
+        "BoundsParameters",
+        "Remembers beliefs and recognises equal ones",
+    ),
     (
         *("bounds", "singles", _BOUNDS, "singles", "BoundsParameters"),
         "A table; each state of a belief is tried alone first",
@@ -130,14 +143,14 @@ _COMPONENTS = (
         "As minhash, with the sketches of datasketch; slow, needs miai[reference]",
     ),
     ("retention", "none", _RETENTION, "none", "", "Keeps what came first"),
-    ("retention", "lru", _RETENTION, "lru", "", "Forgets what was not used for longest"),
+    ("retention", "lru", _RETENTION, "lru", "", "Forgets the entry that was least recently used"),
     (
         *("retention", "space-saving", _RETENTION, "space_saving", ""),
-        "Forgets what was used least, by counters that are inherited",
+        "Forgets the least used entry, by Space-Saving counters",
     ),
     (
         *("retention", "count-sketch", _RETENTION, "count_sketch", "CountSketchParameters"),
-        "Forgets what a Count-Sketch finds rarest",
+        "Forgets the entry that a Count-Sketch estimates as rarest",
     ),
 )
 

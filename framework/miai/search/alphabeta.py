@@ -134,23 +134,26 @@ class AlphaBetaParameters(Parameters):
     """Parameters of `AlphaBeta`."""
 
     depth: int = parameter(
-        64, ge=1, le=100, unit="plies", help="Deepest look-ahead; actions of chance do not count"
+        64, ge=1, le=100, unit="plies", help="Maximum search depth; chance actions do not count"
     )
     nodes: int = parameter(
-        50_000, ge=0, unit="nodes", help="Budget of a move in states looked at; 0 for none"
+        50_000, ge=0, unit="nodes", help="Budget of a move in visited states; 0: no limit"
     )
     seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside nodes; not reproducible"
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time budget of a move, in addition to nodes; not reproducible",
     )
     evaluator: str = parameter(
-        "zero", component="evaluator", help="Values at the horizon: a component by name"
+        "zero", component="evaluator", help="Evaluator of states at the maximum depth"
     )
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     table_size: int = parameter(
-        1_000_000, ge=2, unit="entries", help="Most entries of the transposition table"
+        1_000_000, ge=2, unit="entries", help="Maximum entries of the transposition table"
     )
     resign_below: float | None = parameter(
-        None, unit="utility", help="Resign when the best action is worth less"
+        None, unit="utility", help="Resign when the best action's value is below this; none: never"
     )
 
 

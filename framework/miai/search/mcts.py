@@ -351,10 +351,13 @@ class MctsParameters(Parameters):
     """Parameters of `Mcts`."""
 
     simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time budget of a move, in addition to simulations; not reproducible",
     )
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"
@@ -367,28 +370,34 @@ class MctsParameters(Parameters):
         unit="utility",
         help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
     )
-    evaluator: str = parameter(
-        "random-rollout", component="evaluator", help="Values of leaves: a component by name"
-    )
+    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     final: Literal["visits", "value"] = parameter(
-        "visits", help="Plays the action most visited, or of the best value; a proven win before"
+        "visits",
+        help="Final choice: most visited action or best value; a proven win comes first",
     )
-    solver: bool = parameter(True, help="Prove wins, losses and draws, and stop when done")
+    solver: bool = parameter(
+        True, help="Prove wins, losses and draws, and stop when the root is proven"
+    )
     batch: int = parameter(
         1, ge=1, le=65_536, unit="states", help="Leaves evaluated together, under virtual loss"
     )
     max_nodes: int = parameter(
-        500_000, ge=1, unit="nodes", help="Most nodes kept; a full tree grows no more"
+        500_000,
+        ge=1,
+        unit="nodes",
+        help="Maximum tree size in nodes; when full, the search continues without expanding",
     )
     reuse: bool = parameter(True, help="Keep the tree from move to move")
     resign_below: float | None = parameter(
-        None, unit="utility", help="Resign when the best action is worth less"
+        None, unit="utility", help="Resign when the best action's value is below this; none: never"
     )
     dirichlet_alpha: float | None = parameter(
-        None, gt=0, help="Concentration of noise on the root's priors; none: no noise"
+        None, gt=0, help="Concentration of Dirichlet noise on the root's priors; none: no noise"
     )
-    dirichlet_fraction: float = parameter(0.25, ge=0, le=1, help="Share of the noise")
+    dirichlet_fraction: float = parameter(
+        0.25, ge=0, le=1, help="Share of the noise in the root's priors"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -22,7 +22,7 @@ class SolvedParameters(Parameters):
         ge=1,
         le=100_000_000,
         unit="nodes",
-        help="Budget of each ply in states looked at; where it is too small nothing is decided",
+        help="Budget per ply in visited states; too small a budget decides nothing",
     )
 
 

@@ -192,20 +192,21 @@ class WorldsParameters(Parameters):
     """What `ismcts` and `pimc` have in common."""
 
     simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time budget of a move, in addition to simulations; not reproducible",
     )
     exploration: float = parameter(
         0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
-    evaluator: str = parameter(
-        "random-rollout", component="evaluator", help="Values of leaves: a component by name"
-    )
+    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     belief: str = parameter(
-        "enumerated", component="belief", help="What worlds are drawn from: a component by name"
+        "enumerated", component="belief", help="Belief from which worlds are drawn"
     )
     belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
 
@@ -220,14 +221,16 @@ class IsmctsParameters(WorldsParameters):
     """Parameters of `Ismcts`."""
 
     observers: Literal["single", "multi"] = parameter(
-        "multi", help="single: a tree of what we are told; multi: one of what each player is told"
+        "multi", help="single: one tree of our own observations; multi: a tree for each player's"
     )
 
 
 class PimcParameters(WorldsParameters):
     """Parameters of `Pimc`."""
 
-    worlds: int = parameter(20, ge=1, unit="worlds", help="drawn for a move, searched one by one")
+    worlds: int = parameter(
+        20, ge=1, unit="worlds", help="Worlds drawn for a move and searched one by one"
+    )
 
 
 class WorldsAgent(Agent):
@@ -367,7 +370,10 @@ class EnumeratedBeliefParameters(Parameters):
     """Parameters of `enumerated_belief`."""
 
     limit: int = parameter(
-        1_000_000, ge=1, unit="worlds", help="Most worlds held; a game with more needs its own"
+        1_000_000,
+        ge=1,
+        unit="worlds",
+        help="Maximum number of worlds; a game with more needs a belief of its own",
     )
 
 

@@ -51,7 +51,7 @@ def miai_register(registry: Registry) -> None:
             "renderer",
             name,
             "miai_miniblind.blind:BlindRenderer",
-            summary="What is certain, and ? where it is not",
+            summary="Certain squares, and ? elsewhere",
             game=name,
         )
     for name, (factory, parameters) in _PROBLEMS.items():

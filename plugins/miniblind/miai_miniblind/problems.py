@@ -13,26 +13,24 @@ from miai_miniblind.sub_hunt import MOST_PINGS, SubHuntProblem
 class MiniRbcProblemParameters(Parameters):
     """Parameters of the problem ``mini_rbc``."""
 
-    n: int = parameter(5, ge=LEAST_SIZE, le=GREATEST_SIZE, help="squares on a side of the board")
-    w: int = parameter(3, ge=1, le=GREATEST_SIZE, help="squares on a side of a window")
-    decoy: bool = parameter(False, help="a second black piece, hidden as well")
-    graded: bool = parameter(False, help="graded values, or only won and not proved")
+    n: int = parameter(5, ge=LEAST_SIZE, le=GREATEST_SIZE, help="Squares on a side of the board")
+    w: int = parameter(3, ge=1, le=GREATEST_SIZE, help="Squares on a side of a window")
+    decoy: bool = parameter(False, help="Add a second hidden black piece")
+    graded: bool = parameter(False, help="Use graded values instead of won and not proved")
 
 
 class PhantomProblemParameters(Parameters):
     """Parameters of the problem ``phantom_lines``."""
 
-    columns: int = parameter(3, ge=3, le=4, help="columns of the board; it has three rows")
+    columns: int = parameter(3, ge=3, le=4, help="Columns of the board, which has three rows")
 
 
 class HuntProblemParameters(Parameters):
     """Parameters of the problem ``sub_hunt``."""
 
-    n: int = parameter(8, ge=NARROWEST_SEA, le=WIDEST_SEA, help="squares on a side of the sea")
+    n: int = parameter(8, ge=NARROWEST_SEA, le=WIDEST_SEA, help="Squares on a side of the sea")
     pings: int = parameter(2, ge=0, le=MOST_PINGS, help="of a turn")
-    blast: int = parameter(
-        2, ge=1, le=WIDEST_SEA, help="squares on a side of the block that is charged"
-    )
+    blast: int = parameter(2, ge=1, le=WIDEST_SEA, help="Squares on a side of a charge's block")
 
 
 def mini_rbc(parameters: MiniRbcProblemParameters) -> MiniRbcProblem:

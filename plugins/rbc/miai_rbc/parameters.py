@@ -21,12 +21,18 @@ START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 class RbcParameters(Parameters):
     """The start and the ends of a game."""
 
-    fen: str = parameter(START_FEN, help="the position at the start", max_length=120)
+    fen: str = parameter(START_FEN, help="Starting position as FEN", max_length=120)
     reversible_moves_limit: int = parameter(
-        100, ge=1, le=10_000, help="half-moves without capture or pawn move that draw"
+        100,
+        ge=1,
+        le=10_000,
+        help="Half-moves without a capture or pawn move after which the game is drawn",
     )
     full_turn_limit: int | None = parameter(
-        None, ge=1, le=100_000, help="turns of both players after which the game is drawn"
+        None,
+        ge=1,
+        le=100_000,
+        help="Turns of both players after which the game is drawn; default: no limit",
     )
 
 
@@ -34,9 +40,9 @@ class EvaluatorParameters(Parameters):
     """How far the embedded engine looks as an evaluator."""
 
     depth: int = parameter(
-        4, ge=1, le=32, unit="plies", help="How far; captures beyond are not counted"
+        4, ge=1, le=32, unit="plies", help="Search depth; captures are searched further"
     )
-    nodes: int | None = parameter(None, ge=1, help="Nodes of one board, captures included")
+    nodes: int | None = parameter(None, ge=1, help="Node budget per board, captures included")
 
 
 ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
@@ -53,46 +59,48 @@ class BeliefParameters(Parameters):
     """The belief that an agent keeps."""
 
     limit: int = parameter(
-        5_000_000, ge=512, help="boards before the sense, past which a sample lives on"
+        5_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
-    stash_mb: int = parameter(512, ge=0, help="MB of boards kept unexpanded in memory")
-    spill_mb: int = parameter(4096, ge=0, help="MB of them kept in files beyond")
+    stash_mb: int = parameter(512, ge=0, help="Memory for boards that wait unexpanded, in MB")
+    spill_mb: int = parameter(4096, ge=0, help="Disk space for further such boards, in MB")
     order: Literal["earliest", "latest"] = parameter(
-        "earliest", help="which stashed boards are simulated forward first"
+        "earliest", help="Order in which waiting boards are expanded"
     )
-    threads: int = parameter(1, ge=1, le=64, help="of the expansion of a large belief")
+    threads: int = parameter(1, ge=1, le=64, help="Threads that expand a large belief")
 
 
 class ChessEngineParameters(Parameters):
     """The engine that values positions."""
 
-    engine: EngineName = parameter("kernel", help="embedded, or any UCI engine")
+    engine: EngineName = parameter(
+        "kernel", help="Engine that values boards: the embedded one or a UCI engine"
+    )
     depth: int | None = parameter(
         None,
         ge=1,
         le=DEEPEST,
         help=f"plies of its search; none: {_USUAL_DEPTH}, or as nodes or movetime allow",
     )
-    nodes: int | None = parameter(None, ge=1, help="nodes of one search")
-    hash_mb: int = parameter(16, ge=1, le=4096, help="MB of its hash table, of each process")
-    command: str = parameter("stockfish", help="program of the UCI engine")
-    processes: int = parameter(1, ge=1, le=64, help="processes of the UCI engine")
+    nodes: int | None = parameter(None, ge=1, help="Node budget of one engine search")
+    hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
+    command: str = parameter("stockfish", help="Program of the UCI engine")
+    processes: int = parameter(1, ge=1, le=64, help="Processes of the UCI engine")
     movetime: float | None = parameter(
         None,
         gt=0,
         le=3600,
         unit="seconds",
-        help="of one search of the UCI engine; not reproducible",
+        help="Time of one search of the UCI engine; not reproducible",
     )
     engine_threads: int = parameter(
-        1, ge=1, le=256, help="threads of each process of the UCI engine"
+        1, ge=1, le=256, help="Threads of each process of the UCI engine"
     )
     longest: float = parameter(
         60.0,
         ge=0.1,
         le=3600,
         unit="seconds",
-        help="after which a search of the UCI engine without movetime counts as hanging",
+        help="Time after which a search of the UCI engine without movetime counts as hung",
     )
 
     @property
@@ -116,21 +124,27 @@ class ChessEngineParameters(Parameters):
 class MoveParameters(BeliefParameters, ChessEngineParameters):
     """How a move is chosen on sampled boards."""
 
-    samples: int = parameter(50, ge=1, le=10_000, help="boards that moves are scored on")
-    top: int = parameter(3, ge=1, le=20, help="engine moves of each board that are candidates")
-    widest: int = parameter(30, ge=1, le=500, help="most candidates")
-    mean: float = parameter(0.0, ge=0, le=1, help="share of the mean score")
-    low: float = parameter(1.0, ge=0, le=1, help="share of the worst score")
-    quantile: float = parameter(0.0, ge=0, lt=1, help="of boards below the low end; 0: worst")
+    samples: int = parameter(50, ge=1, le=10_000, help="Boards on which moves are scored")
+    top: int = parameter(
+        3, ge=1, le=20, help="Best engine moves of each board that become candidates"
+    )
+    widest: int = parameter(30, ge=1, le=500, help="Maximum number of candidate moves")
+    mean: float = parameter(0.0, ge=0, le=1, help="Weight of the mean score")
+    low: float = parameter(1.0, ge=0, le=1, help="Weight of the worst score")
+    quantile: float = parameter(
+        0.0, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
+    )
     considered: int = parameter(
-        1000, ge=1, le=100_000, help="boards valued to weigh them, of which the sample is"
+        1000, ge=1, le=100_000, help="Boards valued to weigh them before the sample is drawn"
     )
     temperature: float = parameter(
-        150.0, gt=0, le=100_000, help="centipawns by which a board is e times as probable"
+        150.0, gt=0, le=100_000, help="Centipawns that make a board e times as probable"
     )
-    blind: float = parameter(0.4, ge=0, le=1, help="share of the weight that all boards have alike")
+    blind: float = parameter(
+        0.4, ge=0, le=1, help="Share of the weight that is the same for all boards"
+    )
     check: float = parameter(
-        0.0, ge=0, le=10_000, help="centipawns that an attack on our king counts to the opponent"
+        0.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
     )
 
 
@@ -140,19 +154,21 @@ class SeedParameters(MoveParameters):
     Boards are weighed for the scan ``weighted`` alone.
     """
 
-    scan: ScanName = parameter("partition", help="which window to sense")
+    scan: ScanName = parameter("partition", help="Strategy that chooses the window to sense")
 
 
 class StrongParameters(MoveParameters):
     """The strongest: senses for the move that follows, boards weighted by the opponent's sense."""
 
     check: float = parameter(
-        300.0, ge=0, le=10_000, help="centipawns that an attack on our king counts to the opponent"
+        300.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
     )
-    samples: int = parameter(200, ge=1, le=10_000, help="boards that moves are scored on")
-    mean: float = parameter(0.7, ge=0, le=1, help="share of the mean score")
-    low: float = parameter(0.3, ge=0, le=1, help="share of the low end")
-    quantile: float = parameter(0.05, ge=0, lt=1, help="of boards below the low end; 0: worst")
+    samples: int = parameter(200, ge=1, le=10_000, help="Boards on which moves are scored")
+    mean: float = parameter(0.7, ge=0, le=1, help="Weight of the mean score")
+    low: float = parameter(0.3, ge=0, le=1, help="Weight of the low end of the scores")
+    quantile: float = parameter(
+        0.05, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
+    )
 
 
 DEEPEST_SEARCH: Final = 2
@@ -168,20 +184,36 @@ class MinimaxRules(Parameters):
     node: else a part of a belief could be worth less than the whole.
     """
 
-    senses: int = parameter(4, ge=1, le=36, unit="windows", help="tried at each sense")
-    moves: int = parameter(4, ge=1, le=200, unit="requests", help="tried at each own move")
+    senses: int = parameter(4, ge=1, le=36, unit="windows", help="Windows tried at each sense")
+    moves: int = parameter(4, ge=1, le=200, unit="requests", help="Moves tried at each own move")
     sample: int = parameter(
-        32, ge=1, le=1000, unit="boards", help="of the root, from which senses and moves are chosen"
+        32,
+        ge=1,
+        le=1000,
+        unit="boards",
+        help="Boards of the root from which windows and moves are chosen",
     )
-    top: int = parameter(3, ge=1, le=20, help="engine moves of each of them that are candidates")
+    top: int = parameter(
+        3, ge=1, le=20, help="Best engine moves of each board that become candidates"
+    )
     boards: int = parameter(
-        100_000, ge=1, le=1_000_000, help="most boards of a root one move deep; of more a sample"
+        100_000,
+        ge=1,
+        le=1_000_000,
+        help="Maximum boards of a root one move deep; of larger ones a sample",
     )
     deep_boards: int = parameter(
-        1000, ge=1, le=20_000, help="most boards of a root two moves deep; of more a sample"
+        1000,
+        ge=1,
+        le=20_000,
+        help="Maximum boards of a root two moves deep; of larger ones a sample",
     )
     leaf_depth: int = parameter(
-        0, ge=0, le=8, unit="plies", help="of the embedded engine at the leaves, captures beyond"
+        0,
+        ge=0,
+        le=8,
+        unit="plies",
+        help="Depth of the embedded engine at the leaves; captures are searched further",
     )
     king_loss: int | None = parameter(
         _KING_LOSS,
@@ -191,9 +223,9 @@ class MinimaxRules(Parameters):
         help="below the material of the board that a lost king counts; none: as the game",
     )
     forgiven: int = parameter(
-        0, ge=0, le=1000, unit="boards", help="the worst at each leaf, which do not count"
+        0, ge=0, le=1000, unit="boards", help="Worst boards of each leaf that are ignored"
     )
-    seed: int = parameter(0, ge=0, help="of the boards drawn at a root")
+    seed: int = parameter(0, ge=0, help="Seed of the boards drawn at a root")
 
 
 class MinimaxSearchParameters(Parameters):
@@ -205,21 +237,22 @@ class MinimaxSearchParameters(Parameters):
         "alpha-beta", help="Search window: one full window, or a series of null windows"
     )
     blind_first: bool = parameter(
-        False, help="Try the moves before the sense: what they guarantee, it guarantees too (B1)"
+        False, help="Try the moves before the sense: a sense guarantees at least as much (B1)"
     )
     singles: bool | None = parameter(
-        None, help="Try boards alone first, at the last move; none: as the bounds ask"
+        None, help="Try each board alone first at the last move; none: as the bounds require"
     )
 
 
 class MinimaxProblemParameters(MinimaxRules):
     """The rules of the values, and which beliefs of games are roots."""
 
-    least: int = parameter(20, ge=1, le=1_000_000, help="boards of a root")
-    most: int = parameter(1000, ge=1, le=1_000_000, help="boards of a root")
-    a_game: int = parameter(5, ge=1, le=1000, help="most roots of one game")
+    least: int = parameter(20, ge=1, le=1_000_000, help="Minimum boards of a root")
+    most: int = parameter(1000, ge=1, le=1_000_000, help="Minimum boards of a root")
+    a_game: int = parameter(5, ge=1, le=1000, help="Maximum roots taken from one game")
     records: str = parameter(
-        "", help="folder of histories of reconchess to take roots from; empty: games are played"
+        "",
+        help="Folder of reconchess histories from which roots are taken; empty: games are played",
     )
 
 
@@ -227,23 +260,33 @@ class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParame
     """Parameters of `RbcMinimax`."""
 
     blind_first: bool = parameter(
-        True, help="Try the moves before the sense: what they guarantee, it guarantees too (B1)"
+        True, help="Try the moves before the sense: a sense guarantees at least as much (B1)"
     )
     singles: bool | None = parameter(
-        False, help="Try boards alone first, at the last move; none: as the bounds ask"
+        False, help="Try each board alone first at the last move; none: as the bounds require"
     )
     depth: int = parameter(
-        2, ge=1, le=DEEPEST_SEARCH, unit="own moves", help="as far as there is time"
+        2,
+        ge=1,
+        le=DEEPEST_SEARCH,
+        unit="own moves",
+        help="Search depth in own moves; stops earlier when time is up",
     )
-    nodes: int | None = parameter(None, ge=1, help="Budget of a sense or a move")
+    nodes: int | None = parameter(None, ge=1, help="Node budget of a sense or a move")
     limit: int = parameter(
-        1_000_000, ge=512, help="boards before the sense, past which a sample lives on"
+        1_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
     boards: int = parameter(
-        2000, ge=1, le=1_000_000, help="most boards of a belief one move deep; of more a sample"
+        2000,
+        ge=1,
+        le=1_000_000,
+        help="Maximum boards of a belief one move deep; of larger ones a sample",
     )
     deep_boards: int = parameter(
-        100, ge=1, le=20_000, help="most boards of a belief two moves deep; of more a sample"
+        100,
+        ge=1,
+        le=20_000,
+        help="Maximum boards of a belief two moves deep; of larger ones a sample",
     )
 
 
@@ -251,10 +294,14 @@ class PgnParameters(Parameters):
     """Which lines of a PGN file are openings, how long they are, and what players know of them."""
 
     plies: int | None = parameter(
-        None, ge=1, le=10_000, unit="half-moves", help="Most moves taken of each; default: all"
+        None,
+        ge=1,
+        le=10_000,
+        unit="half-moves",
+        help="Maximum length of an opening; default: the whole line",
     )
     variations: bool = parameter(
-        False, help="Whether every variation is an opening, or the main line of each game only"
+        False, help="Read every variation, instead of the main line of each game only"
     )
     tell: Literal["moves", "position"] = parameter(
         "moves",
@@ -272,12 +319,14 @@ class ReconchessParameters(Parameters):
         help="a module (`reconchess.bots.trout_bot`) or the path of a .py file, as rc-bot-match "
         "takes it; of several classes in it, one is named after a colon",
     )
-    opponent: str = parameter(
-        "opponent", max_length=200, help="the name of its opponent that the bot is told"
-    )
+    opponent: str = parameter("opponent", max_length=200, help="Opponent's name as the bot sees it")
     seconds: float = parameter(
-        900.0, gt=0, le=1e9, unit="seconds", help="told as left when the game has no clock"
+        900.0,
+        gt=0,
+        le=1e9,
+        unit="seconds",
+        help="Remaining time reported to the bot when the game has no clock",
     )
     reload: bool = parameter(
-        True, help="execute the bot's module anew for each game, so that nothing is left in it"
+        True, help="Execute the bot's module again for each game, so that no state is carried over"
     )

@@ -27,7 +27,7 @@ def miai_register(registry: Registry) -> None:
         "enumerated",
         "miai_rbc.belief.belief:make_belief",
         parameters="miai_rbc.parameters:BeliefParameters",
-        summary="Every board that a player holds possible, in arrays; past a limit a sample",
+        summary="Every board that a player considers possible, in arrays; beyond a limit a sample",
         game="rbc",
     )
     _add_players(registry)
@@ -48,7 +48,7 @@ def _add_players(registry: Registry) -> None:
         "rbc-seed",
         "miai_rbc.agents.strong:SeedAgent",
         parameters="miai_rbc.parameters:SeedParameters",
-        summary="Partition scan, and the best worst score of the engine's moves on sampled boards",
+        summary="Partition scan; plays the move with the best worst-case score on sampled boards",
         game="rbc",
     )
     registry.add(
@@ -56,7 +56,7 @@ def _add_players(registry: Registry) -> None:
         "rbc-strong",
         "miai_rbc.agents.strong:StrongAgent",
         parameters="miai_rbc.parameters:StrongParameters",
-        summary="Senses for the move that follows, on boards weighed by the opponent's interest",
+        summary="Senses for its next move, on boards weighted by their value to the opponent",
         game="rbc",
     )
     registry.add(
@@ -64,7 +64,7 @@ def _add_players(registry: Registry) -> None:
         "rbc-minimax",
         "miai_rbc.search.agent:RbcMinimax",
         parameters="miai_rbc.parameters:MinimaxAgentParameters",
-        summary="Guarantees the most over all boards of its belief, one or two moves deep",
+        summary="Best guaranteed value over all boards of its belief, one or two moves deep",
         game="rbc",
     )
     registry.add(
@@ -93,7 +93,7 @@ def _add_players(registry: Registry) -> None:
         "renderer",
         "rbc",
         "miai_rbc.pictures.renderer:RbcRenderer",
-        summary="Own pieces, what was sensed last, captures, and where the opponent was seen",
+        summary="Own pieces, the last sense, captures, and where the opponent was seen",
         game="rbc",
     )
 
@@ -111,7 +111,7 @@ def _add_searches(registry: Registry) -> None:
         "rbc-minimax",
         "miai_rbc.search.minimax:minimax_search",
         parameters="miai_rbc.parameters:MinimaxSearchParameters",
-        summary="The search over beliefs in arrays, for the problem rbc alone",
+        summary="Search over beliefs of boards in arrays, for the problem rbc only",
     )
 
 
@@ -129,7 +129,7 @@ def _add_openings(registry: Registry) -> None:
         "engine",
         "miai_rbc.engines.evaluator:EngineEvaluator",
         parameters="miai_rbc.parameters:EvaluatorParameters",
-        summary="What the embedded engine thinks of the true board; to balance openings",
+        summary="Value of the true board by the embedded engine; to balance openings",
         game="rbc",
     )
     for name, lines in (("epd", "EPD, named by their id"), ("fen", "FEN")):

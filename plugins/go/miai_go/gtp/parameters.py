@@ -25,16 +25,24 @@ class GtpEngineParameters(Parameters):
         min_length=1,
     )
     startup: tuple[str, ...] = parameter(
-        (), help="GTP commands sent once it runs; the same placeholders"
+        (), help="GTP commands sent after the start, with the same placeholders"
     )
-    name: str = parameter("", max_length=80, help="what messages call it; default: its program")
-    cwd: str = parameter("", help="its working directory; default: this process's")
-    environment: dict[str, str] = parameter({}, help="environment variables beside the present")
+    name: str = parameter(
+        "", max_length=80, help="Name of the engine in messages; default: its program"
+    )
+    cwd: str = parameter("", help="Working directory of the engine; default: that of this process")
+    environment: dict[str, str] = parameter(
+        {}, help="Environment variables added to those of this process"
+    )
     startup_timeout: float = parameter(
-        30.0, gt=0, le=_DAY, unit="seconds", help="until it has answered its first commands"
+        30.0,
+        gt=0,
+        le=_DAY,
+        unit="seconds",
+        help="Time limit for the engine's start, until its first answers",
     )
     command_timeout: float = parameter(
-        30.0, gt=0, le=_DAY, unit="seconds", help="for any other command but a move"
+        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for every command but a move"
     )
 
     @field_validator("command", mode="before")
@@ -100,10 +108,10 @@ class GtpParameters(GtpEngineParameters):
         help="a process for each game, or one for all of them, told to clear the board",
     )
     move_timeout: float = parameter(
-        600.0, gt=0, le=_DAY, unit="seconds", help="for a move when the clock sets no limit"
+        600.0, gt=0, le=_DAY, unit="seconds", help="Time limit for a move where the clock sets none"
     )
     rules: Literal["told", "own"] = parameter(
-        "told", help="whether an engine that knows kata-set-rules is told the rules"
+        "told", help="Send the rules to an engine that knows kata-set-rules"
     )
     handicap: Literal["moves", "announced"] = parameter(
         "moves",

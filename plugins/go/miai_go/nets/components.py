@@ -37,7 +37,11 @@ class TowerParameters(Parameters):
     height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks of the base")
     width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of the base")
     pooling: int = parameter(
-        0, ge=0, le=80, unit="blocks", help="Every so many blocks one pools globally; 0: none"
+        0,
+        ge=0,
+        le=80,
+        unit="blocks",
+        help="Interval in blocks between global pooling; 0: no pooling",
     )
     base: str = parameter("residual", component="go.base", help="The base, by name")
     base_parameters: dict[str, Any] = parameter({}, help="Parameters of the base")
@@ -49,8 +53,8 @@ class TowerParameters(Parameters):
         "dense", component="go.value-head", help="The value head; none for no value"
     )
     value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
-    ownership: bool = parameter(False, help="Whether it says who will own each point")
-    score: bool = parameter(False, help="Whether it says by how many points it will be won")
+    ownership: bool = parameter(False, help="Whether it predicts the owner of each point")
+    score: bool = parameter(False, help="Whether it predicts the final score")
 
 
 class EquivariantParameters(Parameters):
@@ -67,8 +71,8 @@ class EquivariantParameters(Parameters):
     hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the value's layer")
     policy: bool = parameter(True, help="Whether it has a policy head")
     value: bool = parameter(True, help="Whether it has a value head")
-    ownership: bool = parameter(False, help="Whether it says who will own each point")
-    score: bool = parameter(False, help="Whether it says by how many points it will be won")
+    ownership: bool = parameter(False, help="Whether it predicts the owner of each point")
+    score: bool = parameter(False, help="Whether it predicts the final score")
 
     @field_validator("width")
     @classmethod
@@ -81,26 +85,34 @@ class EquivariantParameters(Parameters):
 class ConvolutionPolicyParameters(Parameters):
     """Parameters of `ConvolutionPolicy`."""
 
-    channels: int = parameter(32, ge=1, le=512, unit="channels", help="Planes it is read off")
+    channels: int = parameter(
+        32, ge=1, le=512, unit="channels", help="Channels of the head's convolution"
+    )
 
 
 class DensePolicyParameters(Parameters):
     """Parameters of `DensePolicy`."""
 
-    channels: int = parameter(2, ge=1, le=64, unit="channels", help="Planes it is read off")
+    channels: int = parameter(
+        2, ge=1, le=64, unit="channels", help="Channels of the head's convolution"
+    )
 
 
 class DenseValueParameters(Parameters):
     """Parameters of `DenseValue`."""
 
-    channels: int = parameter(4, ge=1, le=64, unit="channels", help="Planes it is read off")
+    channels: int = parameter(
+        4, ge=1, le=64, unit="channels", help="Channels of the head's convolution"
+    )
     hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the hidden layer")
 
 
 class PooledValueParameters(Parameters):
     """Parameters of `PooledValue`."""
 
-    channels: int = parameter(32, ge=1, le=512, unit="channels", help="Planes it is read off")
+    channels: int = parameter(
+        32, ge=1, le=512, unit="channels", help="Channels of the head's convolution"
+    )
     hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the hidden layer")
 
 
@@ -108,8 +120,10 @@ class ZeroEncoderParameters(Parameters):
     """Parameters of `ZeroEncoder`."""
 
     history: int = parameter(
-        8, ge=1, le=8, unit="positions", help="Positions shown, the present one included"
+        8, ge=1, le=8, unit="positions", help="Number of positions shown, including the current one"
     )
-    komi: bool = parameter(False, help="Add a plane of the points that the player to move is given")
+    komi: bool = parameter(
+        False, help="Add a plane of the komi, from the point of view of the player to move"
+    )
     legal: bool = parameter(False, help="Add a plane of the points where the mover may play")
-    ko: bool = parameter(False, help="Add a plane of the point that may not be retaken now")
+    ko: bool = parameter(False, help="Add a plane of the point forbidden by ko")

@@ -21,7 +21,9 @@ class DenseParameters(Parameters):
 
     width: int = parameter(256, ge=1, le=2048, unit="units", help="Units of each layer")
     blocks: int = parameter(1, ge=0, le=8, unit="blocks", help="Residual blocks of two layers")
-    dropout: float = parameter(0.0, ge=0, lt=1, help="Units of each layer that training leaves out")
+    dropout: float = parameter(
+        0.0, ge=0, lt=1, help="Share of the units of each layer that training drops"
+    )
 
 
 class ResidualParameters(Parameters):
@@ -31,7 +33,11 @@ class ResidualParameters(Parameters):
     width: int = parameter(32, ge=1, le=512, unit="channels", help="Channels")
     hidden: int = parameter(64, ge=1, le=2048, unit="units", help="Units of the value's layer")
     pooling: int = parameter(
-        2, ge=0, le=40, unit="blocks", help="Every so many blocks one pools globally; 0: none"
+        2,
+        ge=0,
+        le=40,
+        unit="blocks",
+        help="Interval in blocks between global pooling; 0: no pooling",
     )
 
 
@@ -43,7 +49,7 @@ class ZoneParameters(Parameters):
         32, ge=16, le=512, unit="units", help="Units of a point, a multiple of 16"
     )
     hidden: int = parameter(64, ge=1, le=2048, unit="units", help="Units of the value's layer")
-    reach: int = parameter(2, ge=1, le=5, unit="points", help="How far the first layer sees")
+    reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
 
     @field_validator("width")
     @classmethod

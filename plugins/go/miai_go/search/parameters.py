@@ -45,10 +45,13 @@ class SearchParameters(InPlayParameters):
     """What all tree searches have in common: budgets, reuse and the end of play."""
 
     simulations: int = parameter(
-        400, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+        400, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     seconds: float | None = parameter(
-        None, gt=0, unit="seconds", help="Budget of a move beside simulations; not reproducible"
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time budget of a move, in addition to simulations; not reproducible",
     )
     reuse: bool = parameter(True, help="Keep the tree from move to move (not in Gumbel search)")
     resign_below: float | None = parameter(
@@ -207,7 +210,7 @@ class GoMctsParameters(SearchParameters):
     """Parameters of `GoMcts`."""
 
     simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Budget of a move; 0 for none, then give seconds"
+        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     exploration: float | None = parameter(
         None,

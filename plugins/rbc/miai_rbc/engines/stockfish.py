@@ -93,7 +93,7 @@ class StockfishParameters(Parameters):
 
     command: str = parameter("stockfish", help="program, looked for on PATH too")
     depth: int | None = parameter(6, ge=1, le=60, help="plies")
-    nodes: int | None = parameter(None, ge=1, help="nodes of one search")
+    nodes: int | None = parameter(None, ge=1, help="Node budget of one engine search")
     seconds: float | None = parameter(None, gt=0, le=3600, help="seconds of one search")
     processes: int = parameter(1, ge=1, le=64, help="processes of the pool")
     hash_mb: int = parameter(16, ge=1, le=65536, help="MB of each process's hash table")
