@@ -131,7 +131,7 @@ def test_phantom_tic_tac_toe_of_three_by_four_is_the_win_that_the_open_game_is()
 
 @pytest.mark.parametrize("arm", ["exact", "cores", "dominance"])
 @pytest.mark.parametrize("seed", range(3))
-def test_everything_that_is_remembered_is_true(arm: str, seed: int) -> None:
+def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     """Every bound of every chain, proved again by a search that remembers nothing."""
     problem = MiniRbcProblem(4, 2, graded=seed == 2)
     depth = 3 if problem.reachability else 2
@@ -208,7 +208,7 @@ def test_the_same_search_has_the_same_nodes() -> None:
         assert len(counts) == 1
 
 
-def test_what_cannot_be_compiled_is_refused() -> None:
+def test_problems_that_cannot_be_compiled_are_refused() -> None:
     kuhn = GameProblem(load_game("kuhn_poker"), 0)
     with pytest.raises(UnsuitableGameError, match="use the search 'recursive'"):
         compiled(kuhn, "cores").search(Root((0, 1), (0,)), 1)

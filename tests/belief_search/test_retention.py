@@ -46,7 +46,7 @@ def test_a_count_sketch_estimates_counts_as_well_as_theory_says() -> None:
     assert abs(signed) < norm / math.sqrt(512)
 
 
-def test_space_saving_keeps_every_frequent_name_and_never_counts_too_little() -> None:
+def test_space_saving_retains_frequent_names_and_never_undercounts() -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
     stream, room = skewed(seed, 20_000), 100
@@ -70,7 +70,7 @@ def test_space_saving_keeps_every_frequent_name_and_never_counts_too_little() ->
     assert kept.inherited <= len(stream) / room
 
 
-def test_the_frequent_are_kept() -> None:
+def test_frequent_entries_are_retained() -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
     stream, room = skewed(seed, 20_000), 50
@@ -140,7 +140,7 @@ def test_approximate_bounds_keep_the_limit_too(arm: str, retention: str) -> None
         ("none", {"limit": 5000}, ParameterError),
     ],
 )
-def test_mistakes_are_told_before_anything_is_searched(
+def test_mistakes_are_reported_before_the_search(
     name: str, parameters: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -148,7 +148,7 @@ def test_mistakes_are_told_before_anything_is_searched(
 
 
 @pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
-def test_what_gave_way_to_better_bounds_is_not_kept_nor_forgotten_again(retention: str) -> None:
+def test_replaced_bounds_are_neither_retained_nor_forgotten_twice(retention: str) -> None:
     """As many entries are known to the limit as the bounds hold."""
     problem = MiniRbcProblem(4, 2)
     make = named_bounds("cores", limit=8192, retention=retention)

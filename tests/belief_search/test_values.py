@@ -73,7 +73,7 @@ def test_the_action_named_guarantees_the_value(
 
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_everything_that_is_recorded_is_true(seed: int, reachability: bool) -> None:
+def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:
     """Cores, closures and all: proved again by the definition."""
     problem = RandomProblem(seed, reachability=reachability)
     bounds = _Witness(explains=True, singles=True, across=reachability)
@@ -138,7 +138,7 @@ class WonLeaves(RandomProblem):
         return self.greatest
 
 
-def test_a_state_that_is_won_where_the_depth_ends_is_told() -> None:
+def test_a_win_at_the_depth_limit_is_reported() -> None:
     search = BeliefSearch(WonLeaves(1, reachability=True), named_bounds("table"))
     with pytest.raises(UnsuitableGameError, match="where the depth ends"):
         search.search(Root((0, 0), tuple(range(STATES))), 2)

@@ -24,19 +24,19 @@ def play(*actions: int) -> State:
     return state
 
 
-def test_both_are_told_that_the_game_begins() -> None:
+def test_both_players_learn_that_the_game_begins() -> None:
     state = play()
     assert state.observation(0) == Observation(0, legal_actions=tuple(range(9)))
     assert state.observation(1) == Observation(1)
 
 
-def test_a_placement_that_stands_is_told_without_its_cell() -> None:
+def test_a_successful_placement_is_announced_without_its_cell() -> None:
     state = play(4)
     assert state.observation(0) == Observation(0, 0, 4, {"stood": True})
     assert state.observation(1) == Observation(1, 0, None, None, tuple(range(9)))
 
 
-def test_a_refusal_is_told_to_the_mover_only_who_tries_again() -> None:
+def test_only_the_mover_learns_of_a_refusal_and_moves_again() -> None:
     state = play(4, 4)
     assert str(state) == "...\n.x.\n..."
     assert state.current_player() == 1
@@ -53,7 +53,7 @@ def test_the_refused_cell_stays_known_to_be_taken() -> None:
     assert state.observation(0) == Observation(0, 1, None, None, (0, 1, 2, 3, 5, 6, 7, 8))
 
 
-def test_the_end_is_told_to_both() -> None:
+def test_both_players_learn_the_end() -> None:
     state = play(0, 3, 1, 4, 2)
     assert state.is_terminal()
     assert state.returns() == (1.0, -1.0)

@@ -90,7 +90,7 @@ def with_cells(old: str, new: str) -> str:
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_place(tmp_path: Path, text: str, told: str) -> None:
     lines = mistakes(tmp_path, text)
     assert any(told in line for line in lines), lines
 
@@ -102,7 +102,7 @@ def test_names_of_arms_are_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     text = config_text({**ARMS, "odd": 'bounds = "excat"'}, KRK4.replace('"hard"', '"easy"'))
     text = text.replace("roots = 4", "roots = 4.5")
     lines = mistakes(tmp_path, text)
@@ -110,7 +110,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in lines].count("cells[0] (krk4)") == 2
 
 
-def test_too_few_roots_are_told_when_they_are_drawn(tmp_path: Path) -> None:
+def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     cells = (
         KRK4.replace('"hard"', '"won"').replace("[2]", "[1]").replace('"mini_rbc"', '"sub_hunt"')
@@ -129,11 +129,11 @@ def test_too_few_roots_are_told_when_they_are_drawn(tmp_path: Path) -> None:
         ("", "comparison: is required"),
     ],
 )
-def test_what_is_no_config_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_configs_are_refused(tmp_path: Path, text: str, told: str) -> None:
     assert told in mistakes(tmp_path, text)[0]
 
 
-def test_a_misspelt_file_is_told_with_its_neighbours(tmp_path: Path) -> None:
+def test_a_misspelt_file_name_gets_near_matches(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text("")
     with pytest.raises(ConfigError, match=r"does not exist\. Did you mean .*study\.toml"):
         load_comparison(tmp_path / "stduy.toml")

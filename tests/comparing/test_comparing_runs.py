@@ -32,7 +32,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_what_is_stored_is_what_the_searches_say(tmp_path: Path) -> None:
+def test_stored_targets_equal_the_search_results(tmp_path: Path) -> None:
     config = write(tmp_path / "x.toml", config_text())
     compare(config, "--out", tmp_path / "out")
     found = measured(tmp_path / "out")
@@ -92,7 +92,7 @@ def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
     assert "krk4, depth 2, hard roots" in (folder / "comparison.txt").read_text()
 
 
-def test_bounds_that_lie_are_found_out(tmp_path: Path) -> None:
+def test_unsound_bounds_are_detected(tmp_path: Path) -> None:
     arms = {**ARMS, "liar": 'bounds = "lying"'}
     config = write(tmp_path / "x.toml", config_text(arms))
     told = json.loads(
@@ -185,7 +185,7 @@ def test_folders_of_other_kinds_of_run_are_refused_both_ways(tmp_path: Path) -> 
     assert "database of another program" in refused(config, "--out", renamed)
 
 
-def test_what_needs_too_many_nodes_counts_for_no_speed_up(tmp_path: Path) -> None:
+def test_searches_beyond_the_node_limit_count_as_no_speed_up(tmp_path: Path) -> None:
     cells = KRK4 + "max_nodes = 300\n"
     config = write(tmp_path / "x.toml", config_text(cells=cells))
     done = compare(config, "--out", tmp_path / "out", "--json")
@@ -220,7 +220,7 @@ def test_warm_searchers_know_earlier_roots(tmp_path: Path) -> None:
     assert warmer != nodes
 
 
-def test_a_search_that_fails_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_failing_search_is_reported_with_its_place(tmp_path: Path) -> None:
     arms = {**ARMS, "bad": 'search = "failing"'}
     env = environment(tmp_path)
     config = write(tmp_path / "x.toml", config_text(arms))

@@ -100,7 +100,7 @@ def told(folder: Path) -> dict[str, str]:
     return out
 
 
-def test_the_way_leads_from_games_to_players(folder: Path, told: dict[str, str]) -> None:
+def test_the_page_leads_from_games_to_players(folder: Path, told: dict[str, str]) -> None:
     assert set(told) == {
         "go data import",
         *(f"go train {kind}" for kind in SMALL),

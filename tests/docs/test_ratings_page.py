@@ -39,7 +39,7 @@ def test_the_prior_spreads_players_as_it_says() -> None:
     assert PRIOR_GAMES == 0.5
 
 
-def test_the_bounds_are_those_told() -> None:
+def test_the_bounds_are_those_configured() -> None:
     sprt = Sprt(0, 20)
     assert f"±{sprt.upper:.2f}" in PAGE
     assert sprt.lower == -sprt.upper

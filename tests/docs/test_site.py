@@ -34,7 +34,7 @@ def test_every_game_and_every_agent_has_a_page_with_its_parameters(site: Path) -
                 assert f"`{parameter}`\n: " in text, (name, parameter)
 
 
-def test_games_that_can_be_drawn_are_drawn_and_the_others_are_text(site: Path) -> None:
+def test_games_without_a_picture_are_shown_as_text(site: Path) -> None:
     drawn = {path.stem for path in (site / "catalogue" / "pictures").glob("*.svg")}
     assert drawn >= {"go", "rbc"}
     text = (site / "catalogue" / "games" / "tic_tac_toe.md").read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ def value_for_x(board: str) -> int:
 
 
 @pytest.mark.parametrize("nodes", [1, 10, 60, 400])
-def test_what_is_solved_is_what_brute_force_finds(nodes: int) -> None:
+def test_solutions_equal_brute_force(nodes: int) -> None:
     found = Counter[float]()
     for seed in range(25):
         panel = make_panel(GAME, {"solved": {"nodes": nodes}})
@@ -176,7 +176,7 @@ def test_a_loss_is_decided_exactly_where_both_agree(values: list[Any], count: in
 
 
 @pytest.mark.parametrize("said", [*RUBBISH, 0.5, -0.89, 0.89, 1.0])
-def test_nobody_wins_by_what_it_says_alone(said: Any) -> None:
+def test_a_claimed_score_alone_never_wins(said: Any) -> None:
     # The other holds the game for open, so whatever is said decides nothing.
     for honest in (0.0, 0.5, None):
         for seats in ((said, honest), (honest, said)):
@@ -187,7 +187,7 @@ def test_nobody_wins_by_what_it_says_alone(said: Any) -> None:
             assert not record.verdicts
 
 
-def test_who_lies_that_it_loses_loses() -> None:
+def test_a_false_claim_of_losing_loses() -> None:
     panel = make_panel(GAME, {"resign-agreement": {"moves": 2}})
     record = play(GAME, [Sayer(GAME, 0.95), Sayer(GAME, -0.99)], seed=1, panel=panel)
     assert (record.returns, record.termination) == ((1.0, -1.0), Termination.ADJUDICATION)
@@ -246,7 +246,7 @@ def test_a_game_that_is_held_out_is_played_to_its_end_with_each_rule_s_first_ver
     assert [(verdict.rule, verdict.ply) for verdict in record.verdicts] == [("b", 0), ("a", 0)]
 
 
-def test_the_share_that_is_held_out_is_drawn_by_the_seed() -> None:
+def test_held_out_games_are_drawn_by_the_seed() -> None:
     drawn = [held_out(seed, 0.1) for seed in range(2000)]
     assert 150 <= sum(drawn) <= 250
     assert drawn == [held_out(seed, 0.1) for seed in range(2000)]
@@ -296,7 +296,7 @@ def test_records_without_verdicts_are_what_they_were() -> None:
         ({"termination": Termination.TERMINAL}, "not terminal"),
     ],
 )
-def test_an_adjudication_that_is_none_is_refused(change: dict[str, Any], message: str) -> None:
+def test_an_invalid_adjudication_is_refused(change: dict[str, Any], message: str) -> None:
     record = replace(play(GAME, randoms(), panel=Panel(GAME, {"a": Always(-1, 1)})), **change)
     with pytest.raises(RecordError, match=message):
         replay(GameRecord.from_json_lines(record.to_json_lines()))
@@ -339,7 +339,7 @@ def test_a_reason_of_any_length_is_bounded() -> None:
         ("phantom_tic_tac_toe", {"solved": {}}, UnsuitableGameError, "hides information"),
     ],
 )
-def test_what_cannot_judge_is_refused(
+def test_unsuitable_judges_are_refused(
     game: str, rules: dict[str, dict[str, Any]], kind: type[MiaiError], message: str
 ) -> None:
     with pytest.raises(kind, match=message):

@@ -188,7 +188,7 @@ def test_a_failure_after_the_end_does_not_touch_the_result(
     assert "after the game was over" in caplog.text
 
 
-def test_a_process_killed_between_games_is_started_anew(make_seat: MakeSeat) -> None:
+def test_a_process_killed_between_games_is_restarted(make_seat: MakeSeat) -> None:
     seat = make_seat("unruly")
     first = play_against(seat, seed=7)
     pid = seat.pid
@@ -331,7 +331,7 @@ def test_each_process_has_a_temporary_folder_that_goes_with_it(make_seat: MakeSe
 
 
 @pytest.mark.parametrize("inside", [False, True] if landlock_version() else [False])
-def test_what_is_hidden_cannot_be_read(unruly: None, tmp_path: Path, inside: bool) -> None:
+def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: bool) -> None:
     """Of the run's folder and of other agents an agent sees no more than names."""
     run, free, orders = tmp_path / "a" / "run", tmp_path / "free", tmp_path / "orders"
     for path in (run / "logs" / "board", run / "store", free / "deep" / "weights", orders):
@@ -469,7 +469,7 @@ def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) 
     assert GameRecord.from_json_lines(record.to_json_lines()) == record
 
 
-def test_versions_of_the_agent_are_told(make_seat: MakeSeat) -> None:
+def test_agent_versions_are_reported(make_seat: MakeSeat) -> None:
     with make_seat("unruly") as seat:
         assert seat.version == "1.0"
     with make_seat("random") as seat:

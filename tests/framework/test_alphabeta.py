@@ -184,7 +184,7 @@ class Boaster:
         return np.array([(5.0, -5.0) for _ in states])
 
 
-def test_an_estimate_is_never_taken_for_a_proof() -> None:
+def test_estimates_are_never_treated_as_proofs() -> None:
     loss = End((-1.0, 1.0))
     game = TreeGame(Choice(0, (Choice(1, (Choice(0, (loss,)),)), loss)))
     state = game.new_initial_state()
@@ -257,7 +257,7 @@ def test_hidden_information_is_refused() -> None:
         AlphaBeta(miai.load_game("phantom_tic_tac_toe"))
 
 
-def test_other_than_two_players_or_no_constant_sum_is_refused() -> None:
+def test_games_not_two_player_constant_sum_are_refused() -> None:
     with pytest.raises(UnsuitableGameError, match="3 players"):
         AlphaBeta(Endless(players=3))
     with pytest.raises(UnsuitableGameError, match="no constant sum"):

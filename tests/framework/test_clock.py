@@ -194,7 +194,7 @@ def test_no_clock_shows_less_than_nothing(control: TimeControl, moves: list[floa
 
 @settings(deadline=None)
 @given(control=controls, moves=st.lists(exact, max_size=10))
-def test_who_spends_what_is_allotted_never_loses_on_time(
+def test_spending_the_allotted_time_never_loses_on_time(
     control: TimeControl, moves: list[float]
 ) -> None:
     clock = Clock(control)

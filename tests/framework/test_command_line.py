@@ -47,7 +47,7 @@ def test_help_answers_at_once() -> None:
     assert min(seconds() for _ in range(5)) < 0.6
 
 
-def test_a_listing_tells_parameters_defaults_and_units() -> None:
+def test_listings_show_parameters_defaults_and_units() -> None:
     rows = json.loads(miai("list", "agents", "--game", "go", "--json").stdout)
     (mcts,) = [row for row in rows if row["name"] == "mcts"]
     assert mcts["game"] == "go"
@@ -137,7 +137,7 @@ def test_wrong_usage_is_explained_with_status_2(words: tuple[str, ...], message:
     assert done.stderr.startswith("Usage: miai ")
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     done = miai("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"miai \d+\.\d+\.\d+\n", done.stdout)
@@ -218,7 +218,7 @@ def test_plugins_are_listed_and_checked() -> None:
     assert gone.returncode == 2
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_closed_output_pipe_is_not_an_error() -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

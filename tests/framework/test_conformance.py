@@ -75,7 +75,7 @@ def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_mee
     assert str(state.legal_actions()) in violation.message
 
 
-def test_what_belief_search_refuses_the_check_finds() -> None:
+def test_the_check_finds_what_belief_search_refuses() -> None:
     game = BROKEN["BarsACellBesideHiddenMarks"].make()
     problem = GameProblem(game, 0)
     states = [game.new_initial_state() for _ in range(2)]
@@ -88,7 +88,7 @@ def test_what_belief_search_refuses_the_check_finds() -> None:
         problem.public(states)
 
 
-def test_a_player_may_be_told_by_its_list_of_actions() -> None:
+def test_the_list_of_actions_may_carry_information() -> None:
     """Where its information state has what the list tells, nothing depends on what is hidden."""
     for seed in range(3):
         assert check_game(TellsWhatIsBarred(), seed=seed, games=3).beliefs > 5
@@ -222,7 +222,7 @@ def test_every_rule_of_agents_has_an_agent_that_breaks_it() -> None:
     assert set(RULES.values()) == set(AGENT_RULES)
 
 
-def test_what_an_agent_carries_over_is_found_in_games_of_hidden_moves() -> None:
+def test_state_carried_between_games_is_found_in_hidden_move_games() -> None:
     for agent in (Learns, KeepsItsGenerator):
         with pytest.raises(ConformanceError) as caught:
             check_agent(agent, miai.load_game("phantom_tic_tac_toe"))

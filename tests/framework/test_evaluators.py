@@ -85,7 +85,7 @@ def test_a_seed_settles_the_rollouts_and_in_place_is_the_same() -> None:
     assert all(state.is_terminal() for state in states)
 
 
-def test_rollouts_stop_where_told_and_take_the_truncated_returns() -> None:
+def test_rollouts_stop_at_the_limit_with_truncated_returns() -> None:
     class Watched(Endless):
         def new_initial_state(self) -> EndlessState:
             return WatchedState(self)

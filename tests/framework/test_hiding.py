@@ -83,7 +83,7 @@ def test_temporary_files_of_others_are_not_read(tmp_path: Path) -> None:
     assert tried(run, own, *reads) in ([], ["done", "PermissionError", "done"])
 
 
-def test_a_folder_that_cannot_be_listed_is_told() -> None:
+def test_a_folder_that_cannot_be_listed_is_reported() -> None:
     if not landlock_version():
         assert hindrance(Path.cwd()) == "this system has no Landlock"
         return

@@ -101,7 +101,7 @@ def test_the_board_is_shown_again_when_it_has_scrolled_away(
 
 
 @pytest.mark.parametrize("leave", ["quit", "\x04", "\x03"])
-def test_leaving_is_no_crash(leave: str) -> None:
+def test_quitting_is_not_a_crash(leave: str) -> None:
     child = terminal("tic_tac_toe")
     child.expect("x> ")
     if leave == "quit":
@@ -186,7 +186,7 @@ def test_a_move_is_taken_back_with_the_reply() -> None:
     replay(record)
 
 
-def test_what_was_decided_before_a_take_back_stays_in_the_record() -> None:
+def test_decisions_before_a_take_back_stay_in_the_record() -> None:
     _, record = game_at_table("tic_tac_toe", "b2", "a1", "undo", "c3", "resign", opponent="mcts")
     assert [move.opening for move in record.moves] == [False] * len(record.moves)
     assert "value" in record.moves[1].statistics

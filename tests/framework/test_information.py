@@ -150,7 +150,7 @@ def _longest(words: tuple[str, ...]) -> int:
 
 @given(seed=st.integers(0, 2**32), plies=st.integers(1, 12), player=st.integers(0, 1))
 @settings(max_examples=25, deadline=None)
-def test_every_world_was_told_the_same_and_the_truth_is_one(
+def test_every_world_has_the_same_observations_and_one_is_true(
     seed: int, plies: int, player: int
 ) -> None:
     state = random_state(PHANTOM, random.Random(seed), plies)
@@ -182,7 +182,7 @@ def test_sampling_is_uniform_and_hands_out_copies() -> None:
     assert {world.key() for world in belief} == {"JQ", "JK"}
 
 
-def test_what_cannot_be_explained_is_refused_and_changes_nothing() -> None:
+def test_invalid_explanations_are_refused_and_change_nothing() -> None:
     belief = EnumeratedBelief(PHANTOM, 1)
     with pytest.raises(EmptyBeliefError, match="told nothing yet"):
         belief.sample(random.Random(0))
@@ -241,7 +241,7 @@ def view_of(game: Game, history: list[int], player: int) -> PlayerView:
 
 @given(seed=st.integers(0, 2**32), plies=st.integers(1, 10))
 @settings(max_examples=15, deadline=None)
-def test_what_is_drawn_depends_on_the_view_alone(seed: int, plies: int) -> None:
+def test_sampled_worlds_depend_on_the_view_alone(seed: int, plies: int) -> None:
     """A determinizer that served other games draws what a new one draws."""
     rng = random.Random(seed)
     used = EnumeratingDeterminizer()
@@ -287,7 +287,7 @@ def test_a_determinizer_does_not_know_the_truth() -> None:
     assert abs(hits - 50) < 5 * (400 * 7 / 64) ** 0.5  # five standard deviations
 
 
-def test_a_determinizer_refuses_a_view_that_was_told_nothing() -> None:
+def test_a_determinizer_refuses_a_view_without_observations() -> None:
     with pytest.raises(EmptyBeliefError, match="told nothing yet"):
         EnumeratingDeterminizer().determinize(PlayerView(PHANTOM, 0), random.Random(0))
 

@@ -191,7 +191,7 @@ def test_data_that_is_not_plain_is_refused_as_a_defect_of_the_game(leak: str) ->
         play(game, [Spy(game), Spy(game)])
 
 
-def test_an_agent_that_changes_what_it_is_told_changes_nothing_else() -> None:
+def test_agents_cannot_change_the_game_through_their_observations() -> None:
     class Vandal(RandomAgent):
         def observe(self, observation: Observation) -> None:
             super().observe(observation)
@@ -228,7 +228,7 @@ def test_a_view_of_perfect_information_is_the_players_own() -> None:
 MakeSeat = Callable[..., AgentProcess]
 
 
-def test_only_what_a_player_is_told_crosses_to_its_process(
+def test_only_observations_reach_an_agent_process(
     make_seat: MakeSeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[Any] = []

@@ -123,7 +123,7 @@ def test_a_process_that_dies_while_it_compiles_stops_nobody(tmp_path: Path) -> N
     assert (tmp_path / "rules.ready").exists()
 
 
-def test_what_is_compiled_already_needs_no_lock(tmp_path: Path) -> None:
+def test_compiled_kernels_need_no_lock(tmp_path: Path) -> None:
     with compiling(tmp_path, "rules"):
         pass
     (tmp_path / "rules.lock").unlink()
@@ -138,7 +138,7 @@ def test_a_failure_marks_nothing_as_compiled(tmp_path: Path) -> None:
     assert not (tmp_path / "rules.ready").exists()
 
 
-def test_where_nothing_can_be_written_it_goes_on_without_a_lock(tmp_path: Path) -> None:
+def test_an_unwritable_cache_works_without_a_lock(tmp_path: Path) -> None:
     for folder in (None, tmp_path / "missing"):
         with compiling(folder, "rules"):
             pass

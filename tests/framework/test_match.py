@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
     assert len(games) > 3
 
 
-def test_a_player_is_told_what_the_game_tells_it_and_no_more() -> None:
+def test_players_receive_their_observations_and_nothing_else() -> None:
     record = random_record("phantom_tic_tac_toe", 4)
     refused = [m for m in record.moves if set(m.observations) != {"0", "1"}]
     assert refused, "seed 4 has no refused placement; choose another"
@@ -262,7 +262,7 @@ def _pair(game: Game) -> list[Agent]:
     return [RandomAgent(game), RandomAgent(game)]
 
 
-def test_an_illegal_opening_is_refused_before_anyone_hears_of_the_game() -> None:
+def test_an_illegal_opening_is_refused_before_any_player_is_notified() -> None:
     game = miai.load_game("tic_tac_toe")
     for opening, error in (([4, 4], IllegalActionError), ([99], InvalidActionError)):
         agents = scripted(game, [0], [1])
@@ -376,7 +376,7 @@ def test_a_fault_outside_act(method: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert record.moves == []
 
 
-def test_a_forfeit_before_the_game_spares_who_never_heard_of_it() -> None:
+def test_a_forfeit_before_the_game_does_not_reach_the_opponent() -> None:
     game = miai.load_game("tic_tac_toe")
 
     class Broken(Scripted):
@@ -389,13 +389,13 @@ def test_a_forfeit_before_the_game_spares_who_never_heard_of_it() -> None:
     assert other.calls == []
 
 
-def test_whoever_interrupts_interrupts() -> None:
+def test_any_interrupt_stops_the_game() -> None:
     game = miai.load_game("tic_tac_toe")
     with pytest.raises(KeyboardInterrupt):
         play(game, scripted(game, [KeyboardInterrupt()], []))
 
 
-def test_a_defect_of_the_game_is_no_forfeit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_defect_is_not_a_forfeit(monkeypatch: pytest.MonkeyPatch) -> None:
     game = miai.load_game("tic_tac_toe")
     monkeypatch.setattr(type(game.new_initial_state()), "_apply", lambda self, action: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -421,7 +421,7 @@ def plugin() -> Iterator[Callable[[Any], None]]:
         manager.unregister(module)
 
 
-def test_plugins_are_told_of_finished_games(plugin: Callable[[Any], None]) -> None:
+def test_plugins_are_notified_of_finished_games(plugin: Callable[[Any], None]) -> None:
     told: list[GameRecord] = []
 
     def first(record: GameRecord) -> None:

@@ -337,7 +337,7 @@ def test_above_a_proven_node_its_proven_value_is_backed_up() -> None:
     assert search.root.edge_totals == [0.25 + 0.0 + 0.0]  # the last simulation saw the loss
 
 
-def test_without_the_solver_means_are_means() -> None:
+def test_without_proofs_means_stay_means() -> None:
     game = TreeGame(Choice(0, (WIN, LOSS)))
     found, _ = searched(game, simulations=500, solver=False)
     assert not found.statistics["proven"]

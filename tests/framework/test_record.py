@@ -130,7 +130,7 @@ def test_a_played_game_survives_json_lines(game: str) -> None:
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), object(), {1, 2}])
-def test_what_cannot_be_read_back_is_not_written(bad: object) -> None:
+def test_unreadable_results_are_not_written(bad: object) -> None:
     record = a_record()
     record.moves[0].statistics = {"it": bad}  # type: ignore[dict-item]  # that is the point
     with pytest.raises(RecordError, match="cannot be written"):
@@ -262,7 +262,7 @@ def test_a_giant_record_is_not_parsed() -> None:
 @example(text="\n\n\n")
 @example(text="{}\n{}\n")
 @example(text='{"schema":"miai.record/1"}\n{}\n')
-def test_whatever_is_no_record_is_a_record_error(text: str) -> None:
+def test_any_invalid_record_is_a_record_error(text: str) -> None:
     with pytest.raises(RecordError):
         GameRecord.from_json_lines(text)
 
@@ -359,9 +359,7 @@ def _resigned(record: GameRecord) -> None:
         (_resigned, "ended by 'resignation', but the position is terminal"),
     ],
 )
-def test_a_record_that_lies_is_found_out(
-    change: Callable[[GameRecord], None], message: str
-) -> None:
+def test_a_false_record_is_detected(change: Callable[[GameRecord], None], message: str) -> None:
     record = a_record()
     change(record)
     with pytest.raises(RecordError, match=message):

@@ -24,9 +24,7 @@ def test_an_action_may_be_a_number_of_numpy(state: miai.State) -> None:
 
 
 @pytest.mark.parametrize("action", [True, 1.5, None, "3", -1, 9, 10**30])
-def test_what_is_no_action_is_refused_and_changes_nothing(
-    state: miai.State, action: object
-) -> None:
+def test_invalid_actions_are_refused_and_change_nothing(state: miai.State, action: object) -> None:
     with pytest.raises(InvalidActionError, match="tic_tac_toe"):
         state.apply_action(action)  # type: ignore[arg-type]  # what is under test
     assert state.history() == []
@@ -59,6 +57,6 @@ def test_nothing_is_legal_after_the_end(state: miai.State) -> None:
         ("[99]", "action 0 of the serialised state"),
     ],
 )
-def test_a_text_that_is_no_state_is_refused(text: str, reason: str) -> None:
+def test_invalid_state_text_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidStateError, match=re.escape(reason)):
         miai.load_game("tic_tac_toe").deserialize(text)

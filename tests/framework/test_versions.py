@@ -14,5 +14,5 @@ def test_libraries_that_a_plugin_requires_are_named_with_it() -> None:
     assert "numba" not in versions_of("tic_tac_toe", ["mcts"])
 
 
-def test_what_is_not_registered_adds_nothing() -> None:
+def test_unregistered_components_add_nothing() -> None:
     assert versions_of("no_such_game", ["no_such_agent"]).keys() == {"python", "miai", "numpy"}

@@ -310,7 +310,7 @@ def test_snapback() -> None:
     assert board.captures == (5, 1)
 
 
-def test_a_seki_is_nobodys_and_whoever_moves_there_is_taken() -> None:
+def test_the_first_to_move_in_a_seki_is_captured() -> None:
     seki = parse("""
         . . . . . .
         X X X O O O

@@ -288,7 +288,7 @@ def test_states_of_other_starts_are_rebuilt_from_text() -> None:
     ],
     ids=range(16),
 )
-def test_text_that_is_no_state_is_refused(text: str) -> None:
+def test_invalid_state_texts_are_refused(text: str) -> None:
     with pytest.raises(InvalidStateError, match="go"):
         go(board_size=9).deserialize(text)
 

@@ -213,7 +213,7 @@ def test_responses_survive_any_division_into_pieces(
 
 
 @pytest.mark.parametrize("data", [b"hello\n", b"D4\n\n", b"!1\n", b" = 4\n"])
-def test_a_line_that_begins_no_response_is_refused(data: bytes) -> None:
+def test_a_line_that_does_not_begin_a_response_is_refused(data: bytes) -> None:
     with pytest.raises(AgentProtocolError, match="begins with '=' or '\\?'"):
         read_all(data)
 
@@ -288,7 +288,7 @@ def test_a_missing_engine_is_named_with_its_package_and_where_it_was_looked_for(
         assert part in str(caught.value)
 
 
-def test_a_file_that_cannot_be_run_is_no_engine(tmp_path: Path) -> None:
+def test_a_file_that_is_not_executable_is_not_an_engine(tmp_path: Path) -> None:
     file = tmp_path / "engine"
     for path, why in ((tmp_path / "none", "is missing"), (tmp_path, "is a folder")):
         with pytest.raises(AgentUnavailableError, match=why):
@@ -366,7 +366,7 @@ def test_another_version_of_the_protocol_is_refused(client: Callable[..., GtpCli
         ("close-output", AgentProtocolError, "closed its output"),
     ],
 )
-def test_what_an_engine_does_wrong_is_said_and_ends_it(
+def test_an_engine_s_mistake_is_reported_and_ends_the_game(
     mode: str,
     error: type[AgentError],
     message: str,
@@ -543,7 +543,7 @@ def test_an_illegal_move_is_for_the_referee_to_judge(agent: MakeAgent) -> None:
 
 
 @pytest.mark.parametrize("answer", ["Z9", "hello", "A0", "E6", "A1 B2", "I3", "25"])
-def test_an_answer_that_is_no_vertex_is_a_breach_of_protocol(
+def test_an_answer_that_is_not_a_vertex_violates_the_protocol(
     answer: str, agent: MakeAgent, token: str
 ) -> None:
     player = agent("--moves", answer)
@@ -591,12 +591,12 @@ def test_an_engine_that_never_starts_is_killed(agent: MakeAgent, token: str) -> 
     assert all_gone(token)
 
 
-def test_a_program_that_speaks_no_gtp_is_said_so(agent: MakeAgent) -> None:
+def test_a_program_without_gtp_is_reported(agent: MakeAgent) -> None:
     with pytest.raises(AgentUnavailableError, match="GTP mode"):
         agent(command=["echo", "Welcome to this game"]).new_game(1, player=0)
 
 
-def test_the_agent_starts_anew_after_a_death(agent: MakeAgent) -> None:
+def test_the_agent_restarts_a_dead_engine(agent: MakeAgent) -> None:
     player = agent("--mode", "die")
     for _ in range(2):
         begin(player)
@@ -727,7 +727,7 @@ def test_a_starting_position_is_played(agent: MakeAgent, tmp_path: Path) -> None
         ("aga", ("SITUATIONAL", "AREA", "NONE", "false")),
     ],
 )
-def test_rules_are_told_to_an_engine_that_can_hear_them(
+def test_rules_are_sent_to_engines_that_support_them(
     preset: str, expected: tuple[str, ...], agent: MakeAgent, tmp_path: Path
 ) -> None:
     ko, scoring, tax, suicide = expected
@@ -799,7 +799,7 @@ CONTROLS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(CONTROLS, st.lists(st.floats(0, 300), max_size=5), st.sampled_from(["gtp", "kgs", "kata"]))
-def test_an_engine_is_never_told_more_time_than_it_has(
+def test_engines_never_receive_more_time_than_they_have(
     control: TimeControl, moves: list[float], dialect: Dialect
 ) -> None:
     if control.kind == "fischer" and dialect == "kgs":
@@ -1084,7 +1084,7 @@ def test_a_referee_that_fails_is_nobody_s_fault(
     assert all_gone(token)
 
 
-def test_a_missing_referee_is_told_before_the_game() -> None:
+def test_a_missing_referee_is_reported_before_the_game() -> None:
     with pytest.raises(AgentUnavailableError, match="'no-such-engine' was not found"):
         load_game(
             "go",

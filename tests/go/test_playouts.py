@@ -104,7 +104,7 @@ def test_a_simple_ko_is_kept_at_the_first_move_and_later() -> None:
     assert 6 not in firsts
 
 
-def test_a_playout_broken_off_counts_the_area_as_it_stands() -> None:
+def test_a_truncated_playout_scores_the_current_area() -> None:
     for seed in range(30):
         board = Board(7)
         player = Playouts(7, seed, limit=20)

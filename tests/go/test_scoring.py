@@ -86,7 +86,7 @@ def test_suicide_gives_prisoners_to_the_opponent() -> None:
     assert state.score().black == 12 + 4
 
 
-def test_the_empty_board_is_nobodys() -> None:
+def test_the_empty_board_belongs_to_neither_side() -> None:
     state = play(go(board_size=9, komi=7).new_initial_state(), "pass pass")
     assert state.score().margin == -7
     assert state.result_to_string() == "W+7"
@@ -263,7 +263,7 @@ def test_gnu_go_is_a_referee() -> None:
     assert vertices(state, state.score().dead) == DEAD
 
 
-def test_a_missing_referee_is_told_before_the_game() -> None:
+def test_a_missing_referee_is_reported_before_the_game() -> None:
     with pytest.raises(AgentUnavailableError, match="no-such-engine"):
         go(
             dead_stones="referee",
@@ -273,7 +273,7 @@ def test_a_missing_referee_is_told_before_the_game() -> None:
 
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese", "aga"])
-def test_too_many_moves_end_the_game_by_area_as_it_stands(rules: str) -> None:
+def test_the_move_limit_ends_the_game_by_current_area(rules: str) -> None:
     state = go(board_size=5, rules=rules, max_moves=12, komi=0).new_initial_state()
     play(state, f"{WALLS} A1")
     assert not state.is_terminal()

@@ -219,7 +219,7 @@ def test_hostile_data_is_refused_with_place_and_cause(case: str, tmp_path: Path)
     assert time.perf_counter() - began < 20
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     for path in (tmp_path / "none.sgf", tmp_path):
         with pytest.raises(SgfError, match="cannot be read"):
             read_file(path)
@@ -291,7 +291,7 @@ STARTS: list[dict[str, Any]] = [
     st.sampled_from(STARTS),
     st.integers(-20, 20),
 )
-def test_what_is_written_is_read_back(
+def test_written_files_are_read_back(
     seed: int, rules: str, start: dict[str, Any], half_points: int
 ) -> None:
     rng = random.Random(seed)
@@ -364,7 +364,9 @@ def test_a_played_game_is_written_with_rules_players_result_and_statistics() -> 
         (Termination.ILLEGAL_ACTION, 0, "W+F"),
     ],
 )
-def test_ends_by_a_player_are_written(termination: Termination, loser: int, result: str) -> None:
+def test_endings_caused_by_a_player_are_recorded(
+    termination: Termination, loser: int, result: str
+) -> None:
     record = record_of([40, 20], termination=termination, loser=loser, detail="why ] \\ \x00")
     text = SgfRecords().write(record)
     assert only(text).result == result
@@ -411,7 +413,7 @@ def record_of(actions: list[int], **fields: Any) -> GameRecord:
     )
 
 
-def test_records_that_are_no_game_of_go_are_refused() -> None:
+def test_records_of_other_games_are_refused() -> None:
     other = record_of([40])
     other.game = "tic_tac_toe"
     with pytest.raises(RecordError, match="jsonl"):
@@ -456,7 +458,7 @@ def test_main_lines_or_all_variations_are_openings(tmp_path: Path) -> None:
         ("(;SZ[9];B[ba];W[aa];B[ab];W[aa])", "move 4, A9"),
     ],
 )
-def test_lines_that_are_no_opening_of_the_game_are_refused(
+def test_lines_that_are_not_openings_of_the_game_are_refused(
     text: str, said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SgfError, match=said):

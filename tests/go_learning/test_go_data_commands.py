@@ -73,7 +73,7 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
         ),
     ],
 )
-def test_what_is_left_out_of_sgf_is_told_wherever_it_is_read(
+def test_omissions_from_sgf_are_reported_by_every_reader(
     words: list[str], told: str, games: Path
 ) -> None:
     app = typer.Typer()
@@ -85,7 +85,7 @@ def test_what_is_left_out_of_sgf_is_told_wherever_it_is_read(
     assert "left out" not in result.stdout
 
 
-def test_training_tells_what_it_left_out_and_asks_for_held_out_games_first(
+def test_training_reports_omissions_and_requires_held_out_games(
     games: Path, tmp_path: Path
 ) -> None:
     app = typer.Typer()
@@ -140,7 +140,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         (("download", "gone"), "unknown collection"),
     ],
 )
-def test_mistakes_are_told(
+def test_mistakes_are_reported(
     words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -206,7 +206,7 @@ class Broken(io.BytesIO):
         return data
 
 
-def test_what_comes_is_kept_whole_with_its_checksum_or_not_at_all(tmp_path: Path) -> None:
+def test_downloads_are_kept_whole_with_their_checksum_or_not_at_all(tmp_path: Path) -> None:
     data = b"games" * 1000
     good = hashlib.sha256(data).hexdigest()
     path = tmp_path / "a.tgz"

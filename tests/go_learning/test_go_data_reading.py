@@ -70,7 +70,7 @@ PIECES = [
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(0, 2**32))
-def test_whatever_is_scanned_the_full_reader_reads_alike(pieces: list[bytes], seed: int) -> None:
+def test_scanner_and_full_reader_agree(pieces: list[bytes], seed: int) -> None:
     rng = random.Random(seed)
     plain = [b"(", b";", b"SZ[9]", b"KM[7]", b";", b"B[dd]", b";", b"W[ee]", b";", b"B[gg]", b")"]
     for piece in pieces:
@@ -103,7 +103,7 @@ def test_the_board_of_an_import_refuses_what_is_illegal(tmp_path: Path) -> None:
     assert "move 13, D8" in told["ko"]
 
 
-def test_bad_files_are_counted_told_and_skipped(tmp_path: Path) -> None:
+def test_bad_files_are_counted_reported_and_skipped(tmp_path: Path) -> None:
     good = sgf_of(random_moves(1))
     bad = {
         "cut.sgf": good[: len(good) // 2],

@@ -58,7 +58,7 @@ def test_folders_files_and_archives_hold_the_same_games(tmp_path: Path) -> None:
     assert names_in(one) == expected[:1]
 
 
-def test_archives_are_no_way_out_and_their_limits_hold(tmp_path: Path) -> None:
+def test_archives_cannot_escape_their_folder_or_limits(tmp_path: Path) -> None:
     hostile = {
         "../../out.sgf": FILES["00/g0.sgf"],
         "/etc/abs\x1b[2J.sgf": FILES["01/g1.sgf"],
@@ -82,7 +82,7 @@ def test_archives_are_no_way_out_and_their_limits_hold(tmp_path: Path) -> None:
             list(files_of(tar, limits=limits))
 
 
-def test_a_bomb_of_a_header_is_refused(tmp_path: Path) -> None:
+def test_an_oversized_header_is_refused(tmp_path: Path) -> None:
     """A tar header that claims gigabytes of attributes does not get them."""
     head = tarfile.TarInfo("x")
     head.type, head.size = tarfile.XHDTYPE, 2**33
@@ -105,7 +105,7 @@ def test_damaged_archives_are_refused(tmp_path: Path, name: str) -> None:
             list(files_of(path))
 
 
-def test_an_encrypted_member_is_told(tmp_path: Path) -> None:
+def test_an_encrypted_archive_member_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.sgf", FILES["00/g0.sgf"])
@@ -180,7 +180,7 @@ def test_an_unfinished_shard_is_not_seen(tmp_path: Path) -> None:
     assert [shard.games for shard in open_shards(tmp_path)] == [4, 1]
 
 
-def test_a_shard_that_cannot_be_written_leaves_the_others(tmp_path: Path) -> None:
+def test_an_unwritable_shard_leaves_the_others_intact(tmp_path: Path) -> None:
     writer = ShardWriter(tmp_path, size=9, games_a_shard=3)
     for i in range(3):
         writer.add(random_game(i, length=5))

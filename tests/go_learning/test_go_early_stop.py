@@ -21,7 +21,7 @@ def test_a_lead_that_nothing_can_make_up_ends_the_search() -> None:
     assert clock()
 
 
-def test_visits_of_earlier_searches_are_no_rate() -> None:
+def test_earlier_visits_do_not_count_towards_the_rate() -> None:
     visits = np.array([1000, 500], np.int32)
     clock = SearchClock(10.0, started=perf_counter() - 5, visits=lambda: visits)
     visits[0] += 100  # 20 a second, so 100 more

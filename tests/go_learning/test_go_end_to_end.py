@@ -293,7 +293,7 @@ def test_self_play_in_int8_is_played_by_onnx_runtime(
     assert asked > len(shard.columns["policy"])
 
 
-def test_zero_goes_on_where_it_was_broken_off(whole: tuple[Path, Ended], tmp_path: Path) -> None:
+def test_an_interrupted_zero_run_resumes(whole: tuple[Path, Ended], tmp_path: Path) -> None:
     plan = zero_plan(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         train_zero(plan, journal=Interrupting(plan.folder, at=8))

@@ -379,7 +379,7 @@ def test_leaves_in_one_batch_are_different_and_all_are_counted() -> None:
 
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "japanese", "aga"])
-def test_what_is_kept_is_the_branch_and_nothing_else(rules: str) -> None:
+def test_only_the_branch_is_retained(rules: str) -> None:
     game = go(board_size=4, rules=rules, komi=0.5)
     rng = np.random.default_rng(21)
     judge = random_judge(4, seed=8)
@@ -444,7 +444,7 @@ def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSet
         forest.play(0, forest.tree(0).best())
 
 
-def test_rollouts_from_the_deepest_leaves_are_played_anew() -> None:
+def test_rollouts_from_the_deepest_leaves_are_repeated() -> None:
     state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
     forest = planted(state, TreeSettings(depth=1, rollouts=1, mix=1.0))
     forest.search(ONE, 300, Judged(random_judge(5, seed=3)))
@@ -490,7 +490,7 @@ def test_moves_outside_the_mask_are_not_searched() -> None:
             forest.tree(0).restrict(np.ones(25, np.bool_))
 
 
-def test_a_root_with_no_move_left_is_not_searched_for_ever() -> None:
+def test_a_root_without_moves_ends_the_search() -> None:
     for settings in (TreeSettings(), TreeSettings(gumbel=8)):
         state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
         forest = planted(state, settings)

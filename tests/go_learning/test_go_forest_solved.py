@@ -206,7 +206,7 @@ def chosen(
     return forest.tree(0).best()
 
 
-def test_the_solver_knows_what_is_known() -> None:
+def test_the_solver_agrees_with_known_results() -> None:
     """Black takes all of 3x3, by the centre only; 1x1 has no move at all (Tromp and Taylor)."""
     oracle = solved(3, 8.5)
     start = Position((0,) * 9, 1, 0, -1)

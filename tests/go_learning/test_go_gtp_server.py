@@ -139,7 +139,7 @@ main()
 """
 
 
-def test_what_an_agent_prints_does_not_reach_the_controller() -> None:
+def test_agent_output_does_not_reach_the_controller() -> None:
     done = subprocess.run(
         [sys.executable, "-c", NOISY, "gtp", *SMALL],
         input=b"reg_genmove b\nname\nquit\n",
@@ -151,7 +151,7 @@ def test_what_an_agent_prints_does_not_reach_the_controller() -> None:
     assert done.returncode == 0
 
 
-def test_a_controller_that_reads_no_more_is_no_failure() -> None:
+def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
     with subprocess.Popen(
         command_of(*SMALL), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -176,7 +176,7 @@ def test_a_controller_that_reads_no_more_is_no_failure() -> None:
         (("5000",), "'5000' is no option"),
     ],
 )
-def test_wrong_options_are_told_in_a_line(options: tuple[str, ...], told: str) -> None:
+def test_wrong_options_are_reported_in_one_line(options: tuple[str, ...], told: str) -> None:
     done = run_miai(["gtp", *options])
     assert done.returncode == 2
     assert told in done.stderr

@@ -84,7 +84,7 @@ def test_every_wanted_command_is_listed() -> None:
     assert listed == sorted({*COMMANDS, *STREAMING})
 
 
-def test_the_page_tells_of_every_command() -> None:
+def test_the_page_covers_every_command() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gtp-engine.md").read_text(encoding="utf-8")
     told = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("## Commands")[2]))
     assert told >= {*COMMANDS, *STREAMING}
@@ -220,7 +220,7 @@ def test_cleaning_up_captures_the_dead_before_it_passes() -> None:
 @pytest.mark.parametrize(
     "name", ["tromp-taylor", "chinese", "japanese", "aga", "new-zealand", "korean"]
 )
-def test_rules_told_and_read_back_are_the_same(name: str) -> None:
+def test_rules_sent_and_read_back_are_equal(name: str) -> None:
     talk, other = Talk(), Talk()
     talk.ok("komi 3")
     talk.ok(f"kata-set-rules {name}")
@@ -321,7 +321,7 @@ def test_analysis_lines_have_the_fields_that_interfaces_read() -> None:
     assert "rootInfo visits" in line
 
 
-def test_moves_that_are_avoided_or_not_allowed_are_not_told_of() -> None:
+def test_avoided_and_disallowed_moves_are_not_reported() -> None:
     talk = Talk()
     told = re.compile(r"info move (\w+)")
     only = talk.ok("lz-analyze b 1 allow b A1,B2 1")
@@ -350,7 +350,7 @@ def test_wrong_options_of_an_analysis_are_refused(words: str) -> None:
     Talk().fails(f"kata-analyze {words}")
 
 
-def test_a_word_that_is_no_option_is_not_asked_for_its_value() -> None:
+def test_unknown_words_are_not_read_as_options() -> None:
     talk = Talk()
     assert talk.fails("kata-analyze x") == "no option 'x'"
     assert talk.fails("kata-analyze b -5") == "no option '-5'"
@@ -364,7 +364,7 @@ def test_agents_that_do_not_search_play_and_are_not_analysed() -> None:
     assert "does not search" in talk.fails("lz-analyze")
 
 
-def test_a_defect_of_the_agent_is_told_and_survived(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_defect_is_reported_and_survived(capfd: pytest.CaptureFixture[str]) -> None:
     class Broken(Peeking):
         def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
             raise RuntimeError("a defect")
@@ -428,7 +428,7 @@ def player_of(game: GoGame, search: Peeking) -> EnginePlayer:
     return SearchPlayer(SearchAgent(game, search), 0)
 
 
-def test_what_a_network_says_is_told_the_right_way_round() -> None:
+def test_network_values_have_the_right_sign() -> None:
     talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
     talk.ok("play b B1")
     talk.ok("play w pass")
@@ -445,7 +445,7 @@ def test_what_a_network_says_is_told_the_right_way_round() -> None:
     assert "kata-raw-nn takes a symmetry" in talk.fails("kata-raw-nn 8")
 
 
-def test_priors_and_scores_of_a_network_search_are_told() -> None:
+def test_network_searches_report_priors_and_scores() -> None:
     talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
     line = talk.ok("kata-analyze").split("\n")[-1]
     assert "info move A1 visits 3 utility 0.5" in line
@@ -590,6 +590,6 @@ def test_a_line_is_too_long_by_one_byte() -> None:
     assert lines[2] == b"b"
 
 
-def test_refusals_are_errors_of_their_own_kind() -> None:
+def test_refusals_raise_their_own_error_type() -> None:
     with pytest.raises(GtpError, match="begin with one of none, absolute"):
         named_settings(["blitz"])

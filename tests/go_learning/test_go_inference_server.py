@@ -206,14 +206,14 @@ def test_an_idle_server_ends(path: Path, folder: Path) -> None:
     assert server_status(folder) is None
 
 
-def test_the_server_is_no_child_of_its_client(oracle: RemoteOracle, folder: Path) -> None:
+def test_the_server_is_not_a_child_of_its_client(oracle: RemoteOracle, folder: Path) -> None:
     status = Path(f"/proc/{pid_of(folder)}/status").read_text(encoding="utf-8")
     parent = next(line for line in status.splitlines() if line.startswith("PPid:"))
     assert int(parent.split()[1]) != os.getpid()
 
 
 @pytest.mark.slow
-def test_networks_are_told_apart_by_what_their_files_hold(folder: Path, tmp_path: Path) -> None:
+def test_networks_are_distinguished_by_file_content(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "net.safetensors"
     planes = random_planes(2, seed=6)
     answers = []
@@ -335,7 +335,7 @@ def test_a_folder_that_others_can_enter_is_refused(path: Path, folder: Path) -> 
     folder.chmod(0o700)
 
 
-def test_a_file_that_is_gone_is_told(folder: Path, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_by_name(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InferenceError, match="cannot be read"):
         RemoteOracle(tmp_path / "none.safetensors", folder=folder)
 

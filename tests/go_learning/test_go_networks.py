@@ -81,7 +81,7 @@ def test_a_network_answers_what_its_heads_say(name: str) -> None:
         ("equivariant", {"height": 1, "width": 8, "policy": False}, ("value",)),
     ],
 )
-def test_heads_are_switched_off_and_exchanged(
+def test_heads_can_be_disabled_and_replaced(
     name: str, off: dict[str, Any], left: tuple[str, ...] | None
 ) -> None:
     network = build_network(name, SHAPE, off)
@@ -217,7 +217,7 @@ def test_a_plugin_brings_a_head() -> None:
     assert answers.value.tolist() == [0.25, 0.25]
 
 
-def test_wrong_names_and_parameters_are_told() -> None:
+def test_wrong_names_and_parameters_are_reported() -> None:
     with pytest.raises(UnknownComponentError, match="Did you mean 'tower'"):
         build_network("towr", SHAPE, {})
     with pytest.raises(ParameterError, match="widht: unknown parameter"):

@@ -462,7 +462,7 @@ def refusal(name: str, size: int, values: dict[str, Any]) -> str:
     return text
 
 
-def test_weights_that_cannot_be_had_are_refused(folder: Path) -> None:
+def test_unavailable_weights_are_refused(folder: Path) -> None:
     five, policy = str(write(folder, 5)), str(write(folder, 5, heads="policy"))
     value = str(write(folder, 5, heads="value"))
     for name in ("policy", "alphazero"):
@@ -524,7 +524,7 @@ def test_states_of_other_games_and_finished_games_are_refused(folder: Path) -> N
         {"rules": "aga", "handicap_points": ["B2", "C3"], "dead_stones": "none"},
     ],
 )
-def test_a_trail_tells_what_went_before(rules: dict[str, Any]) -> None:
+def test_a_trail_holds_the_previous_moves(rules: dict[str, Any]) -> None:
     game = go(board_size=4, **rules)
     rng = np.random.default_rng(7)
     for moves in (0, 1, 5, 14, 40):
@@ -559,7 +559,7 @@ def test_a_trail_tells_what_went_before(rules: dict[str, Any]) -> None:
         positions_of([game.new_initial_state(), go(board_size=5).new_initial_state()])
 
 
-def test_after_an_argument_about_dead_stones_the_trail_begins_anew() -> None:
+def test_resuming_play_after_a_dispute_restarts_the_trail() -> None:
     game = go(board_size=4, rules="chinese", dead_stones="agreement")
     state = game.new_initial_state()
     for action in (5, 10, 16, 16):

@@ -91,7 +91,7 @@ def test_its_steps_are_shared_out_evenly_wherever_a_round_begins(
     assert parts == whole
 
 
-def test_each_kind_of_step_teaches_what_its_games_tell(tmp_path: Path) -> None:
+def test_each_kind_of_step_learns_from_its_games(tmp_path: Path) -> None:
     replay = replay_of(tmp_path, 0.5)
     assert replay.recorded is not None
     assert 0 < len(replay.recorded) < 60  # the games that measure sl's progress are not learnt

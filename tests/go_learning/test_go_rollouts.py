@@ -66,7 +66,7 @@ def test_pattern_rollouts_agree_with_the_policys_own_playouts() -> None:
 
 
 @pytest.mark.parametrize("policy", [None, PatternPolicy.untrained(SIZE)])
-def test_seeds_and_counts_are_heeded(policy: PatternPolicy | None) -> None:
+def test_seeds_and_counts_are_respected(policy: PatternPolicy | None) -> None:
     rollouts, positions = Rollouts(SIZE, policy), leaves()
     assert results(rollouts, positions, seed=1, count=9) == results(
         rollouts, positions, seed=1, count=9

@@ -169,7 +169,7 @@ def test_any_number_of_workers_and_a_killed_one_make_the_same_games(
     assert_same(stored(out)[:GAMES], stored(alone))
 
 
-def test_after_sigkill_it_goes_on_where_it_was(alone: Path, tmp_path: Path) -> None:
+def test_after_sigkill_it_resumes_where_it_was(alone: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     process = started(out, *PLAYERS, "--workers", "2", games=MANY)
     until(lambda: len(sgf_files(out)) >= 6)
@@ -229,7 +229,7 @@ for line in sys.stdin:
 """
 
 
-def test_a_game_that_kills_its_workers_is_given_up_and_told(tmp_path: Path) -> None:
+def test_a_game_that_kills_its_workers_is_abandoned_and_reported(tmp_path: Path) -> None:
     game = load_go({"board_size": 5, "komi": 7.0, "suicide": False})
     first = [
         stones_at_random(game, 1, seed=derive_seed(derive_seed(0, "selfplay", n), "opening"))[0]
@@ -256,7 +256,7 @@ def test_a_game_that_kills_its_workers_is_given_up_and_told(tmp_path: Path) -> N
     assert played == [move for n, move in enumerate(first) if n != fatal]
 
 
-def test_networks_share_the_server_and_its_figures_are_told(tmp_path: Path) -> None:
+def test_networks_share_the_server_and_it_reports_its_figures(tmp_path: Path) -> None:
     from tests.go_learning.go_networks_small import small_file
 
     from miai_go.nets.client import stop_server
@@ -322,7 +322,7 @@ RANDOM = ("--black", "fast-random", "--white", "fast-random")
         (("--black", "policy", "--black.weights", "gone", "--white", "mcts"), "--black policy: "),
     ],
 )
-def test_mistakes_are_told_in_a_line(
+def test_mistakes_are_reported_in_one_line(
     words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

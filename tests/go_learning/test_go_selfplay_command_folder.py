@@ -131,7 +131,7 @@ def test_games_in_any_order_and_deaths_at_any_time(
     assert [file.read_text() for file in files] == [f"(;C[{n}])" for n in range(games)]
 
 
-def test_a_game_that_is_given_up_is_passed_but_tried_again_where_nothing_follows(
+def test_an_abandoned_game_is_skipped_unless_nothing_else_is_left(
     tmp_path: Path,
 ) -> None:
     with GameFolder(tmp_path, PLAN, size=5) as folder:

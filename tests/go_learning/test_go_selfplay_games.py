@@ -66,7 +66,7 @@ def moves_of(games: list[StoredGame]) -> list[list[int]]:
 # -- how a game is counted ------------------------------------------------------------------------
 
 
-def test_a_finished_game_is_counted_as_it_stands() -> None:
+def test_a_finished_game_is_scored_without_removing_stones() -> None:
     board = Board.from_stones([[0, 1, 0], [1, 1, 1], [2, 2, 0]])  # the last row is the highest
     moves = np.arange(3, dtype=np.int16)
     for half_komi, result, margin in ((7, BLACK_WON, 0.5), (8, DRAWN, 0.0), (9, WHITE_WON, -0.5)):
@@ -312,7 +312,7 @@ def gloomy(size: int, player: int) -> Judge:
 
 
 @pytest.mark.parametrize("loser", [0, 1])
-def test_who_resigns_loses_and_nobodys_area_is_known(loser: int) -> None:
+def test_resigning_loses_and_leaves_the_area_unknown(loser: int) -> None:
     rules = rules_of(size=5, resign_below=-0.8, hold_out=0.0, simulations=6)
     play = TreeSelfPlay(rules, games=5, at_once=2, seed=1)
     games = list(play.play(Judged(gloomy(5, loser))))

@@ -147,7 +147,7 @@ def test_a_run_does_not_go_on_with_other_games(tmp_path: Path) -> None:
         train(config, tmp_path / "run", "run.steps=10")
 
 
-def test_a_damaged_folder_is_told_and_a_busy_one_left_alone(tmp_path: Path) -> None:
+def test_a_damaged_folder_is_reported_and_a_busy_one_left_alone(tmp_path: Path) -> None:
     config = supervised_config(tmp_path, steps=5)
     with TrainingJournal(tmp_path / "run"), pytest.raises(TrainingError, match="another process"):
         train(config, tmp_path / "run")
@@ -234,7 +234,7 @@ def test_a_run_that_was_refused_at_once_leaves_its_folder_free(tmp_path: Path) -
         load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run", assignments=["run.seed=2"])
 
 
-def test_a_run_goes_on_that_was_begun_when_there_were_fewer_settings(tmp_path: Path) -> None:
+def test_a_run_stored_with_fewer_settings_resumes(tmp_path: Path) -> None:
     config = tmp_path / "zero.toml"
     config.write_text("[selfplay]\ngames = 8\n")
     out = tmp_path / "run"
@@ -262,7 +262,7 @@ def test_a_run_goes_on_that_was_begun_when_there_were_fewer_settings(tmp_path: P
         ("run.device='cuda:7'", "device"),
     ],
 )
-def test_mistakes_are_told_in_a_line(tmp_path: Path, setting: str, told: str) -> None:
+def test_mistakes_are_reported_in_one_line(tmp_path: Path, setting: str, told: str) -> None:
     with pytest.raises(MiaiError, match=told) as caught:
         train(supervised_config(tmp_path, steps=5), tmp_path / "run", setting)
     assert "\n" not in str(caught.value)
@@ -320,7 +320,7 @@ def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Pa
         torch.testing.assert_close(kept(planes).ownership, now.ownership, rtol=0, atol=0)
 
 
-def test_a_loss_that_is_no_number_stops_and_keeps_the_weights() -> None:
+def test_a_nan_loss_stops_training_and_keeps_the_weights() -> None:
     learner = small_learner()
     before = {n: t.clone() for n, t in learner.network.state_dict().items() if "running" not in n}
     planes = np.ones((4, 13, SIZE, SIZE), np.uint8)
@@ -359,7 +359,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000000005"]
 
 
-def test_checkpoints_that_are_gone_or_cut_are_told(tmp_path: Path) -> None:
+def test_missing_or_truncated_checkpoints_are_reported(tmp_path: Path) -> None:
     checkpoints, learner = Checkpoints(tmp_path), small_learner()
     written = checkpoints.write(
         5, memory=learner.tensors(), state={}, save_weights=lambda path: path.write_bytes(b"x")
@@ -375,7 +375,7 @@ def test_checkpoints_that_are_gone_or_cut_are_told(tmp_path: Path) -> None:
         checkpoints.weights(3)
 
 
-def test_measures_are_those_of_a_slow_reckoning() -> None:
+def test_measures_equal_a_direct_computation() -> None:
     encoder = load_encoder("simple", SIZE)
     data = GoDataset.of_games(rollout_games(), encoder=encoder)
     learner = small_learner()

@@ -272,7 +272,7 @@ def test_a_full_disk_leaves_the_file_before(path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     for read in (WeightsHeader.read, load_weights):
         with pytest.raises(MiaiError, match="cannot be read: No such file"):
             read(tmp_path / "none.safetensors")

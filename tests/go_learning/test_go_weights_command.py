@@ -123,7 +123,7 @@ def test_a_network_that_would_answer_otherwise_is_not_written(
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_mistakes_are_told_in_a_line(path: Path, tmp_path: Path) -> None:
+def test_mistakes_are_reported_in_one_line(path: Path, tmp_path: Path) -> None:
     (tmp_path / "no.safetensors").write_bytes(b"nothing of the sort")
     (tmp_path / "no.onnx").write_bytes(b"nothing of the sort")
     cases: list[tuple[tuple[str | Path, ...], str]] = [
@@ -139,7 +139,7 @@ def test_mistakes_are_told_in_a_line(path: Path, tmp_path: Path) -> None:
         assert "\n" not in str(told.value)
 
 
-def test_a_missing_extra_is_told_in_a_line(
+def test_a_missing_extra_is_reported_in_one_line(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from importlib import util

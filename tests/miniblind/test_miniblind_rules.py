@@ -295,9 +295,7 @@ def test_a_player_is_shown_what_is_certain() -> None:
         ("sub_hunt", {"starts": ["c4"]}, "a square and a heading"),
     ],
 )
-def test_what_does_not_go_together_is_refused(
-    name: str, values: dict[str, Any], message: str
-) -> None:
+def test_incompatible_options_are_refused(name: str, values: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         miai.load_game(name, **values)
 

@@ -40,7 +40,7 @@ def some_states(twin: Twin, seed: int) -> tuple[Any, list[int]]:
 @twins
 @given(seed=seeds)
 @settings(max_examples=12, deadline=None)
-def test_both_have_the_same_actions(twin: Twin, seed: int) -> None:
+def test_both_players_have_the_same_actions(twin: Twin, seed: int) -> None:
     public, states = some_states(twin, seed)
     for hidden in states:
         state = twin.game.state_at(public, hidden)
@@ -52,7 +52,7 @@ def test_both_have_the_same_actions(twin: Twin, seed: int) -> None:
 @twins
 @given(seed=seeds)
 @settings(max_examples=12, deadline=None)
-def test_every_action_turns_out_alike_in_both(twin: Twin, seed: int) -> None:
+def test_every_action_has_the_same_outcome_in_both(twin: Twin, seed: int) -> None:
     """The same ends and next states, and the same told of two states in one iff in the other."""
     public, states = some_states(twin, seed)
     actions = actions_of(twin, twin.game.state_at(public, states[0]))
@@ -106,7 +106,7 @@ def bare(outcomes: set[Any]) -> set[Any]:
 @twins
 @given(seed=seeds)
 @settings(max_examples=5, deadline=None)
-def test_beliefs_followed_by_either_are_equal(twin: Twin, seed: int) -> None:
+def test_both_implementations_track_equal_beliefs(twin: Twin, seed: int) -> None:
     """From the start of a random game; by replies, and by enumerating all games."""
     rng = random.Random(seed)
     state = twin.game.new_initial_state()

@@ -24,7 +24,7 @@ def belief_after(*moves: str, limit: int = 1000) -> miai.BeliefState[miai.State]
     return belief
 
 
-def test_a_belief_is_found_by_name_and_holds_the_worlds() -> None:
+def test_beliefs_are_built_by_name_and_hold_the_worlds() -> None:
     # o is in one of eight cells, having bumped into b2 or not.
     assert len(belief_after("b2", "a1")) == 16
 

@@ -85,7 +85,7 @@ def test_a_broken_plugin_is_isolated(modules: Path, defect: str) -> None:
         assert all(c.plugin != "zbad" for c in plugins.registry.components(kind))
 
 
-def test_what_a_broken_plugin_would_have_brought_names_it_and_chains_its_error(
+def test_using_a_broken_plugin_names_it_and_chains_its_error(
     modules: Path,
 ) -> None:
     with pytest.warns(PluginWarning):
@@ -125,12 +125,12 @@ def test_the_environment_chooses_plugins(modules: Path) -> None:
     assert [p.state for p in none.plugins] == ["loaded", "disabled", "disabled"]
 
 
-def test_a_name_in_the_environment_that_matches_nothing_is_told(modules: Path) -> None:
+def test_an_unknown_plugin_name_in_the_environment_is_reported(modules: Path) -> None:
     with pytest.warns(PluginWarning, match="'goo', which is not installed"):
         host(entry(modules, "good", GOOD), MIAI_DISABLE_PLUGINS="goo")
 
 
-def test_tracing_tells_every_hook_call(modules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tracing_prints_every_hook_call(modules: Path, capsys: pytest.CaptureFixture[str]) -> None:
     host(entry(modules, "good", GOOD), MIAI_TRACE_PLUGINS="1")
     assert "miai_register" in capsys.readouterr().err
     host(entry(modules, "good", GOOD), MIAI_TRACE_PLUGINS="0")
@@ -214,7 +214,7 @@ def test_check_sees_whether_a_factory_takes_its_arguments(
     assert (checked.error is not None) == broken
 
 
-def test_a_factory_that_fails_is_told_with_its_plugin() -> None:
+def test_a_failing_factory_is_reported_with_its_plugin() -> None:
     registry = Registry()
     registry.add("agent", "loads", "json:loads", summary="")
     with pytest.raises(PluginLoadError, match=r"'loads' of plugin 'miai'.*TypeError") as caught:
@@ -222,7 +222,7 @@ def test_a_factory_that_fails_is_told_with_its_plugin() -> None:
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-def test_a_factory_that_makes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_factory_that_returns_the_wrong_type_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     import miai
     from miai import api
 

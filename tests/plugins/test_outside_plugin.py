@@ -78,7 +78,7 @@ def test_it_plays_in_a_tournament(environment: Path, tmp_path: Path) -> None:
     assert table["perfect"]["wins"] >= 3
 
 
-def test_this_environment_does_not_know_it() -> None:
+def test_the_environment_lacks_the_plugin() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "miai", "play", "nim"], capture_output=True, text=True
     )

@@ -68,14 +68,14 @@ class Example(miai.Parameters):
         ({"inner": {"widht": 4}}, "players[2].inner.widht: unknown parameter. Did you mean 'wid"),
     ],
 )
-def test_a_wrong_value_is_told_with_path_cause_and_remedy(
+def test_a_wrong_value_is_reported_with_path_cause_and_remedy(
     values: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=re.escape(message)):
         build_parameters(Example, values, where="players[2]")
 
 
-def test_what_is_no_number_is_converted_as_ever() -> None:
+def test_other_values_are_converted_as_before() -> None:
     filled = build_parameters(
         Example,
         {
@@ -94,7 +94,7 @@ def test_what_is_no_number_is_converted_as_ever() -> None:
     assert Example(inner=Inner(width=2), moves=("a1", "b2")).inner == filled.inner
 
 
-def test_a_game_is_given_no_truth_value_for_a_number() -> None:
+def test_booleans_are_not_accepted_as_numbers_by_games() -> None:
     with pytest.raises(ParameterError, match="board_size: expected a whole number, got true"):
         miai.load_game("go", board_size=True)
 
@@ -104,14 +104,14 @@ def test_a_component_without_parameters_says_so() -> None:
         build_parameters(miai.Parameters, {"speed": 1})
 
 
-def test_what_a_model_finds_wrong_is_told_without_the_whole_of_its_values() -> None:
+def test_validation_errors_do_not_quote_whole_values() -> None:
     game = miai.load_game("tic_tac_toe")
     with pytest.raises(ParameterError) as caught:
         miai.make_agent("mcts", game, simulations=0)
     assert str(caught.value).endswith(": simulations = 0 needs a budget in seconds")
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(ParameterError) as caught:
         build_parameters(Example, {"simulations": 0, "speed": 1})
     assert len(str(caught.value).splitlines()) == 2

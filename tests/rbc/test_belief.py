@@ -60,7 +60,7 @@ def test_a_belief_equals_brute_force(fen: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["earliest", "latest"])
-def test_what_is_stashed_comes_back(order: str) -> None:
+def test_stashed_boards_come_back(order: str) -> None:
     """A belief of little room ends with the same boards as one without a limit."""
     for seed in (0, 1, 4):
         print("seed", seed)
@@ -130,7 +130,7 @@ def test_a_disk_that_takes_nothing_is_full(tmp_path: Path) -> None:
     stash.close()
 
 
-def test_what_time_did_not_allow_to_search_is_searched_later() -> None:
+def test_searches_cut_by_time_are_made_later() -> None:
     """Without patience boards are made up; with it again true ones come from the stash."""
     came_back = 0
     for seed in range(12):
@@ -163,7 +163,7 @@ def test_what_time_did_not_allow_to_search_is_searched_later() -> None:
     assert came_back > 2
 
 
-def test_a_false_observation_leads_to_a_belief_made_up_anew() -> None:
+def test_a_false_observation_rebuilds_the_belief() -> None:
     belief = RbcBelief(rbc(), 0)
     belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
     lie: Json = [["a8", "Q"], ["b8", None], ["c8", "k"]]
@@ -197,7 +197,7 @@ def test_a_false_observation_leads_to_a_belief_made_up_anew() -> None:
         {"moved": 1},
     ],
 )
-def test_what_the_game_never_tells_is_refused(data: object) -> None:
+def test_impossible_observations_are_refused(data: object) -> None:
     belief = RbcBelief(rbc(), 0)
     belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
     with pytest.raises(BadObservationError, match="is no observation"):

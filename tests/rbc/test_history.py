@@ -84,7 +84,7 @@ def test_a_record_is_the_history_that_reconchess_would_have_written(
 
 @pytest.mark.parametrize("fen", [PROMOTIONS, CASTLES])
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_written_is_read_back(fen: str, seed: int, tmp_path: Path) -> None:
+def test_written_files_are_read_back(fen: str, seed: int, tmp_path: Path) -> None:
     record = record_of(seed, fen=fen)
     history = read_history(save(tmp_path, record))
     assert list(history.actions) == [move.action for move in record.moves]
@@ -128,7 +128,7 @@ def test_a_game_that_was_stopped_has_no_winner_and_no_reason(tmp_path: Path) -> 
     ("returns", "winner", "reason"),
     [((1.0, -1.0), 0, "RESIGN"), ((-1.0, 1.0), 1, "RESIGN"), ((0.0, 0.0), None, "")],
 )
-def test_who_lost_by_a_verdict_has_resigned(
+def test_the_loser_of_a_verdict_resigns_in_the_record(
     returns: tuple[float, ...], winner: int | None, reason: str, tmp_path: Path
 ) -> None:
     record = record_of(2, move_limit=10)
@@ -267,7 +267,7 @@ def test_a_false_history_is_refused_at_its_place(
 @pytest.mark.parametrize(
     "text", ["", "[]", "null", "{", '{"type": NaN}', "[" * 100_000, "\udcff", '{"a":1,"a":2}']
 )
-def test_what_is_no_history_is_refused(text: str, tmp_path: Path) -> None:
+def test_invalid_histories_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "history.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecordError, match=re.escape(f"{path}: ")):
@@ -290,9 +290,7 @@ ODD: tuple[Any, ...] = (None, True, -1, 70, 10**40, 0.5, "", "e2e4", [], {}, [[1
 
 
 @pytest.mark.parametrize("share", range(4))
-def test_whatever_is_put_into_a_history_raises_nothing_but_its_error(
-    share: int, tmp_path: Path
-) -> None:
+def test_any_mutated_history_raises_only_history_errors(share: int, tmp_path: Path) -> None:
     rng = random.Random(share)
     path = save(tmp_path, record_of(1, move_limit=12))
     whole = json.loads(path.read_text())

@@ -149,7 +149,7 @@ def count_differences(board: Words, seed: int, plies: int) -> tuple[int, int]:
         "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
     ],
 )
-def test_a_move_changes_row_hash_and_values_as_if_made_anew(fen: str) -> None:
+def test_incremental_row_hash_and_values_equal_a_recount(fen: str) -> None:
     for seed in range(20):
         made, different = count_differences(row_of_fen(fen), seed, 40)
         assert made > 0
@@ -306,6 +306,6 @@ def test_no_boards_have_no_values() -> None:
     assert (found.scores.shape, found.moves.shape) == ((0,), (0, 3))
 
 
-def test_wrong_parameters_are_told() -> None:
+def test_wrong_parameters_are_reported() -> None:
     with pytest.raises(ParameterError, match="depth"):
         build_parameters(KernelParameters, {"depth": 0})

@@ -280,7 +280,7 @@ def test_a_check_on_one_board_comes_before_a_queen_on_all_others() -> None:
     assert choose(BoardSet.of_fens([hopeless])).request in BoardSet.of_fens([hopeless]).requests()
 
 
-def test_with_nothing_to_ask_for_it_passes() -> None:
+def test_without_candidates_it_passes() -> None:
     boards = BoardSet.of_fens([chess.STARTING_FEN])
     choice = choose_move(
         boards, [], Scorer(Noting()), np.random.default_rng(0), mixture=WORST, **WIDE
@@ -288,7 +288,7 @@ def test_with_nothing_to_ask_for_it_passes() -> None:
     assert (choice.request, choice.why, choice.value) == (NOTHING, "only", None)
 
 
-def test_a_sample_is_no_larger_than_asked_for() -> None:
+def test_a_sample_never_exceeds_the_requested_size() -> None:
     for boards in beliefs()[:5]:
         choice = choose(boards, samples=2, widest=3)
         assert choice.why == "king" or (choice.boards <= 2 and choice.candidates <= 3)
@@ -382,7 +382,7 @@ def middle_game(count: int) -> BoardSet:
 
 
 @pytest.mark.parametrize("left", [-100.0, -1e-6, 0.0, 0.001])
-def test_without_time_there_is_an_answer(left: float) -> None:
+def test_an_answer_exists_without_time(left: float) -> None:
     for boards in (*beliefs(), middle_game(300)):
         began = time.monotonic()
         choice = choose(boards, Scorer(Noting(depth=6)), deadline=began + left)

@@ -142,7 +142,7 @@ def check_squares(picture: Picture, chances: dict[int, Counter[str]], player: in
             assert size == (2 * HALF if len(shown) == 1 else HALF)
 
 
-def test_a_square_tells_all_its_numbers() -> None:
+def test_a_square_lists_all_its_numbers() -> None:
     boards, _ = BoardSet.of_fens([chess.STARTING_FEN]).after_opponent(None)
     title = Picture(draw_belief(boards, 1)).squares()[chess.E4].find(f"{SVG}title")
     assert title is not None
@@ -217,7 +217,7 @@ def test_the_truth_is_outlined_only_if_asked(seed: int) -> None:
                 assert picture.is_on(x, y, chess.parse_square(outline.attrib["data-square"]))
 
 
-def test_what_is_no_belief_of_that_player_is_refused() -> None:
+def test_a_belief_of_another_player_is_refused() -> None:
     boards, _ = BoardSet.of_fens([chess.STARTING_FEN]).after_opponent(None)
     with pytest.raises(ValueError, match="whose it is"):
         draw_belief(boards)
@@ -301,7 +301,7 @@ def tell(state: Any, sense: int, move: int) -> tuple[Any, list[Event]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_picture_of_an_observation_shows_what_was_told_and_no_more(seed: int) -> None:
+def test_the_picture_of_an_observation_shows_only_that_observation(seed: int) -> None:
     """Of all boards that the player holds possible, those that tell the same look the same."""
     rng = random.Random(seed)
     hidden = 0
@@ -446,7 +446,7 @@ def test_the_command_draws_the_belief_of_a_recorded_turn(
     assert sizes["before-sense"] > 1
 
 
-def test_the_command_draws_what_a_turn_told(history: Path) -> None:
+def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
     told = json.loads(history.read_text())
     words = ("--player", "black", "--turn", 3, "--phase", "after-move", "--show", "observation")
     done = miai_rbc(history, *words)
@@ -485,7 +485,7 @@ def test_a_mistake_costs_one_line(words: tuple[object, ...], message: str, histo
     assert message in done.stderr
 
 
-def test_a_file_that_is_no_history_costs_one_line(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_history_gets_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     for file in ("x.json", "missing.json", ""):
         done = miai_rbc(tmp_path / file, "--player", "white", "--turn", 0)

@@ -83,7 +83,7 @@ def test_a_game_whose_clock_has_run_out_is_over_as_in_reconchess() -> None:
 
 
 @pytest.mark.parametrize("fen", [None, 3, ["8/8"], b"8/8"])
-def test_what_is_no_text_is_no_position(fen: Any) -> None:
+def test_bytes_that_are_not_text_are_not_a_position(fen: Any) -> None:
     with pytest.raises(InvalidStateError, match="a FEN is a text"):
         BoardSet.of_fens([fen])
 
@@ -226,7 +226,7 @@ told_things = st.dictionaries(
 
 @given(plain | told_things)
 @settings(max_examples=300, deadline=None)
-def test_no_data_raises_anything_else(data: Any) -> None:
+def test_invalid_data_raises_no_other_error(data: Any) -> None:
     with contextlib.suppress(BadObservationError):  # and nothing else
         event_of(Observation(0, 0, 5, data), pawns=0xFF00)
 
@@ -349,7 +349,7 @@ def _check(belief: RbcBelief) -> None:
 
 @given(squares, st.lists(pieces, min_size=9, max_size=9), kings, st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_boards_that_are_made_up_show_what_was_sensed(
+def test_rebuilt_boards_agree_with_the_sense(
     centre: int, contents: list[str | None], royal: str, seed: int
 ) -> None:
     observation = forged_sense(centre, contents, royal)
@@ -373,7 +373,7 @@ def test_a_king_that_is_not_where_it_was_comes_to_stand_outside_what_was_seen() 
     assert chess.square_distance(king, chess.E8) == 2
 
 
-def test_a_capture_that_nothing_could_make_is_made_all_the_same() -> None:
+def test_an_impossible_reported_capture_is_still_applied() -> None:
     """By the nearest piece; where our own king is said to be gone, it stands beside."""
     boards = BoardSet.of_fens(["4k3/8/8/8/8/6n1/8/4K2R b - - 0 1"])
     for square in (chess.H1, chess.E1):
@@ -393,7 +393,7 @@ def test_a_pawn_that_is_said_to_have_arrived_is_a_queen() -> None:
 @pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
 @given(st.lists(st.tuples(windows, st.none() | squares), min_size=2, max_size=5))
 @settings(max_examples=8, deadline=None)
-def test_an_agent_answers_whatever_it_was_told(name: str, told: list[Any]) -> None:
+def test_agents_answer_any_observation(name: str, told: list[Any]) -> None:
     game = rbc()
     agent = miai.make_agent(name, game, depth=1, samples=4, limit=512)
     assert isinstance(agent, BeliefAgent)
@@ -551,7 +551,7 @@ def test_a_history_of_another_version_is_refused_by_field(
     assert len(str(told.value).splitlines()) == 1
 
 
-def test_what_a_history_lacks_is_named(tmp_path: Path) -> None:
+def test_missing_fields_of_a_history_are_named(tmp_path: Path) -> None:
     path = save(tmp_path, record_of(1, move_limit=20))
     whole = json.loads(path.read_text())
     for name in ("senses", "win_reason", "fens_before_move"):

@@ -200,7 +200,7 @@ def test_more_boards_are_never_worth_more(
     assert values[0] >= values[1]
 
 
-def test_everything_that_is_recorded_is_true() -> None:
+def test_every_recorded_result_is_true() -> None:
     """Cores, closures and all, proved again by searches without bounds."""
     rules = problem(senses=2, moves=2)
     for root in some_roots()[:6]:
@@ -332,7 +332,7 @@ def test_the_components_are_found_by_name() -> None:
     assert searcher.search(some_roots()[0], 1).depth == 1
 
 
-def test_what_it_cannot_search_is_refused() -> None:
+def test_unsearchable_games_are_refused() -> None:
     with pytest.raises(UnsuitableGameError, match="'rbc'"):
         RbcMinimaxSearch(object(), named_bounds("none"))
     with pytest.raises(ValueError, match="at least one board"):

@@ -150,7 +150,7 @@ def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
         ("forgiven=-1", "forgiven"),
     ],
 )
-def test_a_bad_parameter_is_told_before_the_game(word: str, told: str) -> None:
+def test_bad_parameters_are_refused_before_the_game(word: str, told: str) -> None:
     name, _, value = word.partition("=")
     words = ["play", "rbc", "--white", "rbc-minimax", "--black", "rbc-random"]
     done = run_miai([*words, f"--white.{name}", value])

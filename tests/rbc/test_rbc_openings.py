@@ -109,7 +109,7 @@ def test_main_lines_or_all_variations_are_openings(read: Read) -> None:
     assert short == ["e2e4 e7e5 g1f3", "e2e4 e7e5 f2f4"], "each once"
 
 
-def test_players_are_told_of_their_own_moves_and_of_captures(read: Read) -> None:
+def test_players_observe_their_own_moves_and_captures(read: Read) -> None:
     (opening,) = read("1. e4 d5 2. exd5 Qxd5 3. Nc3 *")
     state = rbc().new_initial_state()
     told: tuple[list[Any], list[Any]] = ([], [])
@@ -130,7 +130,7 @@ def test_players_are_told_of_their_own_moves_and_of_captures(read: Read) -> None
     ]
 
 
-def test_a_position_is_told_to_both(read: Read) -> None:
+def test_both_players_learn_the_start_position(read: Read) -> None:
     (opening,) = read(ITALIAN, tell="position", plies=4)
     board = chess.Board()
     for move in moves_of(read(ITALIAN, plies=4)[0]).split():
@@ -181,7 +181,7 @@ BAD_PGN = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD_PGN.values(), ids=BAD_PGN)
-def test_pgn_that_is_no_opening_is_refused(text: str | bytes, said: str, read: Read) -> None:
+def test_pgn_without_an_opening_is_refused(text: str | bytes, said: str, read: Read) -> None:
     with pytest.raises(ConfigError, match=said):
         read(text)
 
@@ -258,7 +258,7 @@ BAD_EPD = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD_EPD.values(), ids=BAD_EPD)
-def test_epd_that_is_no_position_is_refused(text: str | bytes, said: str, read: Read) -> None:
+def test_invalid_epd_is_refused(text: str | bytes, said: str, read: Read) -> None:
     with pytest.raises(ConfigError, match=said):
         read(text, "x.epd")
 

@@ -100,7 +100,7 @@ def check(table: Table, player: int) -> int:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_shown_as_certain_is_true(seed: int) -> None:
+def test_squares_shown_as_certain_are_true(seed: int) -> None:
     """Over random games, when it is the player's turn: then nothing can have changed."""
     print("seed", seed)
     rng = random.Random(seed)
@@ -114,7 +114,7 @@ def test_what_is_shown_as_certain_is_true(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_shown_depends_on_what_was_told_alone(seed: int) -> None:
+def test_the_display_depends_on_observations_alone(seed: int) -> None:
     """The same game with another move of the opponent's that white is not told of."""
     print("seed", seed)
     rng = random.Random(seed)
@@ -178,7 +178,7 @@ def test_the_king_is_where_it_was_seen_last() -> None:
     assert cells_of(table.shown(0))[chess.E8] == "."
 
 
-def test_moves_are_told_as_asked_and_as_made() -> None:
+def test_moves_are_reported_as_requested_and_as_taken() -> None:
     table = Table("sense -", "e2e4", "sense -", "e7e5", "sense -", "f1a6", "sense -", "pass")
     assert "Your last move: f1a6.\n" in table.shown(0)
     table.play("sense -", "a6c8")

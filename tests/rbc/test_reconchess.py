@@ -91,7 +91,7 @@ def test_bundled_bots_play_whole_games(bot: str, white: bool) -> None:
     assert record.players[not white].version.endswith("reconchess 1.6.9")
 
 
-def test_the_attacker_takes_the_king_of_who_does_not_look() -> None:
+def test_the_attacker_captures_the_king_of_a_careless_player() -> None:
     game = miai.load_game("rbc")
     agents = [miai.make_agent("reconchess", game, bot=ATTACKER) for _ in range(2)]
     record = miai.play(game, agents, seed=1)
@@ -267,7 +267,7 @@ def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None
         ("__init__(self): raise OSError('no net')", Termination.CRASH, "OSError: no net"),
     ],
 )
-def test_what_a_bot_does_wrong_is_its_forfeit(
+def test_a_bot_s_mistake_is_its_forfeit(
     method: str, termination: Termination, detail: str, tmp_path: Path
 ) -> None:
     record = play_bot(process(write_bot(tmp_path, f"def {method}\n")))
@@ -415,7 +415,7 @@ class Recorder:
 
 @pytest.mark.parametrize("white", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_an_agent_is_told_what_our_game_tells(white: bool, seed: int, tmp_path: Path) -> None:
+def test_an_agent_receives_our_games_observations(white: bool, seed: int, tmp_path: Path) -> None:
     random.seed(seed)
     ours = player_class("rbc-random")()
     recorder = Recorder(ours)

@@ -34,7 +34,7 @@ BELIEFS = middle_games()
     "number",
     [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, len(BELIEFS)))],
 )
-def test_outcomes_are_those_that_one_would_count(number: int) -> None:
+def test_outcomes_equal_a_count_by_hand(number: int) -> None:
     boards, player = BELIEFS[number]
     weights = np.random.default_rng(number).random(len(boards))
     plain, weighted = (scans.outcomes(boards, player, w) for w in (scans.NO_WEIGHTS, weights))

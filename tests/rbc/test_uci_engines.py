@@ -64,7 +64,7 @@ def test_stockfish_values_a_batch(processes: int) -> None:
 
 
 @pytest.mark.engine("stockfish")
-def test_stockfish_is_started_anew_after_it_was_killed() -> None:
+def test_stockfish_is_restarted_after_a_kill() -> None:
     engine = StockfishEngine(StockfishParameters(depth=4))
     rows = BoardSet.of_fens([START, MATE_IN_ONE]).rows
     before = engine.evaluate(rows).scores.tolist()
@@ -89,7 +89,7 @@ def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
     engine.close()
 
 
-def test_an_absent_program_is_told() -> None:
+def test_a_missing_program_is_reported() -> None:
     with pytest.raises(AgentUnavailableError, match="not found"):
         StockfishEngine(StockfishParameters(command="no-such-engine"))
 
@@ -125,7 +125,7 @@ def test_nodes_and_memory_reach_the_embedded_engine(
         ("longest", 5.0),
     ],
 )
-def test_what_the_embedded_engine_cannot_use_is_refused(name: str, value: object) -> None:
+def test_options_the_embedded_engine_lacks_are_refused(name: str, value: object) -> None:
     with pytest.raises(ParameterError, match=f"{name}: of a UCI engine alone"):
         build_parameters(StrongParameters, {name: value})
     given = build_parameters(StrongParameters, {"engine": "stockfish", name: value})

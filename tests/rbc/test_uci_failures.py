@@ -149,14 +149,14 @@ def test_scores_and_moves_are_read(tmp_path: Path) -> None:
         ("nomove", "is not UCI|names no move"),
     ],
 )
-def test_a_failing_engine_is_told(tmp_path: Path, way: str, message: str) -> None:
+def test_a_failing_engine_is_reported(tmp_path: Path, way: str, message: str) -> None:
     process = started(tmp_path, way)
     with pytest.raises(EngineError, match=message):
         process.search(START, "depth 1", seconds=0.5 if way == "hang" else 20.0)
     process.kill()
 
 
-def test_what_speaks_no_uci_or_is_no_program_is_told(tmp_path: Path) -> None:
+def test_programs_without_uci_are_reported(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="did not answer 'uciok' within 1 s"):
         started(tmp_path, "mute", seconds=1.0)
     assert all(map(is_gone, starts(tmp_path)))
@@ -248,7 +248,7 @@ def test_an_engine_that_fails_twice_ends_the_valuation(
 
 
 @pytest.mark.parametrize(("way", "message"), [("die", "exited with status 3"), *NONSENSE])
-def test_an_engine_that_fails_once_is_started_anew(
+def test_an_engine_that_fails_once_is_restarted(
     make: Make, tmp_path: Path, way: str, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "miai_rbc"):
@@ -268,7 +268,7 @@ def test_without_a_clock_a_hanging_engine_ends_the_valuation(make: Make, tmp_pat
     assert len(starts(tmp_path)) == 2
 
 
-def test_an_engine_that_hangs_once_is_started_anew(make: Make) -> None:
+def test_an_engine_that_hangs_once_is_restarted(make: Make) -> None:
     rows = BoardSet.of_fens([START]).rows
     given = {"seconds": 0.1, "patience": 2.0}
     began = time.monotonic()

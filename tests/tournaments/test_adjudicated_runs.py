@@ -103,7 +103,7 @@ def test_the_report_counts_what_the_records_tell(folder: Path) -> None:
     ]
 
 
-def test_pages_and_tables_tell_of_verdicts(folder: Path) -> None:
+def test_pages_and_tables_show_verdicts(folder: Path) -> None:
     ended = [i for i, r in records(folder).items() if r.termination is Termination.ADJUDICATION]
     with Store.read(folder) as store:
         found = build_report(store, details=True)
@@ -115,7 +115,7 @@ def test_pages_and_tables_tell_of_verdicts(folder: Path) -> None:
     assert "The game ends: adjudication" in replayed
 
 
-def test_runs_of_other_rules_are_not_joined_without_a_word(config: Path, tmp_path: Path) -> None:
+def test_joining_runs_with_other_rules_warns(config: Path, tmp_path: Path) -> None:
     plain, same = tmp_path / "plain.toml", tmp_path / "same.toml"
     plain.write_text(TEXT.partition("[adjudication]")[0] + TEXT[TEXT.index("[[players]]") :])
     plain.write_text(plain.read_text().partition("\n[[adjudication")[0])
@@ -125,7 +125,7 @@ def test_runs_of_other_rules_are_not_joined_without_a_word(config: Path, tmp_pat
     assert told[1] == ""
 
 
-def test_runs_of_other_openings_are_not_joined_without_a_word(tmp_path: Path) -> None:
+def test_joining_runs_with_other_openings_warns(tmp_path: Path) -> None:
     (tmp_path / "book").write_text("b2\na1 b2\n")
     (tmp_path / "other").write_text("b2\nb2 a1\n")
     sets: dict[str, dict[str, object]]
@@ -171,7 +171,7 @@ def test_rules_stay_as_they_are(config: Path, folder: Path) -> None:
     assert "  adjudication.rules.solved: was removed" in differing(folder, without)
 
 
-def test_a_run_of_before_there_were_rules_goes_on_without_them(tmp_path: Path) -> None:
+def test_a_run_stored_without_adjudication_rules_resumes(tmp_path: Path) -> None:
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     text = config_text(player("ann"), player("bob"))
     config.write_text(text)

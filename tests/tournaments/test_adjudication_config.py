@@ -128,7 +128,7 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
         ),
     ],
 )
-def test_what_is_wrong_is_told_by_path(text: str, message: str, tmp_path: Path) -> None:
+def test_errors_are_reported_by_path(text: str, message: str, tmp_path: Path) -> None:
     if "[format]" in text:
         text = text.replace("rounds = 2\n", "")
     with pytest.raises(ConfigError, match=re.escape(message)):

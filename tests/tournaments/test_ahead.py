@@ -75,7 +75,7 @@ with closing(sqlite3.connect(sys.argv[1])) as reader:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system cannot be asked")
-def test_who_reads_beside_a_writer_leaves_its_log(
+def test_reading_beside_a_writer_keeps_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The writer's locks outlast the reading ahead."""

@@ -15,7 +15,7 @@ from tests.tournaments.support import RANDOMS, config_text, environment, player,
 from miai_tournaments.store.store import FILE_NAME
 
 
-def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> None:
+def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> None:
     text = config_text(
         player("ann", "mtcs"), player("bob", "mcts", simulatoins=5), tournament={"ronuds": 3}
     )
@@ -58,7 +58,7 @@ def test_a_config_s_mistakes_are_told_and_nothing_is_written(tmp_path: Path) -> 
         (("report", "absent"), "does not exist"),
     ],
 )
-def test_a_wrong_command_is_told_and_nothing_is_written(
+def test_a_wrong_command_is_reported_and_nothing_is_written(
     tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
@@ -79,7 +79,7 @@ def test_a_tournament_is_found_by_a_name_near_its_own(tmp_path: Path) -> None:
         assert told in refused(*word, cwd=tmp_path)
 
 
-def test_what_a_run_may_not_change_is_told_by_player(tmp_path: Path) -> None:
+def test_settings_a_run_may_not_change_are_reported_by_player(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
     tournament("run", "x.toml", "--executor", "serial", cwd=tmp_path)
@@ -101,7 +101,7 @@ def _corrupt(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_foreign, _corrupt])
-def test_a_foreign_or_corrupt_store_is_told_and_left_alone(
+def test_a_foreign_or_corrupt_store_is_reported_and_left_alone(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], tournament={"rounds": 1}))
@@ -177,7 +177,7 @@ def test_a_game_for_one_is_refused(tmp_path: Path, mischief: dict[str, str]) -> 
     assert "game.name: solitaire is played by 1; " in told
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2]))
     (tmp_path / "file").write_text("")
     told = refused("run", "x.toml", "--out", "file/out", "--executor", "serial", cwd=tmp_path)

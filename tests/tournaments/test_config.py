@@ -227,7 +227,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_with_file_path_and_remedy(tmp_path: Path, mistake: str) -> None:
+def test_mistakes_are_reported_with_file_path_and_remedy(tmp_path: Path, mistake: str) -> None:
     text, message = MISTAKES[mistake]
     message = message.replace("{folder}", str(tmp_path))
     os.mkfifo(tmp_path / "pipe.txt")
@@ -239,7 +239,7 @@ def test_a_mistake_is_told_with_file_path_and_remedy(tmp_path: Path, mistake: st
         assert line.startswith(f"{tmp_path}/x.toml: ")
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     text = config_text(
         player("ann", "mtcs"),
         player("bob", "mcts", simulations="few"),
@@ -306,7 +306,7 @@ def test_a_wrong_game_hides_no_other_mistake(
         (b"#" * (1 << 21), "larger than"),
     ],
 )
-def test_what_is_no_config_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_configs_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "x.toml").write_bytes(content)
     with pytest.raises(ConfigError, match=message):
         load_tournament(tmp_path / "x.toml")
@@ -395,13 +395,13 @@ def test_a_reader_has_parameters_of_its_own(tmp_path: Path) -> None:
         load(tmp_path, config_text(*RANDOMS, openings={"random_plies": 2, "pleis": 2}))
 
 
-def test_an_illegal_opening_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_illegal_opening_is_reported_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("nonsense\n")
     with pytest.raises(ConfigError, match=r"lines\.txt:1: move 1 'nonsense'"):
         load(tmp_path, config_text(*RANDOMS, openings={"file": "lines.txt"}))
 
 
-def test_all_wrong_settings_are_told_at_once(tmp_path: Path) -> None:
+def test_all_wrong_settings_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, config_text(*RANDOMS), "ronuds=3", "rounds=3", "a.b.c=3", "nothing")
     lines = str(caught.value).splitlines()
@@ -425,8 +425,6 @@ def test_all_wrong_settings_are_told_at_once(tmp_path: Path) -> None:
         ("gmae.name=go", "--set gmae.name: there is no table 'gmae'. Did you mean 'game'?"),
     ],
 )
-def test_what_was_set_wrongly_is_blamed_on_the_option(
-    tmp_path: Path, setting: str, message: str
-) -> None:
+def test_wrong_settings_name_the_option(tmp_path: Path, setting: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         load(tmp_path, config_text(player("ann"), player("bob")), setting)

@@ -110,7 +110,7 @@ def _parts() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("table", "column", "row", "rubbishes"), list(_parts()))
-def test_rubbish_in_a_row_is_told_or_not_needed(
+def test_garbage_in_a_row_is_reported_unless_unused(
     finished: Finished,
     tmp_path: Path,
     table: str,
@@ -174,7 +174,7 @@ def test_rubbish_in_a_row_is_told_or_not_needed(
         ),
     ],
 )
-def test_a_corrupt_row_is_told_with_file_row_cause_and_remedy(
+def test_a_corrupt_row_is_reported_with_file_row_cause_and_remedy(
     finished: Finished, tmp_path: Path, statement: str, message: str
 ) -> None:
     shutil.copy(finished.folder / FILE_NAME, tmp_path)
@@ -184,7 +184,7 @@ def test_a_corrupt_row_is_told_with_file_row_cause_and_remedy(
     assert str(caught.value) == f"{tmp_path / FILE_NAME}: {message}{REMEDY}"
 
 
-def test_damage_of_a_file_too_large_to_look_at_is_told_where_it_is_read(
+def test_damage_in_a_large_file_is_reported_when_it_is_read(
     finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CHECKED_BYTES", 0)
@@ -227,9 +227,7 @@ def test_the_commands_refuse_a_corrupt_row(
     assert (tmp_path / FILE_NAME).read_bytes() == before
 
 
-def test_a_corrupt_record_is_told_where_it_is_written_as_a_file(
-    finished: Finished, tmp_path: Path
-) -> None:
+def test_exporting_a_corrupt_record_reports_it(finished: Finished, tmp_path: Path) -> None:
     shutil.copy(finished.folder / FILE_NAME, tmp_path)
     change(tmp_path, "UPDATE records SET record = 'x' WHERE rowid = 3")
     with pytest.raises(StoreError, match=r"table records, row '\w+~\w+~0001\w': ") as caught:
@@ -237,7 +235,7 @@ def test_a_corrupt_record_is_told_where_it_is_written_as_a_file(
     assert str(caught.value).endswith(REMEDY)
 
 
-def test_a_config_that_is_none_is_told(finished: Finished, tmp_path: Path) -> None:
+def test_an_invalid_config_is_reported(finished: Finished, tmp_path: Path) -> None:
     shutil.copy(finished.folder / FILE_NAME, tmp_path)
     change(tmp_path, "UPDATE run SET value = '{\"config\": {}}' WHERE key = 'resolved'")
     with pytest.raises(StoreError, match=r"\(config\.tournament: is required\)"):

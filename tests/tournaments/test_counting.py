@@ -111,7 +111,7 @@ def test_columns_add_up_to_what_rows_do(
         ("moves", "many"),
     ],
 )
-def test_what_is_odd_is_told_by_row(column: str, value: str, tmp_path: Path) -> None:
+def test_odd_values_are_reported_by_row(column: str, value: str, tmp_path: Path) -> None:
     result = GameResult(
         returns=(1.0, -1.0),
         termination="terminal",

@@ -88,7 +88,7 @@ def test_all_executors_give_the_same_games() -> None:
     assert '"round":3' in outcomes["g7"].record
 
 
-def test_a_job_that_starts_agents_tells_who_cannot_be_started(children_find_mischief: None) -> None:
+def test_a_start_job_reports_the_agents_that_cannot_start(children_find_mischief: None) -> None:
     jobs = [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
     for make in (lambda: SerialExecutor(SETUP), processes):
         with make() as executor:
@@ -119,7 +119,7 @@ def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
         assert all("was killed by SIGKILL" in o.reason for o in lost)
 
 
-def test_a_worker_that_dies_by_itself_is_told_with_its_last_words(
+def test_a_dying_worker_is_reported_with_its_last_output(
     children_find_mischief: None, flag: Path
 ) -> None:
     game = {"file": str(flag), "way": "kill", "once": True}
@@ -141,7 +141,7 @@ def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, f
     assert outcomes["g2"].result is not None
 
 
-def test_an_exception_of_the_game_is_no_result(children_find_mischief: None, flag: Path) -> None:
+def test_a_game_exception_is_not_a_result(children_find_mischief: None, flag: Path) -> None:
     setup = replace(SETUP, game="fragile", game_parameters={"file": str(flag)})
     with processes(setup, workers=1) as executor:
         outcome = perform(executor, [job(1)])["g1"]
@@ -204,7 +204,7 @@ def test_workers_and_agents_die_with_their_runner() -> None:
     assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
 
 
-def test_what_has_not_begun_is_cancelled() -> None:
+def test_waiting_jobs_are_cancelled() -> None:
     with make_executor(
         "processes", SETUP, workers=1, game_deadline=None, on_output=SAID.append
     ) as executor:

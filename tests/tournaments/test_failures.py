@@ -103,7 +103,7 @@ def test_two_voids_in_a_row_stop_the_run_with_the_reason(
         assert store.counts()["done"] == 4
 
 
-def test_an_agent_that_cannot_start_is_told_before_anything_is_written(
+def test_an_agent_that_cannot_start_is_reported_before_anything_is_written(
     tmp_path: Path, mischief: dict[str, str]
 ) -> None:
     lost = player("lost", "mischief", way="absent")
@@ -123,9 +123,7 @@ def test_a_missing_engine_is_named_with_its_package(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_check_tells_of_every_player_what_is_wrong(
-    tmp_path: Path, mischief: dict[str, str]
-) -> None:
+def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict[str, str]) -> None:
     players = (
         player("good", "mischief"),
         player("lost", "mischief", way="absent"),

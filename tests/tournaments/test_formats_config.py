@@ -127,7 +127,7 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
     ],
 )
-def test_a_mistake_is_told_with_file_and_path(
+def test_mistakes_are_reported_with_file_and_path(
     tmp_path: Path, parts: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
@@ -145,7 +145,7 @@ def test_a_round_robin_is_the_default_and_the_same_with_the_table(tmp_path: Path
         assert loaded.format.title() == "10 rounds"
 
 
-def test_check_tells_the_number_of_games(tmp_path: Path) -> None:
+def test_check_reports_the_number_of_games(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(HEAD + '[format]\nname = "knockout"\n' + GAME + TWO)
     done = tournament("check", "x.toml", cwd=tmp_path)
     assert "x.toml: 2 players, at most 6 games, all is well" in done.stdout

@@ -243,7 +243,7 @@ def test_a_sweep_s_variants_are_a_team_with_the_swept_parameters(tmp_path: Path)
     assert tournament_.place("deep.2") == "players[1] (deep.2)"
 
 
-def test_a_sweep_tells_what_its_variants_are(tmp_path: Path) -> None:
+def test_a_sweep_lists_its_variants(tmp_path: Path) -> None:
     vary = "vary = {simulations = [1, 8], exploration = {low = 0.5, high = 2.0}}"
     sweep = f'name = "sweep"\nplayer = "deep"\nmethod = "halving"\nsamples = 2\n{vary}'
     said = run(config(tmp_path, sweep, 2), tmp_path / "out")

@@ -300,7 +300,7 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "count", "values", "message"), WRONG)
-def test_what_contradicts_itself_is_refused(
+def test_contradictions_are_refused(
     name: str, count: int, values: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError) as caught:
@@ -309,7 +309,7 @@ def test_what_contradicts_itself_is_refused(
     assert all(line.startswith("format") for line in str(caught.value).splitlines())
 
 
-def test_an_entry_that_is_wrong_is_not_told_to_be_missing_too() -> None:
+def test_a_wrong_entry_is_not_reported_as_missing_too() -> None:
     with pytest.raises(ParameterError) as caught:
         make("pairings", entrants(2), pairings=[{"first": "p0", "second": "p1", "weight": 0}])
     assert str(caught.value) == "format.pairings[0].weight: 0 is too small; at least 1"

@@ -132,7 +132,7 @@ def test_surplus_games_are_kept_and_count_nowhere(tmp_path: Path) -> None:
         assert build_report(store).standings.statuses == {"pending": 2}
 
 
-def test_what_a_format_decides_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_format_s_decision_is_written_atomically(tmp_path: Path) -> None:
     with Store.create(tmp_path, INFO, PLAYERS, GAMES[:2]) as store:
         with pytest.raises(StoreError):
             store.schedule(GAMES[2:], facts={"llr": float("nan")})

@@ -240,7 +240,7 @@ def test_tie_breaks_by_hand() -> None:
         (1, {"rounds": 1}, "format: a swiss needs two players or more"),
     ],
 )
-def test_what_cannot_be_played_is_refused(
+def test_unplayable_settings_are_refused(
     count: int, values: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ParameterError) as caught:

@@ -126,7 +126,7 @@ def test_the_same_run_twice_is_refused() -> None:
         join_runs(copies)
 
 
-def test_other_clocks_and_the_same_seeds_are_told() -> None:
+def test_different_clocks_and_equal_seeds_are_reported() -> None:
     runs = [
         run_of(
             name, [A, B], [("0", "1", 1.0)], conditions={"time control": clock}, seeds=frozenset(s)

@@ -92,7 +92,7 @@ def exact(actions: Sequence[int]) -> int:
 # -- balance --------------------------------------------------------------------------------------
 
 
-def test_a_search_tells_the_first_player_s_advantage() -> None:
+def test_a_search_reports_the_first_player_s_advantage() -> None:
     game = miai.load_game("tic_tac_toe")
     appraiser = Appraiser(game, "search", "alpha-beta", {"depth": 9})
     for actions in list(permutations(range(9), 4))[::37] + list(permutations(range(9), 3))[::11]:
@@ -317,7 +317,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("balance", "said"), BAD.values(), ids=BAD)
-def test_what_cannot_balance_is_refused(
+def test_impossible_balancing_is_refused(
     balance: dict[str, object], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -467,7 +467,7 @@ def test_a_book_is_written_and_read_again(tmp_path: Path) -> None:
     assert book_command.book(t, count=1)[1:] == book.read_text().splitlines()[1:]
 
 
-def test_books_of_positions_are_shown_alone(tmp_path: Path) -> None:
+def test_position_books_are_shown_on_their_own(tmp_path: Path) -> None:
     (tmp_path / "x.epd").write_text(EPD)
     balance = {"evaluator": "zero", "within": 0.1}
     t = load(tmp_path, config_text(*TWO, game={"name": "rbc"}, **openings(balance, file="x.epd")))
@@ -480,7 +480,7 @@ def test_books_of_positions_are_shown_alone(tmp_path: Path) -> None:
         book_command.book(load(tmp_path, config_text(*TWO)), count=1)
 
 
-def test_check_tells_how_many_are_balanced(tmp_path: Path) -> None:
+def test_check_reports_how_many_are_balanced(tmp_path: Path) -> None:
     (tmp_path / "x.moves").write_text("b2 a1\nb2 b1\n")
     said: list[str] = []
     check_players(

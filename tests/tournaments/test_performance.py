@@ -55,7 +55,7 @@ def test_intervals_are_wilson_s(points: int, games: int) -> None:
     assert wilson_interval(points, games) == pytest.approx((reference.low, reference.high))
 
 
-def test_nothing_is_known_of_no_games() -> None:
+def test_zero_games_give_no_information() -> None:
     assert wilson_interval(0, 0) == (0.0, 1.0)
     assert measure_performance([]).openings == ()
 
@@ -69,7 +69,7 @@ def rows_of(counts: dict[tuple[str, str, str], tuple[int, int, int]]) -> list[Ro
     ]
 
 
-def test_of_one_pairing_it_is_pearson_s_chi_square() -> None:
+def test_with_one_pairing_it_is_pearson_s_chi_square() -> None:
     table = {"a": (40, 20, 30), "b": (55, 10, 20), "c": (30, 30, 40)}
     rows = rows_of({(opening, "x", "y"): counts for opening, counts in table.items()})
     reference = stats.chi2_contingency(list(table.values()))
@@ -136,7 +136,7 @@ def test_a_hundred_thousand_games_take_seconds() -> None:
     assert found.replicates == 99
 
 
-def test_what_is_none_is_refused() -> None:
+def test_invalid_values_are_refused() -> None:
     with pytest.raises(ConfigError, match="replicates: is 10"):
         compare_openings(ROWS, replicates=10)
     for function in (measure_performance, compare_openings):

@@ -141,7 +141,7 @@ def test_one_driver_at_a_time(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_a_driver_that_dies_while_it_begins_leaves_no_run_unknown(
+def test_a_driver_killed_at_start_leaves_a_known_run(
     made: bool, server: Server, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It dies after it has said what it makes: with the schema made, or before."""
@@ -167,7 +167,7 @@ def play(config: Path, folder: Path, url: str | None) -> None:
     assert run(load_tournament(config), folder, options) == RunEnding("complete")
 
 
-def test_what_a_crash_of_the_server_leaves_is_whole(tmp_path: Path) -> None:
+def test_a_server_crash_leaves_whole_transactions(tmp_path: Path) -> None:
     own = Server(tmp_path)
     try:
         store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url)
@@ -201,7 +201,7 @@ def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_
 @pytest.mark.parametrize(
     "url", ["mysql://a@b/c", "postgresql://", "postgresql:///x y", "http://a", "", "--help"]
 )
-def test_what_is_no_address_is_refused(url: str, tmp_path: Path) -> None:
+def test_invalid_addresses_are_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no address of a database|no host or database"):
         Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=url)
     assert not (tmp_path / "run").exists()
@@ -229,7 +229,7 @@ def test_a_server_that_is_not_there_is_refused(config: Path, tmp_path: Path) -> 
         "[" * 100_000,
     ],
 )
-def test_a_file_that_tells_something_else_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_with_other_content_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / ADDRESS_FILE).write_text(text)
     with pytest.raises(StoreError, match="does not tell where the store is"):
         Store.read(tmp_path)

@@ -53,7 +53,7 @@ def result(first: float, termination: str = "terminal", detail: str = "x wins") 
         ),
     ],
 )
-def test_a_game_is_told_in_one_line(given: GameResult, line: str) -> None:
+def test_a_game_is_summarised_in_one_line(given: GameResult, line: str) -> None:
     assert describe(GAME, given) == line
 
 
@@ -78,7 +78,7 @@ def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
-def test_the_reason_of_void_games_and_of_the_halt_is_told_once(
+def test_the_reason_for_void_games_and_the_halt_is_reported_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reporter = Reporter()

@@ -367,7 +367,7 @@ def test_an_anchor_moves_all_ratings_alike(
 
 @quick
 @given(leagues, names, names)
-def test_one_more_win_never_lowers_a_rating(
+def test_an_extra_win_never_lowers_a_rating(
     rows: list[tuple[str, str, float, float]], winner: str, loser: str
 ) -> None:
     """Where no advantage is fitted and nothing drawn, the information is an M-matrix: a theorem."""
@@ -497,7 +497,7 @@ def test_a_fit_ends_where_rounding_is_all_that_is_left() -> None:
     assert_finite(ratings)
 
 
-def test_groups_that_never_met_are_told() -> None:
+def test_unconnected_groups_are_reported() -> None:
     ratings = fit_ratings(
         [("a", "b", 1.0), ("b", "a", 1.0), ("c", "d", 1.0), ("d", "e", 0.5), ("e", "c", 1.0)]
     )
@@ -534,7 +534,7 @@ def test_a_player_who_always_moves_first_is_hidden_behind_it() -> None:
     assert not ratings.hides_first_move
 
 
-def test_groups_whose_points_went_one_way_are_told() -> None:
+def test_one_sided_groups_are_reported() -> None:
     ratings = fit_ratings(
         [("a", "b", 1.0), ("b", "a", 1.0), ("a", "c", 1.0), ("b", "d", 1.0), ("c", "d", 0.5)]
     )
@@ -576,19 +576,19 @@ def test_every_league_converges_to_a_finite_maximum(
 
 
 @pytest.mark.parametrize("score", [0.3, -1.0, 2.0, math.nan])
-def test_a_score_that_is_none_is_refused(score: float) -> None:
+def test_an_invalid_score_is_refused(score: float) -> None:
     with pytest.raises(ValueError, match=r"a score is 0, 0.5 or 1"):
         fit_ratings([("a", "b", score)])
 
 
 @pytest.mark.parametrize("count", [-1.0, math.nan, math.inf, 1e10])
-def test_a_count_that_is_none_is_refused(count: float) -> None:
+def test_an_invalid_count_is_refused(count: float) -> None:
     with pytest.raises(ValueError, match="counts of games"):
         fit_ratings([("a", "b", 1.0, count)])
 
 
 @pytest.mark.parametrize("index", [-1, 2, 0.5])
-def test_an_index_that_is_none_is_refused(index: float) -> None:
+def test_an_invalid_index_is_refused(index: float) -> None:
     with pytest.raises(ValueError, match="index of a player"):
         PairResults.from_arrays([index], [0], [1.0], players=["a", "b"])
 
@@ -604,7 +604,7 @@ def test_an_unknown_anchor_is_answered_with_near_matches() -> None:
 
 
 @pytest.mark.parametrize("prior", [0.0, 1e-4, -1.0, 1e4, math.nan, math.inf])
-def test_a_prior_that_is_none_is_refused(prior: float) -> None:
+def test_an_invalid_prior_is_refused(prior: float) -> None:
     with pytest.raises(ConfigError, match="prior_games"):
         fit_ratings([("a", "b", 1.0)], prior_games=prior)
 

@@ -102,7 +102,7 @@ def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, f
         ("ray://127.0.0.1:{free}", "no Ray cluster answers"),
     ],
 )
-def test_a_cluster_that_is_not_there_is_refused_at_once(address: str, said: str) -> None:
+def test_an_unreachable_cluster_is_refused_at_once(address: str, said: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     began = time.monotonic()

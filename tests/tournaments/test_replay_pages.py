@@ -169,7 +169,7 @@ def test_blind_chess_shows_truth_knowledge_and_belief() -> None:
     assert history["type"] == "GameHistory"
 
 
-def test_the_truth_is_drawn_whoever_sees_it() -> None:
+def test_the_truth_is_drawn_for_every_viewer() -> None:
     chess = pytest.importorskip("chess")
     game = load_game("rbc")
     renderer: Any = renderer_for(game)
@@ -182,7 +182,7 @@ def test_the_truth_is_drawn_whoever_sees_it() -> None:
 # -- odd records ------------------------------------------------------------------------------
 
 
-def test_what_agents_say_may_be_anything() -> None:
+def test_agents_may_report_any_statistics() -> None:
     game = load_game("tic_tac_toe")
     state = game.new_initial_state()
     odd: Any = {
@@ -207,7 +207,7 @@ def test_what_agents_say_may_be_anything() -> None:
     assert len(list(page.all("script"))) == 1
 
 
-def test_a_number_that_no_axis_can_show_is_left_out() -> None:
+def test_numbers_beyond_the_axis_are_omitted() -> None:
     record = record_of("tic_tac_toe", RANDOM, RANDOM)
     for move, value in zip(record.moves, (10**400, -(10**400), 1e308, -1e308, 0.5), strict=False):
         move.statistics = {"value": value, "top": [[move.action, value, value]]}

@@ -328,7 +328,7 @@ def test_the_bootstrap_knows_draws_and_pairs() -> None:
         assert resampled["high"] == pytest.approx(player["elo"], abs=1e-6)
 
 
-def test_groups_and_one_sided_results_are_told() -> None:
+def test_groups_and_one_sided_results_are_reported() -> None:
     apart = build_report([game(0, "a", "b", 1), game(1, "c", "d", 1)])
     assert "No games link these groups" in apart.to_text()
     swept = build_report([game(0, "a", "b", 1), game(1, "b", "a", -1)])
@@ -338,7 +338,7 @@ def test_groups_and_one_sided_results_are_told() -> None:
 # -- what a report is made from ---------------------------------------------------------------
 
 
-def test_what_else_the_ratings_mix_is_told() -> None:
+def test_mixed_settings_are_reported_with_the_ratings() -> None:
     apart = "strength and the worth of moving first cannot be told apart"
     fixed = [game(n, "ada", "bob", 1 if n % 3 else -1) for n in range(6)]
     assert apart in " ".join(build_report(fixed).to_text().split())
@@ -375,7 +375,7 @@ def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
     assert given.ranking()[-1] == "newcomer"
 
 
-def test_the_text_and_the_json_tell_what_the_format_said() -> None:
+def test_text_and_json_show_the_format_s_verdict() -> None:
     facts = {"kind": "sprt", "text": "SPRT: H1 accepted", "verdict": "H1"}
     report = build_report(small_tournament(), info=replace(INFO, facts=facts))
     assert "\nSPRT: H1 accepted\n" in report.to_text()

@@ -139,7 +139,7 @@ def test_hostile_texts_are_inert(text: str) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069]", html)
 
 
-def test_there_is_no_address_of_the_network() -> None:
+def test_the_page_has_no_network_address() -> None:
     html = report_page(made(small_tournament()))
     assert "http" not in html.replace("http-equiv", "")
     assert "//" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
@@ -188,7 +188,7 @@ def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("curve", [None, 3, [], [[1, 2]], [[1, "x"], [2, 1]], [[1, 2, 3]] * 3])
-def test_a_course_that_is_none_is_left_out(curve: object) -> None:
+def test_an_empty_curve_is_omitted(curve: object) -> None:
     facts = {"kind": "sprt", "llr": 0.1, "lower": -1.0, "upper": 1.0, "curve": curve}
     report = replace(build_report(round_robin(2), details=True), info=replace(INFO, facts=facts))
     assert report.details is not None

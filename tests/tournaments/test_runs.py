@@ -224,9 +224,7 @@ def test_a_second_signal_abandons_the_running_games(slow: Path, mischief: dict[s
         assert store.counts()["pending"] == 40
 
 
-def test_running_games_are_given_no_more_than_the_grace(
-    slow: Path, mischief: dict[str, str]
-) -> None:
+def test_running_games_get_at_most_the_grace_period(slow: Path, mischief: dict[str, str]) -> None:
     folder = slow.parent / "out"
     with running(slow, folder, mischief, "--set", "run.grace=0.2", "--workers", 1) as process:
         began = time.monotonic()

@@ -246,7 +246,7 @@ def check_errors(sprt: Sprt, base: Sequence[float], runs: int, seed: int) -> Non
         assert 0.95 * wald - chance < np.mean(pairs) < 1.15 * wald + chance
 
 
-def test_errors_are_as_rare_as_told() -> None:
+def test_error_rates_are_within_their_bounds() -> None:
     check_errors(Sprt(0, 60), FLAT, 80, seed=5)
 
 
@@ -256,7 +256,7 @@ def test_errors_are_as_rare_as_told() -> None:
 @pytest.mark.parametrize(
     "base", [FLAT, (0.02, 0.2, 0.56, 0.2, 0.02), (0.25, 0.0, 0.5, 0.0, 0.25)], ids=str
 )
-def test_errors_are_as_rare_as_told_in_two_thousand_tests(
+def test_error_rates_are_within_their_bounds_in_two_thousand_tests(
     model: Model, base: Sequence[float]
 ) -> None:
     check_errors(Sprt(0, 40, model=model), base, 2000, seed=6)
@@ -286,7 +286,7 @@ def test_drawish_pairs_take_as_long_in_normalised_elo() -> None:
         ({"elo0": 0.0, "elo1": 5.0, "model": "bayesian"}, "model"),
     ],
 )
-def test_hypotheses_that_are_none_are_refused(arguments: dict[str, float], told: str) -> None:
+def test_invalid_hypotheses_are_refused(arguments: dict[str, float], told: str) -> None:
     with pytest.raises(ConfigError, match=rf"^{told}: is "):
         Sprt(**arguments)  # type: ignore[arg-type]
 

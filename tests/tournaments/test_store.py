@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_what_was_scheduled_is_read_back(folder: Path) -> None:
+def test_the_schedule_is_read_back(folder: Path) -> None:
     with Store.read(folder) as store:
         assert store.info() == INFO
         assert store.players() == PLAYERS
@@ -191,7 +191,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("kind", UNUSABLE)
 @pytest.mark.parametrize("use", [Store.read, Store.open])
-def test_what_is_no_sound_store_is_refused_and_left_alone(
+def test_a_damaged_store_is_refused_and_left_alone(
     folder: Path, kind: str, use: Callable[[Path], Store]
 ) -> None:
     spoil, message = UNUSABLE[kind]
@@ -204,13 +204,13 @@ def test_what_is_no_sound_store_is_refused_and_left_alone(
     assert (path.read_bytes() if path.is_file() else b"") == before
 
 
-def test_no_store_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_store_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="miai tournament run"):
         Store.read(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_malformed_row_is_told(folder: Path) -> None:
+def test_a_malformed_row_is_reported(folder: Path) -> None:
     connection = sqlite3.connect(folder / FILE_NAME)
     connection.execute("UPDATE games SET players = 'nonsense'")
     connection.commit()
@@ -234,14 +234,14 @@ def test_the_last_to_close_leaves_one_file(folder: Path) -> None:
         assert reader.counts()["done"] == 1
 
 
-def test_what_a_damaged_page_is_told_in_is_one_line(folder: Path) -> None:
+def test_a_damaged_page_is_reported_in_one_line(folder: Path) -> None:
     _damaged(folder / FILE_NAME)
     with pytest.raises(StoreError) as caught:
         Store.read(folder)
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_store_that_was_not_finished_is_none(tmp_path: Path) -> None:
+def test_an_unfinished_store_is_not_a_store(tmp_path: Path) -> None:
     """A process that dies while it makes a store leaves a draft, which the next one replaces."""
 
     def interrupted() -> list[ScheduledGame]:

@@ -144,7 +144,7 @@ def test_quantiles_are_scipy_s(degrees: int, tail: float) -> None:
     ("members", "told"),
     [([], "no members"), (["p9"], "no player 'p9'"), (["p0", "p0"], "a member twice")],
 )
-def test_teams_that_are_none_are_refused(members: list[str], told: str) -> None:
+def test_invalid_teams_are_refused(members: list[str], told: str) -> None:
     for function in (team_rating, team_spread):
         with pytest.raises(ConfigError, match=f"^team: .*{told}"):
             function(RATINGS, members)

@@ -140,7 +140,7 @@ def test_leagues_without_triples(players: list[str]) -> None:
 
 
 @pytest.mark.parametrize("replicates", [0, 18, 10**9])
-def test_a_number_of_leagues_that_is_none_is_refused(replicates: int) -> None:
+def test_an_invalid_number_of_leagues_is_refused(replicates: int) -> None:
     with pytest.raises(ConfigError, match="replicates"):
         measure_transitivity(PairResults.from_games(circle(1)), replicates=replicates)
 
@@ -271,7 +271,7 @@ def test_the_limit_is_that_of_vanishing_mistakes(seed: int) -> None:
     np.testing.assert_allclose(alpha_rank(payoffs), perturbed(payoffs, 1e-12), atol=1e-9)
 
 
-def test_who_beats_all_has_all_the_time() -> None:
+def test_a_player_that_beats_all_has_all_the_mass() -> None:
     payoffs = np.array([[0.5, 0.51, 1.0], [0.49, 0.5, 1.0], [0.0, 0.0, 0.5]])
     np.testing.assert_array_equal(alpha_rank(payoffs), [1.0, 0.0, 0.0])
 
@@ -306,7 +306,7 @@ def test_shares_are_finite_and_add_up(seed: int, size: int, digits: int) -> None
         [],
     ],
 )
-def test_payoffs_that_are_none_are_refused(payoffs: object) -> None:
+def test_invalid_payoffs_are_refused(payoffs: object) -> None:
     with pytest.raises(ValueError, match="payoffs must be"):
         alpha_rank(payoffs)  # type: ignore[arg-type]
 

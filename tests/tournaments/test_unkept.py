@@ -12,7 +12,7 @@ from miai_tournaments.config.schema import LimitsSection
 from miai_tournaments.running.start import unkept_limits
 
 
-def test_more_processors_than_there_are_is_told(tmp_path: Path) -> None:
+def test_too_many_processors_are_reported(tmp_path: Path) -> None:
     here = len(os.sched_getaffinity(0))
 
     def told(processors: int, executor: str) -> list[str]:
@@ -25,7 +25,7 @@ def test_more_processors_than_there_are_is_told(tmp_path: Path) -> None:
     assert told(here + 1, "ray") == []  # its machines are others
 
 
-def test_a_folder_that_cannot_be_hidden_is_told(
+def test_a_folder_that_cannot_be_hidden_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "miai_tournaments.running.start.hindrance"

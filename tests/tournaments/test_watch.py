@@ -210,7 +210,7 @@ def test_short_games_leave_nothing(tmp_path: Path) -> None:
     assert BoardWriter(None).begin("g1", ("a", "b")) is None
 
 
-def test_a_board_that_cannot_be_written_ends_no_game(
+def test_a_failed_board_write_does_not_end_the_game(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boards_module, "INTERVAL", 0.0)
@@ -220,7 +220,7 @@ def test_a_board_that_cannot_be_written_ends_no_game(
     assert len(seen) >= 5
 
 
-def test_files_that_are_no_boards_are_left_out_and_the_newest_counts(tmp_path: Path) -> None:
+def test_files_that_are_not_boards_are_skipped_and_the_newest_counts(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     here = {"host": socket.gethostname(), "pid": os.getpid()}

@@ -52,7 +52,7 @@ def reproved(problem: Problem) -> None:
     assert problem.best in problem.solutions
 
 
-def test_the_file_is_the_one_that_was_made() -> None:
+def test_the_shipped_file_is_the_built_one() -> None:
     digest, name = SHIPPED_DIGEST.read_text().split()
     assert name == "tsumego.sgf"
     assert hashlib.sha256(shipped_sgf()).hexdigest() == digest
@@ -144,7 +144,7 @@ def test_generated_problems_are_read_and_solved(tmp_path: Path, name: str) -> No
         (("--out", "x.sgf", "--empty", "1-4"), "least_empty"),
     ],
 )
-def test_what_cannot_be_made_is_refused(
+def test_impossible_requests_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], why: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -154,7 +154,7 @@ def test_what_cannot_be_made_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_list_tells_families_and_shipped_problems() -> None:
+def test_the_list_shows_families_and_shipped_problems() -> None:
     told = json.loads(run("list", "--json"))
     rows = {row["family"]: row for row in told["families"]}
     assert rows["bulky five"]["statuses"] == {"critical": rows["bulky five"]["members"]}

@@ -109,7 +109,7 @@ def test_json_has_all_of_it(folder: Path) -> None:
     }
 
 
-def test_limits_leave_it_unsolved_and_there_is_no_proof_then(
+def test_a_limit_leaves_it_unsolved_without_a_proof(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "large.sgf"
@@ -172,6 +172,6 @@ def test_durations(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_invalid_durations_are_refused(text: str) -> None:
     with pytest.raises(ProblemError, match="is not a time"):
         seconds_of(text)

@@ -76,7 +76,7 @@ def test_answers_and_moves_are_those_of_exhaustion(positions: LabelledPositions)
     assert moved >= 5
 
 
-def test_moves_are_told_where_they_are_needed(positions: LabelledPositions) -> None:
+def test_moves_are_reported_where_needed(positions: LabelledPositions) -> None:
     c = positions.columns
     assert PASS == KERNEL_PASS
     has_its_way = positions.safe() == (c["side"] == 1)
@@ -84,7 +84,7 @@ def test_moves_are_told_where_they_are_needed(positions: LabelledPositions) -> N
     assert 0.2 < positions.safe().mean() < 0.8
 
 
-def test_moves_that_take_too_much_work_are_not_told_to_fail() -> None:
+def test_unproven_moves_are_not_reported_as_failures() -> None:
     zone = draw_room_zone(np.random.default_rng([3, 411]), most_empty=10)
     assert zone is not None
     grown = [
@@ -195,7 +195,7 @@ def test_damage_is_refused(tmp_path: Path) -> None:
         LabelledPositions.open(_empty(tmp_path / "none"))
 
 
-def test_what_is_no_position_is_refused(tmp_path: Path) -> None:
+def test_invalid_positions_are_refused(tmp_path: Path) -> None:
     small_set(tmp_path, positions=50)
     shard = tmp_path / "000000"
     wrong = np.array(np.load(shard / "attackers.npy"))

@@ -86,7 +86,7 @@ def test_sums_that_run_over_prove_nothing() -> None:
     assert finding.verdict == ask(fight(18, 11), 0).verdict == ProofVerdict.REACHED
 
 
-def test_the_shipped_network_is_the_file_that_was_made() -> None:
+def test_the_shipped_network_is_the_built_file() -> None:
     told, name = (SHIPPED.parent / "ordering.sha256").read_text().split()
     assert name == SHIPPED.name
     assert hashlib.sha256(SHIPPED.read_bytes()).hexdigest() == told

@@ -156,7 +156,7 @@ def test_a_group_that_can_get_out_is_not_asked_about() -> None:
 # -- what changes nothing -------------------------------------------------------------------------
 
 
-def test_off_is_what_was_before() -> None:
+def test_turning_it_off_restores_the_old_behaviour() -> None:
     state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=1)
     assert mcts(state, simulations=200, tsumego="off").search(state) == (
         mcts(state, simulations=200).search(state)

@@ -65,12 +65,12 @@ def test_the_next_root_is_asked_about_and_kept_trees_are_not_changed(state: GoSt
     assert result.statistics["reused"] > 0
 
 
-def test_gumbel_heeds_it_too(state: GoState) -> None:
+def test_gumbel_selection_respects_it_too(state: GoState) -> None:
     search = search_of(state, "alphazero", search="gumbel", tsumego="solver")
     assert state.action_to_string(search.search(state).action) in VITAL
 
 
-def test_off_is_what_was_before(state: GoState) -> None:
+def test_turning_it_off_restores_the_old_behaviour(state: GoState) -> None:
     def played(**values: Any) -> Any:
         result = search_of(state, "alphazero", **values).search(state)
         return result.action, result.visits, result.values

@@ -57,7 +57,7 @@ def made_up(count: int, seed: int) -> Samples:
     )
 
 
-def test_what_the_traits_tell_is_learnt_and_the_weights_say_it() -> None:
+def test_traits_are_learnt_and_noted_in_the_weights() -> None:
     from miai_go.learning.life_ordering import learn
 
     network, fit = learn(made_up(6_000, 1), seed=1, width=4, steps=1_300)

@@ -48,7 +48,7 @@ def run(app: typer.Typer, *arguments: object) -> str:
     return result.stdout
 
 
-def test_predict_tells_of_every_block(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
+def test_predict_reports_every_block(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
     file = tmp_path / "corner.sgf"
     file.write_text(SGF)
     rows = json.loads(run(app, "predict", file, "--weights", weights, "--json"))

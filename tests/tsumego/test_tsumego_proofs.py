@@ -172,14 +172,14 @@ def test_a_tree_is_cut_at_its_limit_and_says_where(nodes: int) -> None:
     assert told.cuts > 0
 
 
-def test_a_line_that_never_ends_is_told() -> None:
+def test_a_line_without_end_is_reported() -> None:
     problem = drawn(DOUBLE_KO)
     proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER)
     assert proof.verdict == ProofVerdict.PREVENTED
     assert LineEnd.REPEATED in {node.ending for node in proof.root.walk()}
 
 
-def test_without_a_verdict_there_is_no_tree() -> None:
+def test_no_verdict_gives_no_tree() -> None:
     problem = empty_corner()
     with pytest.raises(ProblemError, match="unsolved"):
         proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER, seconds=0.1)
@@ -205,7 +205,7 @@ def test_as_sgf_every_line_can_be_played_and_every_node_says_what_it_proves() ->
         assert "complete" in game.root.get("C")
 
 
-def test_a_cut_is_told_in_the_file() -> None:
+def test_truncation_is_noted_in_the_file() -> None:
     problem = second_line(7, corner=False)
     proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER, nodes=30)
     data = write_proofs(problem, [proof])

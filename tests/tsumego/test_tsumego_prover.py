@@ -98,7 +98,7 @@ def test_verdicts_are_those_of_exhaustion(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_who_can_force_two_eyes_is_what_exhaustion_says(seed: int) -> None:
+def test_forcing_two_eyes_agrees_with_exhaustion(seed: int) -> None:
     print(f"seed {seed}")
     rng = np.random.default_rng(1_000 + seed)
     zone = tiny_zone(rng, most_points=9, most_empty=4)

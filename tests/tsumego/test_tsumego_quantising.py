@@ -68,7 +68,7 @@ def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Pat
         assert error < 0.01 * (whole[name] ** 2).mean()
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
+def test_inconsistent_parts_are_refused() -> None:
     from miai_go.errors import WeightsError
 
     tensors = {"a.weight": np.ones((4, 4), np.float32)}

@@ -40,18 +40,18 @@ def test_a_problem_is_read_with_all_its_marks() -> None:
     assert (problem.stones == 2).sum() == 5
 
 
-def test_a_subproblem_without_pl_tells_who_moves_first() -> None:
+def test_a_subproblem_without_pl_implies_the_first_mover() -> None:
     problem = read_one(f"(;SZ[9]{WALL}{ROW}MA[bh]TS[0]DS[0])")
     assert (problem.to_play, problem.first, problem.safe) == (None, 1, False)
 
 
-def test_without_pl_the_variations_tell_who_should_succeed() -> None:
+def test_without_pl_the_variations_imply_the_solving_side() -> None:
     assert read_one(f"(;SZ[9]{WALL}{ROW}MA[bh];B[bi])").to_play == 1
     both = read_one(f"(;SZ[9]{WALL}{ROW}MA[bh](;B[bi])(;W[bi]))")
     assert (both.to_play, both.solutions) == (None, ())
 
 
-def test_variations_of_the_other_side_are_no_solutions() -> None:
+def test_variations_of_the_other_side_are_not_solutions() -> None:
     problem = read_one(f"(;SZ[9]{WALL}{ROW}MA[bh]PL[B](;B[bi])(;W[ei]))")
     assert problem.solutions == (parse_vertex("B1", 9),)
 
@@ -60,7 +60,7 @@ def test_several_marks_on_one_block_are_one_target() -> None:
     assert read_one(f"(;SZ[9]{WALL}{ROW}MA[bh][dh][ah])").target == parse_vertex("A2", 9)
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_written_files_are_read_again() -> None:
     problem = dataclasses.replace(
         second_line(5, corner=True),
         to_play=1,

@@ -11,7 +11,7 @@ from miai_go.nets.life_weights import NetHeader
 from miai_go.shipped import TSUMEGO
 
 
-def test_it_is_the_file_that_was_made() -> None:
+def test_the_shipped_file_is_reproduced() -> None:
     told, name = (TSUMEGO.parent / "SHA256SUMS").read_text().split()
     assert name == TSUMEGO.name
     assert hashlib.sha256(TSUMEGO.read_bytes()).hexdigest() == told

@@ -75,14 +75,14 @@ def test_seki_is_reported(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TWO_EYES)
-def test_two_eyes_are_no_seki(name: str) -> None:
+def test_two_eyes_are_not_a_seki(name: str) -> None:
     report = solve(drawn(TWO_EYES[name]))
     assert report.status == Status.ALIVE
     assert [answer.seki for answer in report.answers.values()] == [False, False]
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_looks_like_seki_or_life_is_taken(name: str) -> None:
+def test_false_seki_and_false_life_are_captured(name: str) -> None:
     report = solve(drawn(TAKEN[name]))
     assert report.status == Status.DEAD
     assert [answer.seki for answer in report.answers.values()] == [False, False]
@@ -242,7 +242,7 @@ def test_it_can_be_stopped() -> None:
     assert stopped.why == "it was stopped"
 
 
-def test_little_memory_costs_no_truth() -> None:
+def test_values_stay_correct_with_little_memory() -> None:
     for length, status in ((6, Status.DEAD), (7, Status.CRITICAL), (8, Status.ALIVE)):
         report = solve(second_line(length, corner=False), table_bytes=1 << 14)
         assert report.status == status

@@ -40,7 +40,7 @@ def made(folder: Path, plan: WalledPlan, *, workers: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize("empty", [4, 7, 9])
-def test_what_is_found_is_critical_and_its_moves_are_all_that_solve(empty: int) -> None:
+def test_generated_problems_are_critical_with_all_solving_moves(empty: int) -> None:
     found = found_of(empty, seed=11, draws=60)
     assert found, "seed 11"
     for each in found[:3]:
