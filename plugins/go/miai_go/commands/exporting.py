@@ -16,8 +16,8 @@ from miai_go.errors import WeightsError
 from miai_go.nets.oracle import Answers
 
 if TYPE_CHECKING:
-    from miai_go.nets.header import WeightsHeader
     from miai_go.nets.patterns import PatternHeader
+    from miai_go.nets.weights import WeightsHeader
     from miai_go.tensors import TrainingRecord
 
 
@@ -58,8 +58,8 @@ def read_card(path: Path) -> Card:
         runner = open_network(path)
         runner.close()
         return _network_card(runner.header, None)
-    from miai_go.nets.header import WeightsHeader
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
+    from miai_go.nets.weights import WeightsHeader
 
     if PatternHeader.KEY in read_metadata(path):
         policy = PatternPolicy.load(path)

@@ -226,8 +226,7 @@ def quantize(
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
-    from miai_go.nets.life_weights import load_net, quantize_net
-    from miai_go.nets.quantization import BITS
+    from miai_go.nets.life_weights import BITS, load_net, quantize_net
 
     if out is None and data is None:
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")

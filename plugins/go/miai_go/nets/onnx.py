@@ -24,11 +24,9 @@ from torch import Tensor, nn
 from miai.files import write_bytes
 from miai_go.errors import MissingExtraError, WeightsError
 from miai_go.kernels.trail import begin_trail, extend_trail
-from miai_go.nets.building import folded
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
-from miai_go.nets.network import Outputs
-from miai_go.nets.positions import Positions
+from miai_go.nets.encoder import Encoder, Positions
+from miai_go.nets.network import Outputs, folded
+from miai_go.nets.weights import WeightsHeader
 
 if TYPE_CHECKING:
     from onnx import ModelProto

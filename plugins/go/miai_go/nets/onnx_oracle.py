@@ -10,7 +10,7 @@ from typing import Any
 
 from miai_go.errors import InferenceError, MissingExtraError, WeightsError, require_torch
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.inference import Precision
 from miai_go.nets.oracle import (
     Answers,
     Counter,
@@ -21,7 +21,7 @@ from miai_go.nets.oracle import (
     join,
     rows,
 )
-from miai_go.nets.precision import Precision
+from miai_go.nets.weights import WeightsHeader
 from miai_go.tensors import MAX_FILE_BYTES
 
 MAX_BATCH = 1024

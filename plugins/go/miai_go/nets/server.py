@@ -43,9 +43,9 @@ from miai_go.nets.frames import (
     send,
     server_place,
 )
-from miai_go.nets.header import WeightsHeader
 from miai_go.nets.inference import Ensemble, open_network
 from miai_go.nets.oracle import Answers, Counter, Oracle, Planes, check_planes, rows
+from miai_go.nets.weights import WeightsHeader
 
 
 @dataclass(slots=True, eq=False)
