@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.files import sync_folder
+from miai.files import sync_folder, writing
 from miai_go.errors import WeightsError
 from miai_go.nets.oracle import Answers
 
@@ -151,7 +151,7 @@ def export_checked(
     torch_oracle = load_oracle(source, backend="torch", precision="fp32")
     # Seeds differ from those that int8 is calibrated by.
     planes = own_games(weights, torch_oracle.encoder, positions, seed=seed + 1)
-    try:
+    with writing(target, WeightsError):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             draft = Path(folder) / target.name
@@ -163,8 +163,6 @@ def export_checked(
             _judge(checked, source, points=weights.header.size**2)
             draft.replace(target)
             sync_folder(target.parent)
-    except OSError as error:
-        raise WeightsError(f"{target}: cannot be written: {error.strerror}") from error
     return checked
 
 
