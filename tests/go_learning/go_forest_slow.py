@@ -19,8 +19,8 @@ from miai_go.kernels import forest as fields
 from miai_go.kernels import uct as statuses
 from miai_go.nets.encoder import trail_of
 from miai_go.nets.positions import Positions
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board, KoRule, history_key
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest, ForestRoot

@@ -34,8 +34,8 @@ from miai_go.nets.header import WeightsHeader
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import NetworkShape
 from miai_go.nets.weights import save_weights
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import KoRule
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest

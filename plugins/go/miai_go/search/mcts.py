@@ -10,8 +10,7 @@ import numpy as np
 from miai_go.rules.board import KoRule
 from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
-from miai_go.rules.rule_sets import Rules
+from miai_go.rules.parameters import GoParameters, Rules
 from miai_go.rules.state import GoState
 from miai_go.search.parameters import GoMctsParameters
 from miai_go.search.tree import Tree, load_search

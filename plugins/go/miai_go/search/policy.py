@@ -9,7 +9,7 @@ from miai.game import State
 from miai.search.protocol import SearchResult
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.oracle import Oracle
-from miai_go.rules.agents import fills_eye
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.playouts import load_rules
 from miai_go.rules.state import GoState
