@@ -103,4 +103,4 @@ def fills_eye(stones: FlatStones, point: int, own: int) -> bool:
         if 0 <= r < size and 0 <= c < size
     ]
     hostile = sum(stones[r * size + c] == 3 - own for r, c in diagonals)
-    return hostile + (len(diagonals) < 4) < 2
+    return bool(hostile + (len(diagonals) < 4) < 2)
