@@ -16,10 +16,9 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.errors import ProblemError
-    from miai_go.life.describing import Summary
     from miai_go.life.problems import Problem
-    from miai_go.life.solver import Solver
-    from miai_go.life.status import ProblemReport
+    from miai_go.life.reports import Summary
+    from miai_go.life.solver import ProblemReport, Solver
 
 
 _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
@@ -95,7 +94,7 @@ def solve(
     line each and a summary; those that cannot be read are listed there.
     """
     from miai_go.errors import ProblemError
-    from miai_go.life.guiding import find_ordering
+    from miai_go.life.ordering import find_ordering
     from miai_go.life.solver import KO_MASTERS, Solver
 
     advice = find_ordering(network)
@@ -165,7 +164,7 @@ class _Screen:
     """Prints each problem when it is solved, and the summary; with --json, all at the end."""
 
     def __init__(self, *, alone: bool, as_json: bool) -> None:
-        from miai_go.life.describing import Summary
+        from miai_go.life.reports import Summary
 
         self.summary: Summary = Summary()
         self._alone = alone
@@ -183,14 +182,14 @@ class _Screen:
 
     def take(self, problem: Problem, report: ProblemReport) -> None:
         """Print a problem and its report."""
-        from miai_go.life import describing
+        from miai_go.life import reports
 
         self.summary.add(problem, report)
         if self._json:
-            self._rows.append(describing.plain(problem, report))
+            self._rows.append(reports.plain(problem, report))
             return
         self._clear()
-        one = describing.describe if self._alone else describing.describe_in_a_line
+        one = reports.describe if self._alone else reports.describe_in_a_line
         print(one(problem, report), flush=True)
 
     def refuse(self, error: ProblemError) -> None:
@@ -215,7 +214,7 @@ class _Screen:
 
 
 def _read(paths: list[Path]) -> Iterator[Problem | ProblemError]:
-    from miai_go.life.problem_sgf import problems_of
+    from miai_go.life.problems import problems_of
 
     for path in paths:
         yield from problems_of(path)

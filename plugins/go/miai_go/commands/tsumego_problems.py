@@ -53,13 +53,13 @@ def generate(
     translation, symmetry and exchange of colours. The same seed gives the same problems. Repeat an
     interrupted command to resume it.
     """
-    from miai_go.life.collection import write_collection
+    from miai_go.life.problems import write_collection
 
     plan, command = _plan(count, seed, empty, nodes, families=families)
     _check_out(out)
     began = time.perf_counter()
     problems, journal = _make(plan, out, workers, families=families)
-    digest = write_collection(out, problems, made_by=command)
+    digest = write_collection(out, problems, command=command)
     journal.remove()
     by_empty, seconds = _by_empty(problems), round(time.perf_counter() - began, 1)
     if as_json:
@@ -75,7 +75,7 @@ def list_problems(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the families and the shipped problems."""
-    from miai_go.life.collection import shipped_problems
+    from miai_go.life.problems import shipped_problems
 
     rows = _family_rows()
     problems = shipped_problems()
@@ -125,7 +125,7 @@ def _plan(
 def _make(
     plan: WalledPlan, out: Path, workers: int, *, families: bool
 ) -> tuple[list[Problem], Any]:
-    from miai_go.life.collection import family_keys, family_problems
+    from miai_go.life.families import family_keys, family_problems
     from miai_go.life.generating import GeneratingJournal, draws_of, make_walled
 
     line = _Progress()
