@@ -1,9 +1,9 @@
 """Matches of an agent of Reconnaissance Blind Chess against others, with figures of its beliefs.
 
-Every pair of games has both colours. The match is a tournament in a folder of its own: interrupted,
-it goes on where it was when the same command is given again; of a match that is over the figures
-are told again. `truth_held` is the share of the agent's decisions at which the true board was among
-those that lived in its belief: each game is played again, with the belief that the agent had.
+Every pair of games has both colours. The match is a tournament with a folder of its own: the same
+command resumes an interrupted match and prints the figures of a finished one. `truth_held` is the
+share of the agent's decisions at which its belief held the true board: each game is replayed with
+the belief that the agent had.
 
     python benchmarks/rbc_matches.py FOLDER --agent rbc-strong --against trout --games 100
     python benchmarks/rbc_matches.py FOLDER --agent rbc-seed --against attacker-bot random --json

@@ -28,6 +28,7 @@ from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.counting import Standings
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, run
+from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 OVERHEAD_TARGET = 0.005
 SPEEDUP_TARGET = 1.8
@@ -53,6 +54,9 @@ class Stopwatch(Reporter):
     def close(self) -> None:
         """Stop the watch."""
         self.ended = time.perf_counter()
+
+    def finished(self, game: ScheduledGame, result: GameResult) -> None:
+        """Show nothing."""
 
     def note(self, text: str) -> None:
         """Show nothing."""
