@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from common.conditions import conditions, spread
 from miai_go.kernels import trail
-from miai_go.nets import load_encoder
+from miai_go.nets.encoder import Positions, load_encoder
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.positions import Positions
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.playouts import Playouts
 

@@ -23,7 +23,7 @@ import numba
 from common.conditions import conditions
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.coordinates import vertex
-from miai_go.search.tree import Tree
+from miai_go.search.mcts import Tree
 
 SIZE = 9
 KOMI = 7.5

@@ -33,19 +33,13 @@ from numpy.typing import NDArray
 from common.conditions import conditions
 from miai_go.kernels import trail
 from miai_go.learning.tree_games import TreeGames, TreeSelfPlay
-from miai_go.nets import load_encoder
-from miai_go.nets.building import build_network
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import NetworkShape
+from miai_go.nets.network import NetworkShape, build_network
 from miai_go.nets.oracle import Oracle
-from miai_go.nets.positions import Positions
-from miai_go.nets.weights import save_weights
+from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.board import Board
-from miai_go.search.forest import Forest, ForestRoot
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
+from miai_go.search.forest import Forest, ForestRoot, NetworkValuer, TreeSettings
 
 SIZE = 9
 PASS = SIZE * SIZE

@@ -27,9 +27,7 @@ from miai.errors import MiaiError
 from miai_go.learning.tree_games import empty_root
 from miai_go.nets.inference import load_oracle
 from miai_go.rules.board import KoRule
-from miai_go.search.forest import Forest
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
+from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.shipped import find_weights
 
 Policies = NDArray[np.float64]

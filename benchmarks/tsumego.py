@@ -47,7 +47,6 @@ from miai_go.life.problems import Problem
 from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.nets.building import build_network
 from miai_go.nets.life_arrays import NAMES, ArrayNet, array_net, read_array_net
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
@@ -55,6 +54,7 @@ from miai_go.nets.life_weights import (
     NetHeader,
     load_net,
 )
+from miai_go.nets.network import build_network
 from miai_go.nets.weights import tensors_of
 from miai_go.rules.coordinates import vertex
 from miai_go.shipped import TSUMEGO

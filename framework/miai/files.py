@@ -8,7 +8,7 @@ import errno
 import os
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -97,6 +97,37 @@ def _naming(path: Path) -> Iterator[None]:
         if error.filename == str(path):
             raise
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+# Errors that name the path
+
+
+@contextmanager
+def reading(path: object, error: Callable[[str], Exception], *, remedy: str = "") -> Iterator[None]:
+    """Raise `error` in place of an `OSError` of the block: ``PATH: cannot be read: REASON``.
+
+    Args:
+      path: what is read, as the message names it.
+      remedy: appended after a semicolon.
+    """
+    try:
+        yield
+    except OSError as reason:
+        raise error(_refusal(path, "read", reason, remedy)) from reason
+
+
+@contextmanager
+def writing(path: object, error: Callable[[str], Exception], *, remedy: str = "") -> Iterator[None]:
+    """As `reading`, of what the block writes: ``PATH: cannot be written: REASON``."""
+    try:
+        yield
+    except OSError as reason:
+        raise error(_refusal(path, "written", reason, remedy)) from reason
+
+
+def _refusal(path: object, verb: str, reason: OSError, remedy: str) -> str:
+    message = f"{path}: cannot be {verb}: {reason.strerror or reason}"
+    return f"{message}; {remedy}" if remedy else message
 
 
 # Journals

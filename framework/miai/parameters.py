@@ -21,7 +21,7 @@ from pydantic.config import JsonDict
 from pydantic_core import CoreSchema, PydanticUndefined
 
 from miai.errors import ConfigError, ParameterError, near_matches
-from miai.files import absence
+from miai.files import absence, reading
 from miai.plain import parse_assignment
 
 Detail = Mapping[str, Any]
@@ -352,14 +352,14 @@ def assign(raw: dict[str, Any], assignments: Iterable[str], model: type[BaseMode
 
 
 def _read(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
-    try:
+    with reading(path, ConfigError):
         if not path.is_file():
             raise ConfigError(f"{path}: {_why_unread(path, example, about)}")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
 

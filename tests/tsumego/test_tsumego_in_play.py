@@ -20,9 +20,8 @@ from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.rules.state import GoState
 from miai_go.search.life_advice import TIME_SHARE, Advice, InPlay, asking, enclosed
-from miai_go.search.mcts import GoMcts
+from miai_go.search.mcts import GoMcts, Tree
 from miai_go.search.parameters import GoMctsParameters
-from miai_go.search.tree import Tree
 
 FIVE_ON_THE_SECOND_LINE = """
     . . . . . . . . .

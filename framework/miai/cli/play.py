@@ -343,8 +343,8 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
     Raises:
       ConfigError: the suffix is not that of a format, or the file is not writable.
     """
-    from miai.errors import ConfigError, UnknownComponentError
-    from miai.files import write_text
+    from miai.errors import UnknownComponentError
+    from miai.files import write_text, writing
     from miai.plugins.loader import registry
 
     path = Path(file)
@@ -356,25 +356,19 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
         raise ConfigError(f"{option} {file}: {error}") from error
     _refuse_unwritable(path, option)
     format_ = component.build(values={})
+    effect = "plays the game again" if option == "--record" else "may do better"
+    remedy = f"the same command with another file {effect}"
 
     def write(record: GameRecord) -> None:
         text = format_.write(record)
-        try:
+        with writing(f"{option} {file}", ConfigError, remedy=remedy):
             write_text(path, text)
-        except OSError as error:
-            raise ConfigError(
-                f"{option} {file}: cannot be written: {error.strerror}; the same command with "
-                "another file "
-                + ("plays the game again" if option == "--record" else "may do better")
-            ) from error
 
     return write
 
 
 def _refuse_unwritable(path: Path, option: str) -> None:
     """Raise `ConfigError` for a path that is not writable, before the game begins."""
-    from miai.errors import ConfigError
-
     if not path.parent.is_dir():
         raise ConfigError(f"{option} {path}: no folder '{path.parent}'; create it first")
     if path.is_dir():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from miai.errors import ConfigError, GameError
-from miai.files import absence
+from miai.files import absence, reading
 from miai.game import Game, Player, State
 from miai.plugins import kinds
 from miai.plugins.kinds import Kind
@@ -108,9 +108,8 @@ def read_text(path: Path) -> str:
     """Return the text of an opening file. Raises `ConfigError` when it cannot be read."""
     check_file(path)
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        with reading(path, ConfigError):
+            return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text: {error}") from error
 
@@ -122,7 +121,7 @@ def check_file(path: Path) -> None:
       ConfigError: nothing is there, or it is a folder, a pipe, a device or larger than
         `MAX_FILE_BYTES`.
     """
-    try:
+    with reading(path, ConfigError):
         if not path.exists():
             folder = path.parent
             beside = [p for p in folder.iterdir() if p.is_file()] if folder.is_dir() else []
@@ -133,8 +132,6 @@ def check_file(path: Path) -> None:
             raise ConfigError(f"{path}: is {what}; name a file of openings")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes; split the file")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def player_plies(game: Game, actions: Iterable[int]) -> int:

@@ -24,7 +24,7 @@ from pydantic import Field
 from safetensors import SafetensorError
 
 from miai.errors import ParameterError
-from miai.files import write_bytes
+from miai.files import reading, write_bytes, writing
 from miai.parameters import StrictModel, build_parameters
 from miai.plain import dumps, loads
 from miai_go.errors import WeightsError
@@ -89,11 +89,9 @@ def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str]) -> 
             raise WeightsError(f"{path}: '{name}' has dtype {array.dtype}, which is not written")
         _check_finite(path, name, array, "not written")
     whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    try:
+    with writing(path, WeightsError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, safetensors.numpy.save(whole, dict(metadata) or None))
-    except OSError as error:
-        raise WeightsError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 class TrainingRecord(StrictModel):
@@ -231,24 +229,21 @@ class FileHeader(StrictModel):
 
 def _read(path: Path, *, whole: bool) -> tuple[bytes, dict[str, str]]:
     """Return the bytes of a file, or of its header alone, and its texts, bounds checked."""
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            first = file.read(_LENGTH.size)
-            if len(first) < _LENGTH.size:
-                raise WeightsError(f"{path}: not a safetensors file: only {size} bytes")
-            (length,) = _LENGTH.unpack(first)
-            if size > MAX_FILE_BYTES:
-                raise WeightsError(f"{path}: {size} bytes; more than {MAX_FILE_BYTES} are refused")
-            if length > min(MAX_JSON_BYTES, size - _LENGTH.size):
-                raise WeightsError(
-                    f"{path}: not a safetensors file, or truncated: a header of {length} bytes in "
-                    f"a file of {size}; at most {MAX_JSON_BYTES} are read"
-                )
-            text = file.read(length)
-            body = file.read(size) if whole else b""
-    except OSError as error:
-        raise WeightsError(f"{path}: cannot be read: {error.strerror}") from error
+    with reading(path, WeightsError), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        first = file.read(_LENGTH.size)
+        if len(first) < _LENGTH.size:
+            raise WeightsError(f"{path}: not a safetensors file: only {size} bytes")
+        (length,) = _LENGTH.unpack(first)
+        if size > MAX_FILE_BYTES:
+            raise WeightsError(f"{path}: {size} bytes; more than {MAX_FILE_BYTES} are refused")
+        if length > min(MAX_JSON_BYTES, size - _LENGTH.size):
+            raise WeightsError(
+                f"{path}: not a safetensors file, or truncated: a header of {length} bytes in "
+                f"a file of {size}; at most {MAX_JSON_BYTES} are read"
+            )
+        text = file.read(length)
+        body = file.read(size) if whole else b""
     return first + text + body, _check_header(path, text)
 
 

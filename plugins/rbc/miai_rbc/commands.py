@@ -101,13 +101,11 @@ def _refuse_unwritable(path: Path | None) -> None:
 
 def _write(svg: str, path: Path | None) -> None:
     from miai.errors import ConfigError
-    from miai.files import write_text
+    from miai.files import write_text, writing
 
     if path is None:
         print(svg)
         return
-    try:
+    with writing(f"--output {path}", ConfigError):
         write_text(path, f"{svg}\n")
-    except OSError as error:
-        raise ConfigError(f"--output {path}: cannot be written: {error.strerror}") from error
     print(f"written to {path}")

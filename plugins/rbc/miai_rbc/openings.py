@@ -29,6 +29,7 @@ import chess
 import chess.pgn
 
 from miai.errors import ConfigError, InvalidStateError
+from miai.files import reading
 from miai.playing.openings import Opening, check_file, read_text
 from miai_rbc.parameters import PgnParameters, RbcParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
@@ -322,10 +323,8 @@ def pgn_text(path: Path) -> str:
       ConfigError: it cannot be read, or is no text.
     """
     check_file(path)
-    try:
+    with reading(path, ConfigError):
         content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     if b"\0" in content:
         raise ConfigError(f"{path}: is no text, so it is no PGN")
     try:

@@ -13,6 +13,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import StoreError
+from miai.files import writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,12 +161,10 @@ def save(figure: Figure, folder: Path, name: str) -> list[str]:
       StoreError: they cannot be written.
     """
     names = [f"{name}.png", f"{name}.svg"]
-    try:
+    with writing(folder, StoreError):
         folder.mkdir(parents=True, exist_ok=True)
         figure.savefig(folder / names[0], dpi=160, metadata={"Software": None})
         figure.savefig(folder / names[1], metadata={"Date": None, "Creator": None})
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
     return names
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import parse_qs, urlsplit
 
 from miai.errors import ConfigError, StoreError
-from miai.files import sync_folder, write_text
+from miai.files import reading, sync_folder, write_text, writing
 
 ADDRESS_FILE: Final = "store.json"
 
@@ -66,21 +64,21 @@ class Address:
         Raises:
           StoreError: it cannot be written.
         """
-        with _writing(folder / DRAFT_FILE):
+        with writing(folder / DRAFT_FILE, StoreError):
             folder.mkdir(parents=True, exist_ok=True)
             write_text(folder / DRAFT_FILE, json.dumps(asdict(self), indent=1))
 
     @staticmethod
     def keep(folder: Path) -> None:
         """Make the draft the file: the schema is there. Raises `StoreError` when it cannot."""
-        with _writing(folder / ADDRESS_FILE):
+        with writing(folder / ADDRESS_FILE, StoreError):
             (folder / DRAFT_FILE).replace(folder / ADDRESS_FILE)
             sync_folder(folder)
 
     @staticmethod
     def drop(folder: Path) -> None:
         """Remove the draft. Raises `StoreError` when it cannot be removed."""
-        with _writing(folder / DRAFT_FILE):
+        with writing(folder / DRAFT_FILE, StoreError):
             (folder / DRAFT_FILE).unlink(missing_ok=True)
 
     @classmethod
@@ -91,13 +89,11 @@ class Address:
           StoreError: the file is not as written.
         """
         path = folder / name
+        with reading(path, StoreError), path.open("rb") as file:
+            content = file.read(MAX_BYTES)
         try:
-            with path.open("rb") as file:
-                values = json.loads(file.read(MAX_BYTES))
-            found = cls(**values)
+            found = cls(**json.loads(content))
             sound = _wrong(found.url) is None and _SCHEMA.fullmatch(found.schema)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:
             raise StoreError(f"{path}: does not tell where the store is: {error}") from error
         if not sound:
@@ -105,14 +101,6 @@ class Address:
                 f"{path}: does not tell where the store is; restore the file from a copy"
             )
         return found
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _wrong(url: str) -> str | None:

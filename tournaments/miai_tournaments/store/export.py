@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from miai.errors import RecordError, StoreError
-from miai.files import write_bytes
+from miai.files import write_bytes, writing
 from miai.game import GameInfo
 from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
@@ -71,8 +71,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     if not path.name or path.is_dir():
         raise StoreError(f"{path}: is a folder; name a file")
-    try:
+    with writing(path, StoreError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error

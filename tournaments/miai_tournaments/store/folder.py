@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from miai.errors import StoreError
-from miai.files import DRAFT_PATTERN, write_text
+from miai.files import DRAFT_PATTERN, reading, write_text, writing
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address, RunKind
 from miai_tournaments.store.database import draft_names
 
@@ -48,13 +48,11 @@ LOGS = "logs"
 
 def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
     """Raise `StoreError` when a folder holds other things and no store: nothing goes there."""
-    try:
+    with reading(folder, StoreError):
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder}: is a file; choose another folder with --out")
         paths = list(folder.iterdir()) if folder.exists() else []
         names = {path.name for path in paths if not path.match(DRAFT_PATTERN)}
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be read: {error.strerror}") from error
     other = names - kind.own - {*draft_names(kind.file_name)}
     if kind.file_name not in names and ADDRESS_FILE not in names and other:
         raise StoreError(
@@ -96,11 +94,9 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
     Raises:
       StoreError: another process holds it, or the folder cannot be written.
     """
-    try:
+    with writing(folder, StoreError):
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
     try:
         _lock(descriptor, folder, kind)
         yield RunLock(folder, descriptor)
@@ -153,10 +149,8 @@ def ask_to_stop(folder: Path) -> str | None:
     runner = runner_of(folder)
     if runner is None:
         return None
-    try:
+    with writing(folder, StoreError):
         write_text(folder / STOP, _holder(folder).get("token", ""))
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be written: {error.strerror}") from error
     return runner
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.files import sync_folder
+from miai.files import sync_folder, writing
 from miai_go.errors import WeightsError
 from miai_go.nets.oracle import Answers
 
 if TYPE_CHECKING:
-    from miai_go.nets.header import WeightsHeader
     from miai_go.nets.patterns import PatternHeader
+    from miai_go.nets.weights import WeightsHeader
     from miai_go.tensors import TrainingRecord
 
 
@@ -58,8 +58,8 @@ def read_card(path: Path) -> Card:
         runner = open_network(path)
         runner.close()
         return _network_card(runner.header, None)
-    from miai_go.nets.header import WeightsHeader
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
+    from miai_go.nets.weights import WeightsHeader
 
     if PatternHeader.KEY in read_metadata(path):
         policy = PatternPolicy.load(path)
@@ -151,7 +151,7 @@ def export_checked(
     torch_oracle = load_oracle(source, backend="torch", precision="fp32")
     # Seeds differ from those that int8 is calibrated by.
     planes = own_games(weights, torch_oracle.encoder, positions, seed=seed + 1)
-    try:
+    with writing(target, WeightsError):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             draft = Path(folder) / target.name
@@ -163,8 +163,6 @@ def export_checked(
             _judge(checked, source, points=weights.header.size**2)
             draft.replace(target)
             sync_folder(target.parent)
-    except OSError as error:
-        raise WeightsError(f"{target}: cannot be written: {error.strerror}") from error
     return checked
 
 

@@ -235,14 +235,12 @@ def write_tree(
     Raises:
       ProblemError: the problem is not solved within the time, or the file cannot be written.
     """
-    from miai.files import write_bytes
+    from miai.files import write_bytes, writing
     from miai_go.errors import ProblemError
     from miai_go.life.proof_tree import proof_tree, write_proofs
 
     prover = solver.prover()
     proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in _sides(first)]
-    try:
+    with writing(path, ProblemError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, write_proofs(problem, proofs))
-    except OSError as error:
-        raise ProblemError(f"{path}: cannot be written: {error.strerror}") from error

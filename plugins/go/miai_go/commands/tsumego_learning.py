@@ -226,8 +226,7 @@ def quantize(
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
-    from miai_go.nets.life_weights import load_net, quantize_net
-    from miai_go.nets.quantization import BITS
+    from miai_go.nets.life_weights import BITS, load_net, quantize_net
 
     if out is None and data is None:
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
@@ -268,7 +267,7 @@ def predict(
     Only blocks within a safe wall are asked about; of the others the reason is told.
     """
     from miai.errors import ConfigError
-    from miai.files import write_text
+    from miai.files import write_text, writing
     from miai_go.life.zones import board_of
     from miai_go.nets.life_predicting import Predictor, rows_of, svg_of, text_of
     from miai_go.shipped import TSUMEGO
@@ -276,11 +275,9 @@ def predict(
     stones = board_of(file, moves=moves)
     fates = Predictor(weights or TSUMEGO).fates(stones)
     if svg is not None:
-        try:
+        with writing(f"--svg {svg}", ConfigError):
             svg.parent.mkdir(parents=True, exist_ok=True)
             write_text(svg, svg_of(stones, fates))
-        except OSError as error:
-            raise ConfigError(f"--svg {svg}: cannot be written: {error.strerror}") from error
     if as_json:
         print(json.dumps([_fate(fate, len(stones)) for fate in fates], indent=2))
         return

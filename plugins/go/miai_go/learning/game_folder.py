@@ -18,12 +18,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from miai.files import DRAFT_PATTERN, Journal, write_text
+from miai.files import DRAFT_PATTERN, Journal, reading, write_text, writing
 from miai.plain import dumps, loads
 from miai_go.errors import DataError
 from miai_go.learning.agent_games import COLORS, GamesPlan, PlayedGame, pack, unpack
@@ -79,12 +78,10 @@ class GameFolder:
         return self._journal.torn
 
     def __enter__(self) -> Self:
-        try:
+        with writing(self.folder, DataError):
             (self.folder / "sgf").mkdir(parents=True, exist_ok=True)
             (self.folder / "games").mkdir(exist_ok=True)
             self._lock = (self.folder / ".lock").open("ab")
-        except OSError as error:
-            raise DataError(f"{self.folder}: cannot be written: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._settle_plan()
@@ -120,7 +117,7 @@ class GameFolder:
 
     def add(self, games: Mapping[int, PlayedGame]) -> None:
         """Take finished games, by number. Raises `DataError` where they cannot be written."""
-        with _writing(self._journal.path):
+        with writing(self._journal.path, DataError):
             self._journal.append(_entry(number, played) for number, played in games.items())
         self._held.update(games)
         self._advance()
@@ -151,7 +148,7 @@ class GameFolder:
     def _write_sgf(self, number: int, text: str) -> None:
         path = self.sgf_file(number)
         if not path.exists():
-            with _writing(path):
+            with writing(path, DataError):
                 path.parent.mkdir(exist_ok=True)
                 write_text(path, text)
 
@@ -179,7 +176,7 @@ class GameFolder:
             for game in games:
                 writer.add(game)
         self._first, self._ready = behind, []
-        with _writing(self._journal.path):
+        with writing(self._journal.path, DataError):
             self._journal.replace(
                 _entry(number, played)
                 for number, played in self._held.items()
@@ -194,7 +191,7 @@ class GameFolder:
         if not path.exists():
             if shard_folders(self.folder / "games"):
                 raise DataError(f"{self.folder}: holds games but no {PLAN}; give another folder")
-            with _writing(path):
+            with writing(path, DataError):
                 write_text(path, dumps(self._settings) + "\n")
             return
         kept = _read_plan(path)
@@ -217,7 +214,7 @@ class GameFolder:
                 raise DataError(f"{shard}: is no shard of self-play; give another folder")
             self._first = behind
         self.turn = self._first
-        with _writing(self._journal.path):
+        with writing(self._journal.path, DataError):
             entries = self._journal.read()
         for entry in entries:
             number = entry.pop("number", None) if isinstance(entry, dict) else None
@@ -264,11 +261,10 @@ def _digests(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _read_plan(path: Path) -> dict[str, Any]:
+    with reading(path, DataError), path.open("rb") as file:
+        content = file.read(_LONGEST_PLAN)
     try:
-        with path.open("rb") as file:
-            values = loads(file.read(_LONGEST_PLAN))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        values = loads(content)
     except ValueError as error:
         raise DataError(f"{path}: is damaged: {error}; give another folder") from error
     if not isinstance(values, dict):
@@ -278,11 +274,3 @@ def _read_plan(path: Path) -> dict[str, Any]:
 
 def _entry(number: int, played: PlayedGame) -> dict[str, Any]:
     return {"number": number, **pack(played)}
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error

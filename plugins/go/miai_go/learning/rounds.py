@@ -19,9 +19,8 @@ from miai_go.learning.making import save_learnt
 from miai_go.learning.run_folder import TrainingJournal
 from miai_go.learning.sections import TrainingRunSection
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import NetworkWeights
+from miai_go.nets.weights import NetworkWeights, WeightsHeader
 
 
 @dataclass(frozen=True, slots=True)

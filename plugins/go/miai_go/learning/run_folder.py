@@ -23,7 +23,7 @@ from typing import IO, Any, Final, Generic, Self, TextIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from miai.errors import ConfigError
-from miai.files import write_text
+from miai.files import write_text, writing
 from miai.parameters import assign, fill, read_toml
 from miai.plain import dumps
 from miai_go.errors import TrainingError
@@ -88,7 +88,7 @@ def load_plan(
 def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> None:
     """Make the folder, or see that it is of the same run; steps may have changed."""
     kept = folder / _SETTINGS
-    try:
+    with writing(folder, TrainingError):
         begun = kept.exists() and _begun(folder)
         if begun and _kept(kept, model) != _comparable(settings):
             raise ConfigError(
@@ -99,8 +99,6 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
             folder.mkdir(parents=True, exist_ok=True)
             write_text(folder / CONFIG, text)
         write_text(kept, settings)
-    except OSError as error:
-        raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 def _begun(folder: Path) -> bool:
@@ -160,13 +158,11 @@ class TrainingJournal:
     def __init__(self, folder: Path, *, step: int = 0, quiet: bool = False) -> None:
         self._path = folder / _FILE
         self._out: TextIO | None = None if quiet else sys.stderr
-        try:
+        with writing(folder, TrainingError):
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(folder / _LOCK)
             _drop_beyond(self._path, step)
             self._file = self._path.open("a", newline="", encoding="utf-8")
-        except OSError as error:
-            raise TrainingError(f"{folder}: cannot be written: {error.strerror}") from error
         self._events = _event_writer(folder / _EVENTS, step)
         self._rows = csv.writer(self._file)
         if self._file.tell() == 0:

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from miai.errors import AgentError, ConfigError
+from miai.files import writing
 from miai.plain import one_line
 from miai.process.child import kill_all
 from miai.process.messages import MAX_REQUEST_BYTES, FrameReader, encode
@@ -95,10 +96,8 @@ class Crew:
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Self:
-        try:
+        with writing(self._logs, DataError):
             self._logs.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{self._logs}: cannot be written: {error.strerror}") from error
         return self
 
     def __exit__(

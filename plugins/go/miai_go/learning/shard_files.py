@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.errors import ParameterError
-from miai.files import atomic_file, sync_folder, write_text
+from miai.files import atomic_file, reading, sync_folder, write_text, writing
 from miai.parameters import StrictModel, build_parameters
 from miai_go.errors import DataError
 
@@ -31,6 +31,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 MANIFEST: Final = "manifest.json"
 _SHARD_NAME: Final = re.compile(r"[0-9]{6}")
+_UNREADABLE = (ValueError, EOFError, SyntaxError, MemoryError, OverflowError, TypeError)
 _UNFINISHED: Final = ".unfinished-"
 _MAX_MANIFEST_BYTES: Final = 4 * 1024**2
 
@@ -105,25 +106,22 @@ class ShardFormat(Generic[M]):
           DataError: it is missing, damaged or of another format.
         """
         path = folder / MANIFEST
+        with reading(path, DataError, remedy=self.remedy), path.open("rb") as file:
+            data = file.read(_MAX_MANIFEST_BYTES + 1)
+        if len(data) > _MAX_MANIFEST_BYTES:
+            raise DataError(f"{path}: larger than {_MAX_MANIFEST_BYTES} bytes; {self.remedy}")
         try:
-            with path.open("rb") as file:
-                data = file.read(_MAX_MANIFEST_BYTES + 1)
-            if len(data) > _MAX_MANIFEST_BYTES:
-                raise DataError(f"{path}: larger than {_MAX_MANIFEST_BYTES} bytes; {self.remedy}")
             values = json.loads(data)
-            if not isinstance(values, dict):
-                raise DataError(f"{path}: not a manifest of a shard; {self.remedy}")
-            for name, expected in (("format", self.name), ("version", self.version)):
-                if values.get(name) != expected:
-                    actual = str(values.get(name))[:40]
-                    raise DataError(
-                        f"{path}: {name} is {actual!r}, not {expected!r}; {self.remedy}"
-                    )
-            manifest = build_parameters(self.manifest, values, where=str(path))
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}; {self.remedy}") from error
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: not valid JSON: {error}; {self.remedy}") from error
+        if not isinstance(values, dict):
+            raise DataError(f"{path}: not a manifest of a shard; {self.remedy}")
+        for name, expected in (("format", self.name), ("version", self.version)):
+            if values.get(name) != expected:
+                actual = str(values.get(name))[:40]
+                raise DataError(f"{path}: {name} is {actual!r}, not {expected!r}; {self.remedy}")
+        try:
+            manifest = build_parameters(self.manifest, values, where=str(path))
         except ParameterError as error:
             raise DataError(f"{error}; {self.remedy}") from error
         self._check_columns(path, manifest)
@@ -199,15 +197,14 @@ class ShardFormat(Generic[M]):
                 )
 
     def _load(self, path: Path, file: ColumnFile, *, verify: bool) -> NDArray[Any]:
-        try:
+        with reading(path, DataError):
             if verify and digest_of(path) != file.sha256:
                 raise DataError(f"{path}: is not what its manifest says; {self.remedy}")
             mode: Any = None if 0 in file.shape else "r"
-            array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, EOFError, SyntaxError, MemoryError, OverflowError, TypeError) as error:
-            raise DataError(f"{path}: is damaged: {error}; {self.remedy}") from error
+            try:
+                array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
+            except _UNREADABLE as error:
+                raise DataError(f"{path}: is damaged: {error}; {self.remedy}") from error
         if not isinstance(array, np.ndarray) or array.dtype.hasobject:
             raise DataError(f"{path}: not a plain array; {self.remedy}")
         contiguous = array.flags.c_contiguous
@@ -222,10 +219,8 @@ class ShardFormat(Generic[M]):
 
 def numbered_folders(folder: Path) -> list[Path]:
     """Return the shards of a set, in order. Raises `DataError` if the set cannot be read."""
-    try:
+    with reading(folder, DataError):
         return sorted(child for child in folder.iterdir() if _SHARD_NAME.fullmatch(child.name))
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror}") from error
 
 
 def prepare_folder(folder: Path) -> None:
@@ -234,12 +229,10 @@ def prepare_folder(folder: Path) -> None:
     Raises:
       DataError: the folder cannot be written.
     """
-    try:
+    with writing(folder, DataError):
         folder.mkdir(parents=True, exist_ok=True)
         for leftover in folder.glob(f"{_UNFINISHED}*"):
             shutil.rmtree(leftover)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 def digest_of(path: Path) -> str:

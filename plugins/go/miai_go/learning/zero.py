@@ -56,8 +56,7 @@ from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, load_weights
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
+from miai_go.search.forest import NetworkValuer, TreeSettings
 
 
 def contest(

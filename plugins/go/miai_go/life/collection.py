@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from miai.files import write_bytes
+from miai.files import write_bytes, writing
 from miai_go.errors import ProblemError
 from miai_go.life.answers import solving_moves
 from miai_go.life.families import Member, members
@@ -91,7 +91,7 @@ def write_collection(out: Path, problems: Sequence[Problem], *, made_by: str) ->
     """
     sgf = collection_sgf(problems, made_by=made_by)
     one_file = out.suffix in (_GZIP, _SGF)
-    try:
+    with writing(out, ProblemError):
         (out.parent if one_file else out).mkdir(parents=True, exist_ok=True)
         if one_file:
             write_bytes(out, gzip.compress(sgf, mtime=0) if out.suffix == _GZIP else sgf)
@@ -99,8 +99,6 @@ def write_collection(out: Path, problems: Sequence[Problem], *, made_by: str) ->
         for problem in problems:
             name = f"{_file_name(problem.name)}{_SGF}"
             write_bytes(out / name, collection_sgf([problem], made_by=made_by))
-    except OSError as error:
-        raise ProblemError(f"{error.filename}: cannot be written: {error.strerror}") from error
     return hashlib.sha256(sgf).hexdigest()
 
 

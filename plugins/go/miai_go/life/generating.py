@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from miai.files import Journal
+from miai.files import Journal, writing
 from miai.parameters import StrictModel, parameter
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
@@ -57,11 +57,9 @@ class GeneratingJournal:
         self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
         self._journal = Journal(self.path)
         head = {"version": _VERSION, "settings": dict(settings)}
-        try:
+        with writing(self.path, ProblemError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             entries = self._journal.read()
-        except OSError as error:
-            raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
         if not entries:
             self._append(head)
         elif entries[0] != head:
@@ -91,10 +89,8 @@ class GeneratingJournal:
             ) from error
 
     def _append(self, entry: Any) -> None:
-        try:
+        with writing(self.path, ProblemError):
             self._journal.append([entry])
-        except OSError as error:
-            raise ProblemError(f"{self.path}: cannot be written: {error.strerror}") from error
 
 
 def _to_row(walled: WalledProblem) -> dict[str, Any]:

@@ -29,11 +29,10 @@ from miai_go.nets.frames import (
     send,
     server_place,
 )
-from miai_go.nets.header import WeightsHeader
-from miai_go.nets.inference import Backend, Symmetry, encoder_of
+from miai_go.nets.inference import Backend, Precision, Symmetry, encoder_of
 from miai_go.nets.oracle import Answers, Counter, Planes, check_planes, join
-from miai_go.nets.precision import Precision
 from miai_go.nets.server import NetworkWish, ServerSettings, file_digest
+from miai_go.nets.weights import WeightsHeader
 
 _START_SECONDS = 60.0
 _RETRY_SECONDS = 0.05

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from miai.errors import PluginError
 from miai_go.errors import InferenceError, WeightsError, require_torch
-from miai_go.nets import load_encoder
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.oracle import Answers, Oracle, Planes, check_planes
-from miai_go.nets.precision import Precision, torch_precision
-from miai_go.nets.weights import load_weights
+from miai_go.nets.weights import WeightsHeader, load_weights
 from miai_go.rules.symmetry import SYMMETRIES, inverse, turned_planes, turned_policy
 
 Floats = NDArray[np.float32]
@@ -132,7 +129,7 @@ def load_oracle(
       path: a weights file, or an ``.onnx`` file that `export_onnx` wrote, which needs no torch.
       backend: ``torch`` or ``onnx`` (ONNX Runtime); ``auto`` takes ONNX Runtime for ``.onnx``
         files and for int8, else torch.
-      precision: ``fp32``, ``bf16``, ``int8`` or ``auto``; see `miai_go.nets.precision`. For
+      precision: ``fp32``, ``bf16``, ``int8`` or ``auto``; see `miai_go.nets.inference`. For
         int8 a weights file is quantised as it is loaded, which takes seconds: an exported file
         or the inference server saves that.
       threads: of the library that runs it.
@@ -228,3 +225,19 @@ def _with_torch(
         fixed_batch=fixed_batch,
         device=device,
     )
+
+
+Precision = Literal["auto", "fp32", "bf16", "int8"]
+
+
+def torch_precision(precision: Precision, device: str) -> Literal["fp32", "bf16"]:
+    """Return the precision that torch runs in, ``auto`` settled."""
+    import torch
+
+    if precision in ("fp32", "bf16"):
+        return precision
+    if device.startswith("cuda"):
+        fast = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = bool(torch.cpu._is_avx512_bf16_supported())
+    return "bf16" if fast else "fp32"

@@ -21,14 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from miai.files import write_bytes
+from miai.files import write_bytes, writing
 from miai_go.errors import MissingExtraError, WeightsError
 from miai_go.kernels.trail import begin_trail, extend_trail
-from miai_go.nets.building import folded
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
-from miai_go.nets.network import Outputs
-from miai_go.nets.positions import Positions
+from miai_go.nets.encoder import Encoder, Positions
+from miai_go.nets.network import Outputs, folded
+from miai_go.nets.weights import WeightsHeader
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -64,11 +62,9 @@ def export_onnx(
       WeightsError: the file cannot be written, or the encoder does not fit the weights.
     """
     model = onnx_model(weights, precision=precision, positions=positions, seed=seed)
-    try:
+    with writing(path, WeightsError):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_bytes(Path(path), model.SerializeToString())
-    except OSError as error:
-        raise WeightsError(f"{path}: cannot be written: {error.strerror}") from error
     return weights.header
 
 

@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from miai.files import reading
 from miai_go.errors import InferenceError, MissingExtraError, WeightsError, require_torch
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.inference import Precision
 from miai_go.nets.oracle import (
     Answers,
     Counter,
@@ -21,7 +22,7 @@ from miai_go.nets.oracle import (
     join,
     rows,
 )
-from miai_go.nets.precision import Precision
+from miai_go.nets.weights import WeightsHeader
 from miai_go.tensors import MAX_FILE_BYTES
 
 MAX_BATCH = 1024
@@ -153,13 +154,11 @@ def open_onnx(
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with reading(path, WeightsError):
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise WeightsError(f"{path}: {size} bytes; more than {MAX_FILE_BYTES} are refused")
         return path.read_bytes()
-    except OSError as error:
-        raise WeightsError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _session(model: bytes, where: str, threads: int) -> Any:

@@ -30,6 +30,7 @@ import numpy as np
 from pydantic import Field
 
 from miai.errors import MiaiError
+from miai.files import reading
 from miai.parameters import StrictModel, build_parameters
 from miai_go.errors import InferenceError
 from miai_go.nets.encoder import Encoder
@@ -43,9 +44,9 @@ from miai_go.nets.frames import (
     send,
     server_place,
 )
-from miai_go.nets.header import WeightsHeader
 from miai_go.nets.inference import Ensemble, open_network
 from miai_go.nets.oracle import Answers, Counter, Oracle, Planes, check_planes, rows
+from miai_go.nets.weights import WeightsHeader
 
 
 @dataclass(slots=True, eq=False)
@@ -321,11 +322,8 @@ class Shelf:
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a whole file. Raises `InferenceError` where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InferenceError(f"{path}: cannot be read: {error.strerror}") from error
+    with reading(path, InferenceError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_digest(path: Path, wanted: str) -> None:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from miai_go.errors import InferenceError
-from miai_go.nets.building import folded
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.network import Outputs
+from miai_go.nets.network import Outputs, folded
 from miai_go.nets.oracle import (
     Answers,
     Counter,

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 import chess
 
 from miai.errors import GameError, MiaiError, RecordError
+from miai.files import reading
 from miai.game import Observation
 from miai.parameters import build_parameters
 from miai.plain import dumps, loads
@@ -215,11 +216,8 @@ def read_history(path: Path) -> History:
       RecordError: the file cannot be read, is too long or malformed, is of another kind or
         version, or tells what cannot happen by the rules; the message names file, field and turn.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
+    with reading(path, RecordError), path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
     try:
         if len(data) > MAX_BYTES:
             raise RecordError(f"longer than {MAX_BYTES} bytes, so no history of one game")
