@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -188,7 +189,7 @@ def _family_rows() -> list[dict[str, Any]]:
     ]
 
 
-def _by_empty(problems: list[Problem]) -> dict[str, int]:
+def _by_empty(problems: Iterable[Problem]) -> dict[str, int]:
     counts = Counter(problem.empty for problem in problems if problem.empty is not None)
     return {str(empty): counts[empty] for empty in sorted(counts)}
 
