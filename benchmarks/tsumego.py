@@ -38,12 +38,10 @@ from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.life_measuring import answering
-from miai_go.life.answers import UnprovedError, fate_of
-from miai_go.life.collection import shipped_problems
+from miai_go.life.answer_keys import UnprovedError, fate_of
 from miai_go.life.families import members
-from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
-from miai_go.life.problem_sgf import write_problems
-from miai_go.life.problems import Problem
+from miai_go.life.ordering import SHIPPED, OrderingNet, find_ordering
+from miai_go.life.problems import Problem, collection_sgf, shipped_problems
 from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
@@ -313,7 +311,7 @@ def _ask(
 ) -> tuple[int, str]:
     """Return GNU Go's code (0 no, 1 yes, 2 and 3 by ko) and its move."""
     path = folder / "problem.sgf"
-    path.write_bytes(write_problems([problem]))
+    path.write_bytes(collection_sgf([problem]))
     engine.ask(f"loadsgf {path}", seconds=20)
     name = vertex(problem.target, problem.size)
     command = "owl_attack" if side == ATTACKER else "owl_defend"

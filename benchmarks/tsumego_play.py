@@ -23,8 +23,7 @@ from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.record import MoveRecord
-from miai_go.life.collection import shipped_problems
-from miai_go.life.problems import Problem
+from miai_go.life.problems import Problem, shipped_problems
 from miai_go.rules.coordinates import vertex
 
 ASKED = ("off", "net", "solver")
