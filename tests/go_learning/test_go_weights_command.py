@@ -130,7 +130,7 @@ def test_mistakes_are_reported_in_one_line(path: Path, tmp_path: Path) -> None:
         (("export", path, "--onnx", tmp_path / "net.bin"), "ends in .onnx"),
         (("export", tmp_path / "no.onnx", "--onnx", tmp_path / "x.onnx"), "is ONNX already"),
         (("export", tmp_path / "no.safetensors", "--onnx", tmp_path / "x.onnx"), "safetensors"),
-        (("weights", "show", tmp_path / "no.onnx"), "no ONNX model"),
+        (("weights", "show", tmp_path / "no.onnx"), "not an ONNX model"),
         (("export", path, "--onnx", tmp_path / "no.onnx" / "x.onnx"), "cannot be written"),
     ]
     for words, message in cases:
