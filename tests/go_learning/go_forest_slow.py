@@ -18,8 +18,8 @@ import miai
 from miai_go.kernels import forest as fields
 from miai_go.kernels import uct as statuses
 from miai_go.nets.encoder import Positions, trail_of
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board, KoRule, history_key
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest, ForestRoot, TreeSettings

@@ -31,8 +31,8 @@ from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import NetworkShape, build_network
 from miai_go.nets.weights import WeightsHeader, save_weights
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import KoRule
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings

@@ -18,8 +18,8 @@ from miai_go.learning.policy_games import PolicyGames
 from miai_go.learning.tree_games import TreeGames, TreeSelfPlay, empty_root
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.oracle import Answers
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board, KoRule
+from miai_go.rules.chains import fills_eye
 from miai_go.search.forest import TreeSettings
 
 

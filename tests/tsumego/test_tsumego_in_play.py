@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from tests.tsumego.drawn import empty_corner
 
-from miai_go.life.collection import shipped_problems
-from miai_go.life.problems import Problem
+from miai_go.life.problems import Problem, shipped_problems
 from miai_go.life.zones import find_zone
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from miai.errors import GameError
 from miai.game import State
 from miai.search.protocol import SearchResult
-from miai_go.rules.agents import settle
 from miai_go.rules.board import BLACK
-from miai_go.rules.dead_stones import settled_margin
+from miai_go.rules.dead_stones import settle, settled_margin
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Phase
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Phase
 from miai_go.search.tree_view import TreeView
 
 _CLOSE: Final = 0.05

@@ -21,8 +21,8 @@ from miai_go.errors import WeightsError
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import KoRule
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.playouts import load_rules
 from miai_go.rules.state import GoState
