@@ -20,7 +20,7 @@ from miai.errors import PluginError
 from miai_go.errors import WeightsError, require_torch
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
-from miai_go.rules.parameters import MAX_SIZE
+from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
 if TYPE_CHECKING:
