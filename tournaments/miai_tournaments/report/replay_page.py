@@ -21,6 +21,7 @@ from miai.errors import ConfigError, MiaiError, RecordError, StoreError, near_ma
 from miai.game import Game, GameInfo
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
+from miai.record_reader import read_record
 from miai_tournaments.report import charts
 from miai_tournaments.report.document import Column, Table, printable_block
 from miai_tournaments.report.markup import name, number, tag, text, whole_page
@@ -514,7 +515,7 @@ def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str =
     """
     record = _record(store, game_id)
     try:
-        parsed = GameRecord.from_json_lines(record)
+        parsed = read_record(record)
         return replay_page(parsed, game_id, worlds=worlds, report=report)
     except RecordError as error:
         raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
