@@ -167,7 +167,7 @@ BAD: list[tuple[int, dict[str, Any], str]] = [
     (0, {"schema": "miai.record/3"}, "schema 'miai.record/3'; this version of miai reads"),
     (0, {"schema": "miai.record/2"}, "the end: fields missing: verdicts"),
     (-1, {"verdicts": []}, "the end: fields missing: none; fields unknown: verdicts"),
-    (0, {"schema": ...}, "not a head with a schema"),
+    (0, {"schema": ...}, "its first line names no schema"),
     (0, {"schema": ["x"] * 100}, "of schema"),
     (0, {"game": 7}, "line 1: game: expected a text in quotes, .*, got 7"),
     (0, {"players": {}}, "line 1: players: expected a list"),
