@@ -353,7 +353,7 @@ def subsets(chain: Chain, belief: Belief, maximum: float) -> Iterator[Belief]:
 
 # -- a memory limit -------------------------------------------------------------------------------
 
-LEAST_LIMIT = 4096
+MIN_LIMIT = 4096
 """Minimum memory limit in bytes; one entry of a large belief takes hundreds."""
 
 
@@ -369,9 +369,9 @@ class LimitedBounds:
     """
 
     def __init__(self, bounds: Bounds, retention: Retention, *, limit: int) -> None:
-        if limit < LEAST_LIMIT:
+        if limit < MIN_LIMIT:
             raise ValueError(
-                f"a limit of {limit} bytes is too small for one entry; use at least {LEAST_LIMIT}"
+                f"a limit of {limit} bytes is too small for one entry; use at least {MIN_LIMIT}"
             )
         self.explains, self.singles = bounds.explains, bounds.singles
         self.infers = bounds.infers
@@ -439,7 +439,7 @@ class BoundsParameters(Parameters):
 
     limit: int | None = parameter(
         None,
-        ge=LEAST_LIMIT,
+        ge=MIN_LIMIT,
         unit="bytes",
         help="Approximate memory limit of the entries (default: unlimited)",
     )
@@ -549,7 +549,7 @@ def _limited(bounds: Bounds, parameters: BoundsParameters) -> Bounds:
     limit = parameters.limit
     if limit is None:
         return bounds
-    minimum = getattr(bounds, "entry_bytes", LEAST_LIMIT)
+    minimum = getattr(bounds, "entry_bytes", MIN_LIMIT)
     if limit < minimum:
         raise ParameterError(
             f"limit: {limit} bytes have no room for one entry; use at least {minimum}"
