@@ -79,7 +79,7 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
       ParameterError: the limit is too small.
     """
     entries = limit // entry_bytes(rule, tables.words)
-    if rule.rule == NONE:
+    if rule.rule == layout.NONE:
         entries = CHUNK
     if entries < CHUNK:
         minimum = CHUNK * entry_bytes(rule, tables.words)
@@ -332,11 +332,12 @@ class CompiledSearch(Generic[Public]):
 
     def _statistics(self) -> Mapping[str, int]:
         counts = self._counts
-        names = ("nodes", "leaves", "singles")
-        bounds = ("probes", "hits", "tests", "entries", "lost")
+        search = {"nodes": layout.NODES, "leaves": layout.LEAVES, "singles": layout.SINGLES}
+        bounds = {"probes": layout.PROBES, "hits": layout.HITS, "tests": layout.TESTS}
+        bounds |= {"entries": layout.ENTRIES, "lost": layout.LOST}
+        size = entry_bytes(self._rule, self.tables.words)
         return {
-            **{name: int(counts[getattr(layout, name.upper())]) for name in names},
-            **{f"bounds_{name}": int(counts[getattr(layout, name.upper())]) for name in bounds},
-            "bounds_bytes": int(counts[layout.ENTRIES])
-            * entry_bytes(self._rule, self.tables.words),
+            **{name: int(counts[place]) for name, place in search.items()},
+            **{f"bounds_{name}": int(counts[place]) for name, place in bounds.items()},
+            "bounds_bytes": int(counts[layout.ENTRIES]) * size,
         }
