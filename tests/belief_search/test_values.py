@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
