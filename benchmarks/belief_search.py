@@ -14,14 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
+from common.conditions import conditions
 from miai.beliefs import BeliefResult, BeliefSearcher, RootedProblem
 from miai.beliefs.search import SizedRoot
 from miai.plugins.loader import registry
@@ -84,42 +83,44 @@ def problem_of(cell: Cell) -> RootedProblem:
 def searcher(problem: RootedProblem, arm: str, search: str) -> BeliefSearcher:
     """Return a search with empty bounds."""
     component = registry().get("belief-search", search)
-    found: BeliefSearcher = component.build(problem, values=ARMS[arm])
-    return found
+    results: BeliefSearcher = component.build(problem, values=ARMS[arm])
+    return results
 
 
 def timed(
-    problem: RootedProblem, arm: str, root: SizedRoot, given: argparse.Namespace, depth: int
+    problem: RootedProblem, arm: str, root: SizedRoot, arguments: argparse.Namespace, depth: int
 ) -> tuple[BeliefResult, float]:
     """Return what an arm finds of a root, and the median of the seconds it takes."""
     seconds = []
-    for _ in range(given.repeats):
-        search = searcher(problem, arm, given.search)
+    for _ in range(arguments.repeats):
+        search = searcher(problem, arm, arguments.search)
         began = time.perf_counter()
-        found = search.search(root, depth)
+        results = search.search(root, depth)
         seconds.append(time.perf_counter() - began)
-    return found, statistics.median(seconds)
+    return results, statistics.median(seconds)
 
 
 def measure(
-    name: str, roots: Sequence[SizedRoot], given: argparse.Namespace
+    name: str, roots: Sequence[SizedRoot], arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Return a row for each arm."""
     cell, rows = CELLS[name], []
     problem = problem_of(cell)
     truth: list[float] = []
     for root in roots:
-        searcher(problem, "all", given.search).search(root, cell.depth)  # compiles and enumerates
-    judges = [searcher(problem, BASE, given.search) for _ in roots]
-    for arm in given.arms:
-        found, taken = zip(
-            *(timed(problem, arm, root, given, cell.depth) for root in roots), strict=True
+        searcher(problem, "all", arguments.search).search(
+            root, cell.depth
+        )  # compiles and enumerates
+    judges = [searcher(problem, BASE, arguments.search) for _ in roots]
+    for arm in arguments.arms:
+        results, taken = zip(
+            *(timed(problem, arm, root, arguments, cell.depth) for root in roots), strict=True
         )
-        truth = truth or [result.value for result in found]
-        wrong = [result.value != true for result, true in zip(found, truth, strict=True)]
+        truth = truth or [result.value for result in results]
+        wrong = [result.value != true for result, true in zip(results, truth, strict=True)]
         moves = [
             judge.guarantees(root, result.action, cell.depth) < true
-            for judge, root, result, true in zip(judges, roots, found, truth, strict=True)
+            for judge, root, result, true in zip(judges, roots, results, truth, strict=True)
         ]
         rows.append(
             {
@@ -127,10 +128,10 @@ def measure(
                 "depth": cell.depth,
                 "class": cell.kind,
                 "arm": arm,
-                "nodes": sum(result.statistics["nodes"] for result in found),
-                "leaves": sum(result.statistics["leaves"] for result in found),
+                "nodes": sum(result.statistics["nodes"] for result in results),
+                "leaves": sum(result.statistics["leaves"] for result in results),
                 "seconds": round(sum(taken), 4),
-                "bytes": sum(result.statistics.get("bounds_bytes", 0) for result in found),
+                "bytes": sum(result.statistics.get("bounds_bytes", 0) for result in results),
                 "wrong_values": sum(wrong),
                 "wrong_moves": sum(moves),
                 "roots": len(roots),
@@ -165,25 +166,25 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
     parser.add_argument("--search", default="compiled", choices=("compiled", "recursive"))
     parser.add_argument("--seed", type=int, default=1, help="Seed of the roots")
-    given = parser.parse_args()
-    given.arms = [BASE, *(arm for arm in given.arms if arm != BASE)]
+    arguments = parser.parse_args()
+    arguments.arms = [BASE, *(arm for arm in arguments.arms if arm != BASE)]
     rows = []
-    for name in given.games:
+    for name in arguments.games:
         cell = CELLS[name]
-        roots = problem_of(cell).roots(cell.kind, given.roots, depth=cell.depth, seed=given.seed)
-        fresh = measure(name, roots, given)
+        roots = problem_of(cell).roots(
+            cell.kind, arguments.roots, depth=cell.depth, seed=arguments.seed
+        )
+        fresh = measure(name, roots, arguments)
         rows += fresh
-        if not given.json:
+        if not arguments.json:
             show(fresh)
-    if given.json:
+    if arguments.json:
         figures = {
             "rows": rows,
-            "search": given.search,
-            "seed": given.seed,
+            "search": arguments.search,
+            "seed": arguments.seed,
             "load_after": round(os.getloadavg()[0], 2),
-            "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-            "python": platform.python_version(),
-            "date": datetime.now(UTC).date().isoformat(),
+            **conditions(),
         }
         print(json.dumps(figures))
 

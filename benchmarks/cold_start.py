@@ -13,24 +13,24 @@ one.
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numba
 
+from common.conditions import conditions, spread
+
 AGENTS: dict[str, tuple[str, dict[str, int], dict[str, int]]] = {
     "mcts": ("go", {"board_size": 9}, {"simulations": 50}),
     "fast-random": ("go", {"board_size": 9}, {}),
     "rbc-strong": ("rbc", {}, {}),
 }
-"""By name: the game, its parameters and the agent's."""
+"""Agents by name: their game, its parameters, their own parameters."""
 
 PROGRAM = """
 import json, sys
@@ -43,16 +43,6 @@ agent.new_game(1, player=0)
 agent.observe(game.new_initial_state().observation(0))
 agent.act(Clock(TimeControl()).reading())
 """
-
-
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def first_move(agent: str, cache: Path) -> float:
@@ -77,26 +67,24 @@ def benchmark(repetitions: int) -> dict[str, Any]:
     seconds = {agent: measure(agent, repetitions) for agent in AGENTS}
     report: dict[str, Any] = {
         "benchmark": "cold_start",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
+        **conditions(),
         "numba": numba.__version__,
         "repetitions": repetitions,
     }
     for number, state in enumerate(("cold", "warm")):
         runs = {agent: both[number] for agent, both in seconds.items()}
         report[f"first_move_seconds_{state}"] = {a: round(median(r), 2) for a, r in runs.items()}
-        report[f"interval_{state}"] = {
-            a: [round(v, 2) for v in (median(r), min(r), max(r))] for a, r in runs.items()
-        }
+        report[f"interval_{state}"] = {a: spread(r, 2) for a, r in runs.items()}
     return report
 
 
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--repetitions", type=int, default=3, help="runs of a kind (3)")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument(
+        "--repetitions", type=int, default=3, help="Cold and warm runs per agent (3)"
+    )
     arguments = parser.parse_args()
     report = benchmark(arguments.repetitions)
     if arguments.json:

@@ -9,11 +9,8 @@ that there is something to read. The seconds are CPU time of this process, compi
 
 import argparse
 import json
-import platform
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -21,10 +18,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from common.conditions import conditions, spread
 from miai_go.kernels import trail
-from miai_go.nets import load_encoder
+from miai_go.nets.encoder import Positions, load_encoder
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.positions import Positions
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.playouts import Playouts
 
@@ -59,21 +56,11 @@ def speed(work: Callable[[Positions], Any], positions: Positions, seconds: float
 
 def workers(size: int) -> dict[str, Callable[[Positions], Any]]:
     """Return what is measured, by name."""
-    found: dict[str, Callable[[Positions], Any]] = {
+    encodings: dict[str, Callable[[Positions], Any]] = {
         name: load_encoder(name, size).encode for name in ENCODERS
     }
-    found[PATTERNS] = PatternPolicy.untrained(size).probabilities
-    return found
-
-
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    encodings[PATTERNS] = PatternPolicy.untrained(size).probabilities
+    return encodings
 
 
 def benchmark(size: int, seconds: float, repetitions: int, seed: int) -> dict[str, Any]:
@@ -89,9 +76,7 @@ def benchmark(size: int, seconds: float, repetitions: int, seed: int) -> dict[st
             speeds[name].append(speed(work[name], positions, share))
     report: dict[str, Any] = {
         "benchmark": "go_encoding",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, one core",
-        "python": platform.python_version(),
+        **conditions(),
         "numba": numba.__version__,
         "size": size,
         "seconds": seconds,
@@ -100,28 +85,28 @@ def benchmark(size: int, seconds: float, repetitions: int, seed: int) -> dict[st
     }
     for name, values in speeds.items():
         report[f"positions_per_second_{name}"] = round(median(values))
-        report[f"interval_{name}"] = [round(v) for v in (median(values), min(values), max(values))]
+        report[f"interval_{name}"] = spread(values)
     return report
 
 
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--size", type=int, default=9, help="points on a side (9)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="CPU seconds altogether (10)")
-    parser.add_argument("--repetitions", type=int, default=10, help="slices of an encoder (10)")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    report = benchmark(given.size, given.seconds, given.repetitions, given.seed)
-    if given.json:
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--size", type=int, default=9, help="Board size in points (9)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="Total CPU seconds (10)")
+    parser.add_argument("--repetitions", type=int, default=10, help="Measurements per encoder (10)")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the positions")
+    arguments = parser.parse_args()
+    report = benchmark(arguments.size, arguments.seconds, arguments.repetitions, arguments.seed)
+    if arguments.json:
         print(json.dumps(report))
         return
     print(f"{report['machine']}; Python {report['python']}, numba {report['numba']}")
     for name in (*ENCODERS, PATTERNS):
         middle, low, high = report[f"interval_{name}"]
         print(
-            f"{name}: {middle:,} positions a second (median of {given.repetitions}, {low:,} to "
+            f"{name}: {middle:,} positions a second (median of {arguments.repetitions}, {low:,} to "
             f"{high:,})"
         )
 

@@ -12,37 +12,40 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 import miai
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_tournaments.compare.summary import wilson
 
 SIZE, CENTRE = 5, 12
 
 
-def play(given: argparse.Namespace) -> dict[str, Any]:
+def play(arguments: argparse.Namespace) -> dict[str, Any]:
     """Play the games and count them."""
     game = miai.load_game("go", board_size=SIZE, komi=24.0, rules="tromp-taylor")
-    network = {"weights": given.weights, "simulations": given.simulations, "leaves": given.leaves}
-    black = miai.make_agent("alphazero", game, **network, search=given.search)
-    white = miai.make_agent("mcts", game, simulations=given.factor * given.simulations)
+    network = {
+        "weights": arguments.weights,
+        "simulations": arguments.simulations,
+        "leaves": arguments.leaves,
+    }
+    black = miai.make_agent("alphazero", game, **network, search=arguments.search)
+    white = miai.make_agent("mcts", game, simulations=arguments.factor * arguments.simulations)
     centre = whole = 0
-    for number in range(given.games):
-        record = miai.play(game, [black, white], seed=given.seed + number)
+    for number in range(arguments.games):
+        record = miai.play(game, [black, white], seed=arguments.seed + number)
         opened = record.moves[0].action == CENTRE
         took = _margin(game, record) == SIZE**2
         centre += opened
         whole += opened and took
         if sys.stderr.isatty() or (number + 1) % 10 == 0:
-            print(f"[{number + 1}/{given.games}] {whole} took everything", file=sys.stderr)
-    share = wilson(whole, given.games)
+            print(f"[{number + 1}/{arguments.games}] {whole} took everything", file=sys.stderr)
+    share = wilson(whole, arguments.games)
     assert share is not None, "there are games"
     return {
-        "games": given.games,
+        "games": arguments.games,
         "opened_at_the_centre": centre,
         "took_everything": whole,
         "share": round(share.value, 4),
@@ -62,26 +65,29 @@ def _margin(game: Any, record: Any) -> int:
 def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("weights", help="a weights file for 5x5")
-    parser.add_argument("--games", type=int, default=200)
-    parser.add_argument("--simulations", type=int, default=64, help="of the network, a move")
-    parser.add_argument("--factor", type=int, default=10, help="times as many for the opponent")
+    parser.add_argument("weights", help="Weights file of a 5x5 network")
+    parser.add_argument("--games", type=int, default=200, help="Number of games")
+    parser.add_argument(
+        "--simulations", type=int, default=64, help="Simulations per move of the network"
+    )
+    parser.add_argument(
+        "--factor", type=int, default=10, help="Opponent simulations per own simulation"
+    )
     parser.add_argument("--search", default="puct", choices=("puct", "gumbel"))
-    parser.add_argument("--leaves", type=int, default=4, help="valued together")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
+    parser.add_argument("--leaves", type=int, default=4, help="Leaves evaluated per batch")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the games")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    arguments = parser.parse_args()
     try:
-        figures = play(given)
+        figures = play(arguments)
     except MiaiError as error:
         sys.exit(f"go_five.py: {error}")
     figures |= {
-        "simulations": [given.simulations, given.factor * given.simulations],
+        "simulations": [arguments.simulations, arguments.factor * arguments.simulations],
         "load_after": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    if given.json:
+    if arguments.json:
         print(json.dumps(figures))
         return
     for key, value in figures.items():

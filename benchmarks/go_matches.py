@@ -1,9 +1,8 @@
 """Matches of the players of Go that networks guide: who beats whom, with intervals.
 
-Every pair of games has both colours and one opening of random moves. A match is a tournament in a
-folder of its own: interrupted, it goes on where it was when the same command is given again; of a
-match that is over the figures are told again. Time, where a match has it, is that of the machine:
-other work on it weakens both.
+Every pair of games has both colours and one opening of random moves. A match is a tournament
+with a folder of its own: the same command resumes an interrupted match and prints the figures of a
+finished one. Time limits are wall time, so other work on the machine weakens both players.
 
     python benchmarks/go_matches.py FOLDER --matches alphago-policy alphago-mcts
     python benchmarks/go_matches.py FOLDER --matches alphago-gnugo --games 200 --workers 2 --json
@@ -17,15 +16,14 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import sys
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.record import GameRecord
 from miai.record_reader import read_record
@@ -46,27 +44,31 @@ TACTICAL = {"playouts": "tactical", "max_nodes": 8_000_000}
 Match = tuple[dict[str, Any], dict[str, Any]]
 
 
-def matches(given: argparse.Namespace) -> dict[str, Match]:
-    """Return who plays in each match: we, and they."""
-    networks = {"precision": given.precision}
+def matches(arguments: argparse.Namespace) -> dict[str, Match]:
+    """Return the two players of each match: ours, theirs."""
+    networks = {"precision": arguments.precision}
     drawn = {"agent": "policy", "temperature": 0.3, **networks}
-    searching = {"simulations": given.simulations, **networks, **_given(leaves=given.leaves)}
-    alphago = {"agent": "alphago", **searching, **_given(mix=given.mix)}
+    searching = {
+        "simulations": arguments.simulations,
+        **networks,
+        **_given(leaves=arguments.leaves),
+    }
+    alphago = {"agent": "alphago", **searching, **_given(mix=arguments.mix)}
     zero = {"agent": "alphazero", **searching}
     second = networks | SECOND | {"leaves": 16}
-    asking = {"tsumego": given.tsumego}
-    mcts = {"agent": "mcts", "simulations": given.simulations}
+    asking = {"tsumego": arguments.tsumego}
+    mcts = {"agent": "mcts", "simulations": arguments.simulations}
     return {
-        "gradient": (drawn | _weights(given.we), drawn | _weights(given.they)),
+        "gradient": (drawn | _weights(arguments.we), drawn | _weights(arguments.they)),
         "alphago-policy": (alphago, {"agent": "policy", **networks}),
         "alphazero-policy": (zero, {"agent": "policy", **networks}),
-        "alphago-mcts": (alphago, {"agent": "mcts", "simulations": 20 * given.simulations}),
-        "alphazero-mcts": (zero, {"agent": "mcts", "simulations": 20 * given.simulations}),
+        "alphago-mcts": (alphago, {"agent": "mcts", "simulations": 20 * arguments.simulations}),
+        "alphazero-mcts": (zero, {"agent": "mcts", "simulations": 20 * arguments.simulations}),
         "alphago-gnugo": ({"agent": "alphago", **second}, GNUGO),
         "alphazero-gnugo": ({"agent": "alphazero", **second}, GNUGO),
         "mcts-gnugo": ({"agent": "mcts", **SECOND, **TACTICAL}, GNUGO),
-        "half": (zero | _weights(given.we), zero | _weights(given.they)),
-        "nets-alphago": (alphago | {"value": given.we}, alphago | {"value": given.they}),
+        "half": (zero | _weights(arguments.we), zero | _weights(arguments.they)),
+        "nets-alphago": (alphago | {"value": arguments.we}, alphago | {"value": arguments.they}),
         "tsumego-mcts": (mcts | asking, mcts),
         "tsumego-alphago": (alphago | asking, alphago),
     }
@@ -80,14 +82,19 @@ def _weights(name: str) -> dict[str, str]:
     return {"weights": name} if name else {}
 
 
-def play(folder: Path, given: argparse.Namespace, name: str, match: Match) -> None:
-    """Play a match, or what is left of it."""
-    go = {"name": "go", "board_size": given.size, "komi": given.komi, "rules": "tromp-taylor"}
+def play(folder: Path, arguments: argparse.Namespace, name: str, match: Match) -> None:
+    """Play the remaining games of a match."""
+    go = {
+        "name": "go",
+        "board_size": arguments.size,
+        "komi": arguments.komi,
+        "rules": "tromp-taylor",
+    }
     raw = {
-        "tournament": {"name": name, "seed": given.seed, "rounds": given.games // 2},
+        "tournament": {"name": name, "seed": arguments.seed, "rounds": arguments.games // 2},
         "game": go,
-        "openings": {"random_plies": given.opening},
-        "run": {"workers": given.workers},
+        "openings": {"random_plies": arguments.opening},
+        "run": {"workers": arguments.workers},
         "players": [{"name": "we", **match[0]}, {"name": "they", **match[1]}],
     }
     text = json.dumps(raw)
@@ -99,7 +106,7 @@ def play(folder: Path, given: argparse.Namespace, name: str, match: Match) -> No
 
 
 def figures_of(folder: Path) -> dict[str, Any]:
-    """Return the figures of a match that is over."""
+    """Return the figures of a finished match."""
     with Store.read(folder) as store:
         records = [read_record(store.record(r.game_id)) for r in store.results()]
     ours = [[player.name for player in record.players].index("we") for record in records]
@@ -141,60 +148,77 @@ def _simulations(records: list[GameRecord], ours: list[int]) -> float:
 
 
 def _groups(records: list[GameRecord], ours: list[int]) -> dict[str, float]:
-    """Return what was asked about enclosed groups, a move of ours; nothing where nobody was."""
-    told = [
+    """Return the questions about groups per move of ours; empty if there were none."""
+    figures_by_match = [
         cast(dict[str, float], move.statistics["tsumego"])
         for record, us in zip(records, ours, strict=True)
         for move in record.moves
         if move.actor == us and "tsumego" in move.statistics
     ]
-    names = told[0] if told else ()
-    return {f"groups_{n}_a_move": round(sum(t[n] for t in told) / len(told), 3) for n in names}
+    names = figures_by_match[0] if figures_by_match else ()
+    return {
+        f"groups_{n}_a_move": round(sum(t[n] for t in figures_by_match) / len(figures_by_match), 3)
+        for n in names
+    }
 
 
 def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="of the matches; each has a folder in it")
-    parser.add_argument("--matches", nargs="+", default=["alphago-policy"], help="by name")
-    parser.add_argument("--games", type=int, default=200, help="of each match, an even number")
-    parser.add_argument("--simulations", type=int, default=100, help="a move, where not seconds")
-    parser.add_argument("--leaves", type=int, help="asked at once, where not seconds")
-    parser.add_argument("--mix", type=float, help="the rollout's share, where not seconds")
+    parser.add_argument("folder", type=Path, help="Folder for the matches, one subfolder each")
     parser.add_argument(
-        "--tsumego", choices=["net", "solver"], default="solver", help="whom we ask about groups"
+        "--matches", nargs="+", default=["alphago-policy"], help="Names of the matches to play"
     )
-    parser.add_argument("--we", default="", help="weights, where a match is of two weights")
-    parser.add_argument("--they", default="", help="weights, where a match is of two weights")
-    parser.add_argument("--precision", default="int8", help="of the networks")
-    parser.add_argument("--size", type=int, default=9, help="points on a side")
-    parser.add_argument("--komi", type=float, default=7.0, help="what White is given")
-    parser.add_argument("--opening", type=int, default=2, help="random moves that begin a game")
-    parser.add_argument("--workers", type=int, default=1, help="processes that play games")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
-    known = matches(given)
-    if unknown := [name for name in given.matches if name not in known]:
+    parser.add_argument("--games", type=int, default=200, help="Games per match, an even number")
+    parser.add_argument(
+        "--simulations",
+        type=int,
+        default=100,
+        help="Simulations per move, unless the match has a time limit",
+    )
+    parser.add_argument(
+        "--leaves", type=int, help="Leaves per batch, unless the match has a time limit"
+    )
+    parser.add_argument(
+        "--mix", type=float, help="Weight of the rollout, unless the match has a time limit"
+    )
+    parser.add_argument(
+        "--tsumego",
+        choices=["net", "solver"],
+        default="solver",
+        help="What answers questions about groups",
+    )
+    parser.add_argument("--we", default="", help="Our weights, in matches between two weights")
+    parser.add_argument("--they", default="", help="Their weights, in matches between two weights")
+    parser.add_argument("--precision", default="int8", help="Precision of the networks")
+    parser.add_argument("--size", type=int, default=9, help="Board size in points")
+    parser.add_argument("--komi", type=float, default=7.0, help="Komi")
+    parser.add_argument(
+        "--opening", type=int, default=2, help="Random moves at the start of a game"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="Worker processes")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the matches")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    arguments = parser.parse_args()
+    known = matches(arguments)
+    if unknown := [name for name in arguments.matches if name not in known]:
         parser.error(f"no match {', '.join(unknown)}; there are {', '.join(known)}")
-    told = {}
-    for name in given.matches:
+    figures_by_match = {}
+    for name in arguments.matches:
         try:
-            play(given.folder / name, given, name, known[name])
+            play(arguments.folder / name, arguments, name, known[name])
         except MiaiError as error:
             sys.exit(f"go_matches.py: {error}")
-        told[name] = figures_of(given.folder / name)
+        figures_by_match[name] = figures_of(arguments.folder / name)
     figures = {
-        "matches": told,
+        "matches": figures_by_match,
         "load_after": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    if given.json:
+    if arguments.json:
         print(json.dumps(figures))
         return
-    for name, row in told.items():
+    for name, row in figures_by_match.items():
         print(f"{name}:")
         for key, value in row.items():
             print(f"  {key:<20} {value}")

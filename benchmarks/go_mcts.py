@@ -12,20 +12,18 @@ node at its second visit.
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numba
 
+from common.conditions import conditions
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.coordinates import vertex
-from miai_go.search.tree import Tree
+from miai_go.search.mcts import Tree
 
 SIZE = 9
 KOMI = 7.5
@@ -34,16 +32,6 @@ DIFFERENCE = (
     "OpenSpiel's playouts are uniform over all legal moves and fill eyes; ours fill no own eye"
 )
 MISSING = "OpenSpiel is not installed; this benchmark compares with it: pip install open_spiel"
-
-
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def own_search(simulations: int, seed: int) -> Callable[[], int]:
@@ -100,9 +88,7 @@ def benchmark(simulations: int, repetitions: int, seed: int) -> dict[str, Any]:
     own, other = median(speeds["own"]), median(speeds["open_spiel"])
     return {
         "benchmark": "go_mcts",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, one core",
-        "python": platform.python_version(),
+        **conditions(),
         "numba": numba.__version__,
         "board_size": SIZE,
         "komi": KOMI,
@@ -125,10 +111,10 @@ def benchmark(simulations: int, repetitions: int, seed: int) -> dict[str, Any]:
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--simulations", type=int, default=10_000)
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--simulations", type=int, default=10_000, help="Simulations per move")
+    parser.add_argument("--repetitions", type=int, default=5, help="Moves per search")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the searches")
     arguments = parser.parse_args()
     report = benchmark(arguments.simulations, arguments.repetitions, arguments.seed)
     if arguments.json:

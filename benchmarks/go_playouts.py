@@ -10,15 +10,13 @@ atari. Seconds are CPU time of this process, without compilation.
 
 import argparse
 import json
-import platform
 import time
-from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numba
 
+from common.conditions import conditions
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.playouts import Playouts
 
@@ -38,16 +36,6 @@ def measure(player: Playouts, board: Board, seconds: float) -> tuple[float, floa
     return count / spent, moves / count
 
 
-def processor() -> str:
-    """Return the processor's name."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
 def benchmark(seconds: float, repetitions: int, seed: int, *, tactical: bool) -> dict[str, Any]:
     """Measure every size `repetitions` times, in turn, for `seconds` altogether."""
     slice_seconds = seconds / (len(SIZES) * repetitions)
@@ -64,9 +52,7 @@ def benchmark(seconds: float, repetitions: int, seed: int, *, tactical: bool) ->
             lengths[size].append(length)
     report: dict[str, Any] = {
         "benchmark": "go_playouts",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, one core",
-        "python": platform.python_version(),
+        **conditions(),
         "numba": numba.__version__,
         "seconds": seconds,
         "repetitions": repetitions,
@@ -86,11 +72,15 @@ def benchmark(seconds: float, repetitions: int, seed: int, *, tactical: bool) ->
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--seconds", type=float, default=6.0, help="CPU seconds altogether (6)")
-    parser.add_argument("--repetitions", type=int, default=10, help="slices of a size (10)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tactical", action="store_true", help="playouts that answer atari")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--seconds", type=float, default=6.0, help="Total CPU seconds (6)")
+    parser.add_argument(
+        "--repetitions", type=int, default=10, help="Measurements per board size (10)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the playouts")
+    parser.add_argument(
+        "--tactical", action="store_true", help="Measure playouts that answer atari"
+    )
     arguments = parser.parse_args()
     report = benchmark(
         arguments.seconds, arguments.repetitions, arguments.seed, tactical=arguments.tactical

@@ -17,11 +17,9 @@ to a game, which is as long as games between engines are.
 import argparse
 import json
 import math
-import platform
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
@@ -32,21 +30,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from common.conditions import conditions
 from miai_go.kernels import trail
 from miai_go.learning.tree_games import TreeGames, TreeSelfPlay
-from miai_go.nets import load_encoder
-from miai_go.nets.building import build_network
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import NetworkShape
+from miai_go.nets.network import NetworkShape, build_network
 from miai_go.nets.oracle import Oracle
-from miai_go.nets.positions import Positions
-from miai_go.nets.weights import save_weights
+from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.board import Board
-from miai_go.search.forest import Forest, ForestRoot
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
+from miai_go.search.forest import Forest, ForestRoot, NetworkValuer, TreeSettings
 
 SIZE = 9
 PASS = SIZE * SIZE
@@ -62,34 +55,24 @@ Precision = Literal["bf16", "fp32"]
 Words = NDArray[np.int16]
 
 
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
 def openings(count: int, seed: int) -> list[tuple[Board, Words]]:
     """Return boards after random moves, and their trails; Black is to move."""
     rng = np.random.default_rng(seed)
-    found = []
+    results = []
     for _ in range(count):
         board, words = Board(SIZE), np.zeros(trail.trail_words(SIZE), np.int16)
         trail.begin_trail(board.words, words, np.int64(1), np.int64(HALF_KOMI))
         moves = rng.choice(PASS, OPENING, replace=False).astype(np.int16)
         trail.extend_trail(board.words, words, moves, False)
-        found.append((board, words))
-    return found
+        results.append((board, words))
+    return results
 
 
 # -- the plain way --------------------------------------------------------------------------------
 
 
 class Node:
-    """A move and what is known of it; `total` is for the player who made it."""
+    """A move with its statistics; `total` is from the view of the player who made it."""
 
     __slots__ = ("board", "children", "passes", "prior", "total", "trail", "visits")
 
@@ -104,7 +87,7 @@ class Node:
 
 
 class PlainSearch:
-    """PUCT as it is written in most projects: one object a node, one network call a simulation."""
+    """PUCT as most projects write it: an object per node, a network call per simulation."""
 
     def __init__(self, network: torch.nn.Module, encoder: Encoder) -> None:
         self._network = network.eval()
@@ -112,7 +95,7 @@ class PlainSearch:
         self._scales = torch.from_numpy(encoder.scales).view(1, -1, 1, 1)
 
     def search(self, board: Board, words: Words, simulations: int) -> Node:
-        """Return the root of a tree after so many simulations."""
+        """Return the root of a tree after `simulations` simulations."""
         root = Node(1.0)
         root.board, root.trail = board, words
         self._expand(root)
@@ -155,7 +138,7 @@ class PlainSearch:
         child.passes = parent.passes + 1 if action == PASS else 0
 
     def _expand(self, node: Node) -> float:
-        """Give a node its children; return its value for the player to move."""
+        """Expand a node and return its value for the player to move."""
         assert node.board is not None
         assert node.trail is not None
         position = Positions(SIZE, node.board.words[None], node.trail[None])
@@ -204,12 +187,12 @@ class Subject:
         save_weights(self.path, self.network, header)
 
     def oracle(self, precision: Precision) -> Oracle:
-        """Return the network at work on one thread."""
+        """Return the network, running on one thread."""
         return load_oracle(self.path, precision=precision, threads=1)
 
 
 def timed(work: Callable[[], int]) -> float:
-    """Return what was done in a second of CPU time."""
+    """Return the work done per second of CPU time."""
     started = time.process_time()
     done = work()
     return done / (time.process_time() - started)
@@ -218,7 +201,7 @@ def timed(work: Callable[[], int]) -> float:
 def plain_work(
     search: PlainSearch, starts: list[tuple[Board, Words]], simulations: int
 ) -> Callable[[], int]:
-    """Return the search of one position in the plain way."""
+    """Return a plain search of one position."""
     board, words = starts[0]
     return lambda: search.search(board, words, simulations).visits
 
@@ -226,7 +209,7 @@ def plain_work(
 def forest_work(
     valuer: NetworkValuer, starts: list[tuple[Board, Words]], leaves: int, simulations: int
 ) -> Callable[[], int]:
-    """Return the search of positions, all of them in step."""
+    """Return a search of all positions in step."""
     games = len(starts)
     forest = Forest(SIZE, games, max_nodes=(PASS + 1) * (simulations + 2), leaves=leaves)
     for game, (board, words) in enumerate(starts):
@@ -237,7 +220,7 @@ def forest_work(
 
 
 def spread(speeds: list[float]) -> dict[str, float]:
-    """Return the median, the least and the greatest."""
+    """Return the median, minimum and maximum."""
     return {
         "median": round(median(speeds)),
         "least": round(min(speeds)),
@@ -248,7 +231,7 @@ def spread(speeds: list[float]) -> dict[str, float]:
 def measure_search(
     subject: Subject, precisions: list[Precision], simulations: int, repetitions: int, seed: int
 ) -> dict[str, Any]:
-    """Search in turn by every arm; return simulations a second and ratios to the plain way."""
+    """Run the arms in turn; return simulations per second and ratios to the plain search."""
     plain = PlainSearch(subject.network, subject.encoder)
     oracles = {p: subject.oracle(p) for p in precisions}
     valuers = {p: NetworkValuer(oracle, oracle) for p, oracle in oracles.items()}
@@ -282,7 +265,7 @@ def measure_search(
 def measure_selfplay(
     subject: Subject, precision: Precision, seconds: float, simulations: int, seed: int
 ) -> dict[str, Any]:
-    """Let two threads play games for some seconds; return positions a second, games an hour."""
+    """Run self-play on two threads; return positions per second and games per hour."""
     rules = TreeGames(size=SIZE, half_komi=HALF_KOMI, max_moves=MAX_MOVES, simulations=simulations)
     oracles = [subject.oracle(precision) for _ in range(2)]
     plays = [
@@ -345,9 +328,7 @@ def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
             ]
     return {
         "benchmark": "go_search",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, one core; self-play on two",
-        "python": platform.python_version(),
+        **conditions(),
         "numba": numba.__version__,
         "torch": torch.__version__,
         "bf16_in_hardware": bool(torch.cpu._is_avx512_bf16_supported()),
@@ -364,13 +345,13 @@ def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def tell(report: dict[str, Any]) -> None:
-    """Print the figures for people."""
+    """Print the figures as text."""
     print(f"{report['machine']}; Python {report['python']}, torch {report['torch']}")
     print(f"{report['network']}, 9x9, {report['simulations']} simulations a search")
-    for encoder, found in report["search"].items():
-        plain = found["plain"]
+    for encoder, results in report["search"].items():
+        plain = results["plain"]
         print(f"{encoder}: plain, one leaf at a time, {plain['median']:,} simulations a second")
-        for row in found["rows"]:
+        for row in results["rows"]:
             speed = row["simulations_per_second"]
             print(
                 f"  {row['precision']}  games {row['games']:2}  leaves {row['leaves']:2}  "
@@ -387,17 +368,17 @@ def tell(report: dict[str, Any]) -> None:
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
     parser.add_argument("--encoders", nargs="+", default=["alphago", "zero"])
     parser.add_argument(
         "--precisions", nargs="+", choices=["bf16", "fp32"], default=["bf16", "fp32"]
     )
-    parser.add_argument("--height", type=int, default=5)
-    parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--simulations", type=int, default=400, help="of each search")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--selfplay-seconds", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--height", type=int, default=5, help="Blocks of the network")
+    parser.add_argument("--width", type=int, default=64, help="Channels of the network")
+    parser.add_argument("--simulations", type=int, default=400, help="Simulations per search")
+    parser.add_argument("--repetitions", type=int, default=3, help="Searches per arm")
+    parser.add_argument("--selfplay-seconds", type=float, default=60.0, help="Seconds of self-play")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the positions")
     report = benchmark(arguments := parser.parse_args())
     if arguments.json:
         print(json.dumps(report))

@@ -1,4 +1,4 @@
-"""How good the moves are that self-play teaches: the lessons of short searches against a long one.
+"""Quality of self-play targets: policies of short searches compared with a long search.
 
     python benchmarks/go_targets.py --weights policy-9x9 --simulations 32 64 --c-scales 1 0.3
 
@@ -16,43 +16,40 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.learning.tree_games import empty_root
 from miai_go.nets.inference import load_oracle
 from miai_go.rules.board import KoRule
-from miai_go.search.forest import Forest
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
+from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.shipped import find_weights
 
 Policies = NDArray[np.float64]
 _TRIED = 10
-"""Visits from which on the long search's value of a move is believed."""
+"""Minimum visits for the reference value of a move to count."""
 
 
 class Positions:
-    """Positions in step, each the end of the first moves of a game, and searches of them."""
+    """Positions reached by the first moves of games, and searches of them in step."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        path = find_weights(given.weights, default="")
-        oracle = load_oracle(path, precision=given.precision, threads=1)
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        path = find_weights(arguments.weights, default="")
+        oracle = load_oracle(path, precision=arguments.precision, threads=1)
         self.valuer = NetworkValuer(oracle, oracle)
-        self.size, self.count = oracle.encoder.size, given.positions
-        self.half_komi = round(2 * given.komi)
+        self.size, self.count = oracle.encoder.size, arguments.positions
+        self.half_komi = round(2 * arguments.komi)
         self.all = np.arange(self.count, dtype=np.int32)
         self.games: list[list[int]] = [[] for _ in self.all]
-        rng = np.random.default_rng(given.seed)
-        lengths = rng.integers(2, given.most_moves + 1, self.count)
+        rng = np.random.default_rng(arguments.seed)
+        lengths = rng.integers(2, arguments.most_moves + 1, self.count)
         forest = self.forest(TreeSettings(), 1)
-        for ply in range(given.most_moves):
+        for ply in range(arguments.most_moves):
             forest.value_roots(self.all, self.valuer)
             for game in np.flatnonzero(lengths > ply).tolist():
                 if forest.tree(game).passes < 2:
@@ -79,7 +76,7 @@ class Positions:
         return forest
 
     def priors(self) -> Policies:
-        """Return what the network says by itself."""
+        """Return the priors of the network."""
         forest = self.forest(TreeSettings(), 1)
         forest.value_roots(self.all, self.valuer)
         return np.array([forest.tree(game).priors() for game in self.all])
@@ -94,17 +91,19 @@ class Positions:
         return np.array([forest.tree(game).improved_policy() for game in self.all])
 
 
-def measure(given: argparse.Namespace) -> dict[str, Any]:
-    """Return what each policy is worth."""
-    positions = Positions(given)
-    forest = positions.forest(TreeSettings(), given.reference)
-    forest.search(positions.all, np.full(given.positions, given.reference), positions.valuer)
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the measurements of each policy."""
+    positions = Positions(arguments)
+    forest = positions.forest(TreeSettings(), arguments.reference)
+    forest.search(
+        positions.all, np.full(arguments.positions, arguments.reference), positions.valuer
+    )
     visits = np.array([forest.tree(game).visits() for game in positions.all])
     values = np.array([forest.tree(game).values() for game in positions.all])
     rows = [{"policy": "priors"} | _worth(positions.priors(), visits, values)]
-    for simulations in given.simulations:
-        for c_scale in given.c_scales:
-            policies = positions.taught(simulations, c_scale, given.seed)
+    for simulations in arguments.simulations:
+        for c_scale in arguments.c_scales:
+            policies = positions.taught(simulations, c_scale, arguments.seed)
             row = {"policy": f"{simulations} simulations, c_scale {c_scale:g}"}
             rows.append(row | _worth(policies, visits, values))
             print(rows[-1], file=sys.stderr)
@@ -114,12 +113,12 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
 def _worth(policies: Policies, visits: NDArray[np.int32], values: Policies) -> dict[str, Any]:
     shares = visits / visits.sum(1, keepdims=True)
     entropy = -(shares * np.log(np.clip(policies, 1e-6, 1))).sum(1)
-    found, best = policies.argmax(1), visits.argmax(1)
+    chosen, best = policies.argmax(1), visits.argmax(1)
     rows = np.arange(len(policies))
-    lost = (values[rows, best] - values[rows, found])[visits[rows, found] >= _TRIED]
+    lost = (values[rows, best] - values[rows, chosen])[visits[rows, chosen] >= _TRIED]
     return {
         "cross_entropy": round(float(entropy.mean()), 3),
-        "same_move": round(float(np.mean(found == best)), 3),
+        "same_move": round(float(np.mean(chosen == best)), 3),
         "given_away": round(float(lost.mean()), 4) if len(lost) else None,
         "judged": len(lost),
     }
@@ -128,30 +127,34 @@ def _worth(policies: Policies, visits: NDArray[np.int32], values: Policies) -> d
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", default="policy-9x9", help="file, or name of shipped weights")
+    parser.add_argument(
+        "--weights", default="policy-9x9", help="Weights file or name of shipped weights"
+    )
     parser.add_argument("--precision", default="auto", choices=("auto", "fp32", "bf16", "int8"))
-    parser.add_argument("--positions", type=int, default=200)
-    parser.add_argument("--most-moves", type=int, default=60, help="made before a position")
-    parser.add_argument("--komi", type=float, default=7.0)
+    parser.add_argument("--positions", type=int, default=200, help="Number of positions")
+    parser.add_argument(
+        "--most-moves", type=int, default=60, help="Maximum moves before a position"
+    )
+    parser.add_argument("--komi", type=float, default=7.0, help="Komi")
     parser.add_argument("--simulations", nargs="+", type=int, default=[16, 32, 64])
     parser.add_argument("--c-scales", nargs="+", type=float, default=[1.0, 0.3, 0.15])
-    parser.add_argument("--reference", type=int, default=800, help="simulations of the long search")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
-    if given.positions < 1 or given.most_moves < 2:
+    parser.add_argument(
+        "--reference", type=int, default=800, help="Simulations of the reference search"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the positions")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    arguments = parser.parse_args()
+    if arguments.positions < 1 or arguments.most_moves < 2:
         parser.error("give at least one position, and two moves before it at most")
     try:
-        figures = measure(given)
+        figures = measure(arguments)
     except MiaiError as error:
         sys.exit(f"go_targets.py: {error}")
     figures |= {
         "load_after": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    print(json.dumps(figures) if given.json else json.dumps(figures, indent=2))
+    print(json.dumps(figures) if arguments.json else json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

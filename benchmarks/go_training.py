@@ -1,4 +1,4 @@
-"""What training takes: SGF read, batches made, steps of a network, and the wait for batches.
+"""Speed of training: reading SGF, making batches, network steps, waiting for batches.
 
 9x9, games of seeded light playouts, broken off at 40 to 80 moves, written by `miai_go.sgf.writing`.
 Import: files read, games checked move by move and written as shards. Batches: positions reached by
@@ -19,7 +19,6 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -30,6 +29,7 @@ import numba
 import numpy as np
 import torch
 
+from common.conditions import conditions, processor
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.filters import GameFilters
 from miai_go.learning.importing import ImportReport, import_games
@@ -83,18 +83,8 @@ measure_every = {steps}
 """
 
 
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
 def write_games(folder: Path, count: int, seed: int) -> None:
-    """Write SGF files of seeded playouts, each counted as it stands after its last move."""
+    """Write seeded playouts as SGF, scored by area after the last move."""
     folder.mkdir()
     rng = np.random.default_rng(seed)
     player = Playouts(SIZE, seed)
@@ -109,7 +99,7 @@ def write_games(folder: Path, count: int, seed: int) -> None:
 
 
 def import_once(sources: Path, out: Path) -> int:
-    """Import games from SGF into shards; return how many were taken."""
+    """Import games from SGF into shards; return the number of games."""
     with ShardWriter(out, size=SIZE) as writer:
         for game in import_games([sources], GameFilters(size=SIZE), ImportReport()):
             writer.add(game)
@@ -122,7 +112,7 @@ def spread(speeds: list[float]) -> list[int]:
 
 
 def measure_import(folder: Path, repetitions: int) -> tuple[Path, list[int]]:
-    """Import the games some times; return the shards, and games a second of CPU time."""
+    """Import the games repeatedly; return the shards and games per second of CPU time."""
     import_once(folder / "sgf", folder / "warm")
     speeds = []
     for number in range(repetitions):
@@ -133,7 +123,7 @@ def measure_import(folder: Path, repetitions: int) -> tuple[Path, list[int]]:
 
 
 def measure_batches(games: Path, batch: int, seconds: float, repetitions: int) -> dict[str, Any]:
-    """Return batches a second of CPU time for each encoder, measured in turn."""
+    """Return batches per second of CPU time for each encoder, measured in turn."""
     feeds = {name: GoDataset(games, encoder=name) for name in ENCODERS}
     speeds: dict[str, list[float]] = {name: [] for name in ENCODERS}
     for name in ENCODERS:
@@ -150,7 +140,7 @@ def measure_batches(games: Path, batch: int, seconds: float, repetitions: int) -
 
 
 def measure_steps(games: Path, arguments: argparse.Namespace, precision: str) -> int:
-    """Return the positions a second that a network learns from, batches ready."""
+    """Return positions trained per second, with batches made beforehand."""
     network, encoder, _header = make_network(
         SIZE,
         EncoderSection(name=FEEDER),
@@ -177,7 +167,7 @@ def measure_steps(games: Path, arguments: argparse.Namespace, precision: str) ->
 def measure_run(
     folder: Path, games: Path, arguments: argparse.Namespace, precision: str, ahead: int
 ) -> dict[str, Any]:
-    """Train as `miai go train sl` does; return the share of the time waited for data."""
+    """Train as `miai go train sl` does; return the share of time spent waiting for data."""
     name = f"{precision}-{ahead}"
     path = folder / f"{name}.toml"
     path.write_text(
@@ -205,7 +195,7 @@ def measure_run(
 
 
 def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Measure all of it."""
+    """Measure every part."""
     tell: Callable[[str], None] = (lambda _: None) if arguments.json else print
     torch.set_num_threads(1)
     load = os.getloadavg()[0]
@@ -229,10 +219,8 @@ def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
             )
     return {
         "benchmark": "go_training",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, {os.cpu_count()} cores, torch on one thread",
+        **conditions(),
         "load": round(load, 1),
-        "python": platform.python_version(),
         "numba": numba.__version__,
         "torch": torch.__version__,
         "bf16_in_hardware": bool(torch.cpu._is_avx512_bf16_supported()),
@@ -259,18 +247,20 @@ def _told(figures: list[int]) -> str:
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--games", type=int, default=2000, help="games that are imported (2000)")
-    parser.add_argument("--batch", type=int, default=256, help="positions of a batch (256)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds of a slice (1)")
-    parser.add_argument("--steps", type=int, default=100, help="steps of each training (100)")
-    parser.add_argument("--repetitions", type=int, default=5, help="imports, slices (5)")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--games", type=int, default=2000, help="Games to import (2000)")
+    parser.add_argument("--batch", type=int, default=256, help="Positions per batch (256)")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="CPU seconds per measurement (1)"
+    )
+    parser.add_argument("--steps", type=int, default=100, help="Steps per training run (100)")
+    parser.add_argument("--repetitions", type=int, default=5, help="Imports and measurements (5)")
     parser.add_argument(
         "--precisions", nargs="+", choices=["fp32", "bf16"], default=["fp32", "bf16"]
     )
-    parser.add_argument("--height", type=int, default=5)
-    parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--height", type=int, default=5, help="Blocks of the network")
+    parser.add_argument("--width", type=int, default=64, help="Channels of the network")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the games")
     arguments = parser.parse_args()
     if not arguments.json:
         print(f"{processor()}; Python {platform.python_version()}, torch {torch.__version__}")

@@ -17,12 +17,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import random
 import statistics
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ import chess
 import numpy as np
 
 import miai
+from common.conditions import conditions
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NO_SQUARE
@@ -43,7 +42,7 @@ PEER_BOARDS = 300
 
 
 def middle_game(seed: int, turns: int) -> BoardSet:
-    """Return what white holds possible, before its move, in a random game with senses."""
+    """Return White's belief before its move in a random game with senses."""
     game = miai.load_game("rbc")
     assert isinstance(game, RbcGame)
     rng = random.Random(seed)
@@ -83,7 +82,7 @@ def of_size(boards: BoardSet, size: int, rng: np.random.Generator) -> BoardSet:
 
 
 def real_game(seed: int) -> list[BoardSet]:
-    """Return what both players of a game hold possible before each turn of their opponent."""
+    """Return the beliefs of both players of a game before each turn of the opponent."""
     game = miai.load_game("rbc")
     assert isinstance(game, RbcGame)
     agents = [miai.make_agent("rbc-seed", game, depth=1, samples=20, seed=seed) for _ in (0, 1)]
@@ -103,7 +102,7 @@ def real_game(seed: int) -> list[BoardSet]:
 
 
 def measure_real_game(repeats: int, seed: int) -> dict[str, Any]:
-    """Return the rates of all expansions of a real game, one after the other."""
+    """Return the speed of all expansions of a real game, in order."""
     turns = real_game(seed)
     totals = [count_rows(boards.rows, NO_SQUARE) for boards in turns]
 
@@ -137,7 +136,7 @@ def _turned(boards: BoardSet) -> BoardSet:
 
 
 def rate(work: Callable[[], int], repeats: int) -> float:
-    """Return how many a second, the median of some repetitions."""
+    """Return the rate per second, the median of the repetitions."""
     found = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -193,7 +192,7 @@ def measure_size(size: int, repeats: int, seed: int) -> dict[str, Any]:
 
 
 def measure_looks(boards: BoardSet, repeats: int) -> dict[str, float]:
-    """Return the rates of scans and filters, in boards a second."""
+    """Return the speed of scans and filters in boards per second."""
     window = np.uint64(0x1C1C1C << 16)
     seen = boards.rows[0, :7] & window
     request = boards.requests()[0]
@@ -219,7 +218,7 @@ def measure_looks(boards: BoardSet, repeats: int) -> dict[str, float]:
 
 
 def peak_bytes(work: Callable[[], object]) -> int | None:
-    """Return the most memory that something takes while it is done; None where Linux is not."""
+    """Return the peak memory of a piece of work in bytes; None outside Linux."""
     reset, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
     if not reset.exists():
         return None
@@ -238,21 +237,21 @@ def _kilobytes(status: Path, name: str) -> int:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="boards")
-    parser.add_argument("--repeats", type=int, default=3, help="the median is told")
-    parser.add_argument("--seed", type=int, default=1, help="of the games")
-    given = parser.parse_args()
-    measure_size(1000, 1, given.seed)  # compiles
-    by_size = [measure_size(size, given.repeats, given.seed) for size in given.sizes]
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=list(SIZES), help="Boards per belief"
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="Repetitions; the median counts")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the games")
+    arguments = parser.parse_args()
+    measure_size(1000, 1, arguments.seed)  # compiles
+    by_size = [measure_size(size, arguments.repeats, arguments.seed) for size in arguments.sizes]
     figures: dict[str, Any] = {key: [row[key] for row in by_size] for key in by_size[0]} | {
-        "real_game": measure_real_game(given.repeats, given.seed),
+        "real_game": measure_real_game(arguments.repeats, arguments.seed),
         "load_before": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    if given.json:
+    if arguments.json:
         print(json.dumps(figures))
         return
     for row in by_size:

@@ -1,4 +1,4 @@
-"""Speed of the embedded chess engine of Reconnaissance Blind Chess, and how good its moves are.
+"""Speed and move quality of the embedded chess engine of Reconnaissance Blind Chess.
 
 Positions of the middle game are made from a seed: random openings, then shallow games of the engine
 against itself. `nodes_per_second` counts every node of the search, quiescence included, on one
@@ -11,13 +11,10 @@ three that Stockfish names at depth 12.
 
 import argparse
 import json
-import platform
 import random
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import chess
@@ -25,6 +22,7 @@ import chess.engine
 import numba
 import numpy as np
 
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.stockfish import find_engine
@@ -36,16 +34,6 @@ EVEN = 300  # centipawns; positions that are further from even are left out
 JUDGE_DEPTH, JUDGE_MOVES = 12, 3
 
 
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
 def best_move(engine: KernelEngine, board: chess.Board) -> tuple[chess.Move, int]:
     """Return the engine's best move and its score for the side to move."""
     result = engine.evaluate(row_of_board(board)[None])
@@ -53,7 +41,7 @@ def best_move(engine: KernelEngine, board: chess.Board) -> tuple[chess.Move, int
 
 
 def candidates(seed: int) -> Iterator[chess.Board]:
-    """Make positions without end: a random opening and the engine's own moves."""
+    """Yield positions: a random opening, then the engine's own moves."""
     rng = random.Random(seed)
     engine = KernelEngine(KernelParameters(depth=SELF_PLAY_DEPTH))
     while True:
@@ -89,25 +77,23 @@ def benchmark(positions: int, depth: int, seed: int) -> dict[str, Any]:
     source = candidates(seed)
     boards = [next(source) for _ in range(positions)]
     engine = KernelEngine(KernelParameters(depth=depth))
-    found, seconds, spent = [], 0.0, 0
+    best_moves, seconds, spent = [], 0.0, 0
     for board in boards:
         engine.new_game()
         row, before, started = row_of_board(board)[None], engine.nodes, time.process_time()
         result = engine.evaluate(row)
         seconds += time.process_time() - started
         spent += engine.nodes - before
-        found.append(chess.Move.from_uci(move_name(int(result.moves[0, 0]))))
+        best_moves.append(chess.Move.from_uci(move_name(int(result.moves[0, 0]))))
     batch = np.stack([row_of_board(board) for board in boards])
     engine.new_game()
     started = time.process_time()
     engine.evaluate(batch)
     together = time.process_time() - started
-    agreed = sum(move in named for move, named in zip(found, judge(boards), strict=True))
+    agreed = sum(move in named for move, named in zip(best_moves, judge(boards), strict=True))
     return {
         "benchmark": "rbc_engine",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{processor()}, one core",
-        "python": platform.python_version(),
+        **conditions(),
         "numba": numba.__version__,
         "positions": positions,
         "seed": seed,
@@ -123,10 +109,10 @@ def benchmark(positions: int, depth: int, seed: int) -> dict[str, Any]:
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--positions", type=int, default=120)
-    parser.add_argument("--depth", type=int, default=4, help="plies of the engine (4)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--positions", type=int, default=120, help="Number of positions")
+    parser.add_argument("--depth", type=int, default=4, help="Search depth in plies (4)")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the positions")
     arguments = parser.parse_args()
     try:
         report = benchmark(arguments.positions, arguments.depth, arguments.seed)

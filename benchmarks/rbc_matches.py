@@ -1,9 +1,9 @@
 """Matches of an agent of Reconnaissance Blind Chess against others, with figures of its beliefs.
 
-Every pair of games has both colours. The match is a tournament in a folder of its own: interrupted,
-it goes on where it was when the same command is given again; of a match that is over the figures
-are told again. `truth_held` is the share of the agent's decisions at which the true board was among
-those that lived in its belief: each game is played again, with the belief that the agent had.
+Every pair of games has both colours. The match is a tournament with a folder of its own: the same
+command resumes an interrupted match and prints the figures of a finished one. `truth_held` is the
+share of the agent's decisions at which its belief held the true board: each game is replayed with
+the belief that the agent had.
 
     python benchmarks/rbc_matches.py FOLDER --agent rbc-strong --against trout --games 100
     python benchmarks/rbc_matches.py FOLDER --agent rbc-seed --against attacker-bot random --json
@@ -16,15 +16,14 @@ import contextlib
 import json
 import math
 import os
-import platform
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.game import Observation
 from miai.record import GameRecord, MoveRecord
@@ -46,15 +45,19 @@ OPPONENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def play(folder: Path, given: argparse.Namespace, opponent: str) -> None:
-    """Play a match, or what is left of it."""
+def play(folder: Path, arguments: argparse.Namespace, opponent: str) -> None:
+    """Play the remaining games of a match."""
     raw = {
-        "tournament": {"name": f"{given.agent}-{opponent}", "seed": 1, "rounds": given.games // 2},
+        "tournament": {
+            "name": f"{arguments.agent}-{opponent}",
+            "seed": 1,
+            "rounds": arguments.games // 2,
+        },
         "game": {"name": "rbc"},
-        "time": {"kind": "fischer", "seconds": given.seconds, "increment": given.increment},
-        "run": {"workers": given.workers},
+        "time": {"kind": "fischer", "seconds": arguments.seconds, "increment": arguments.increment},
+        "run": {"workers": arguments.workers},
         "players": [
-            {"name": "we", "agent": given.agent},
+            {"name": "we", "agent": arguments.agent},
             {"name": "they", **OPPONENTS[opponent]},
         ],
     }
@@ -67,7 +70,7 @@ def play(folder: Path, given: argparse.Namespace, opponent: str) -> None:
 
 
 def figures_of(folder: Path) -> dict[str, Any]:
-    """Return the figures of a match that is over."""
+    """Return the figures of a finished match."""
     with Store.read(folder) as store:
         rows = store.results()
         records = [read_record(store.record(row.game_id)) for row in rows]
@@ -97,33 +100,35 @@ def figures_of(folder: Path) -> dict[str, Any]:
 
 
 def beliefs(record: GameRecord, us: int) -> Iterator[tuple[bool, int, bool]]:
-    """Yield for each of our decisions: whether it is a sense, boards held, the truth among them."""
+    """Yield for each decision: is it a sense, size of the belief, does it hold the truth."""
     game = RbcGame(RbcParameters(**record.game_parameters))
     player = record.players[us]
-    given = BeliefParameters(
+    arguments = BeliefParameters(
         **{k: v for k, v in player.parameters.items() if k in BeliefParameters.model_fields}
     )
-    belief = make_belief(game, us, given, seed=player.seed)
-    state, told = game.new_initial_state(), []
+    belief = make_belief(game, us, arguments, seed=player.seed)
+    state, observations = game.new_initial_state(), []
     if (first := state.observation(us)) is not None:
-        told.append(first)
+        observations.append(first)
     for move in record.moves:
         if move.actor == us:
-            belief.limit = _limit(move, given)
-            while told:
-                belief.observe(told.pop(0))
+            belief.limit = _limit(move, arguments)
+            while observations:
+                belief.observe(observations.pop(0))
             if len(belief) != move.statistics.get("boards", len(belief)):
                 sys.exit("the belief that is made again is not the one that was recorded")
             yield state.senses, len(belief), state in belief
         state.apply_action(move.action)
         if (observation := state.observation(us)) is not None:
-            told.append(Observation(us, observation.actor, observation.action, observation.data))
+            observations.append(
+                Observation(us, observation.actor, observation.action, observation.data)
+            )
     belief.close()
 
 
-def _limit(move: MoveRecord, given: BeliefParameters) -> int:
-    limit = move.statistics.get("limit", given.limit)
-    return limit if isinstance(limit, int) else given.limit
+def _limit(move: MoveRecord, arguments: BeliefParameters) -> int:
+    limit = move.statistics.get("limit", arguments.limit)
+    return limit if isinstance(limit, int) else arguments.limit
 
 
 def wilson(wins: int, games: int) -> tuple[float, float]:
@@ -136,7 +141,7 @@ def wilson(wins: int, games: int) -> tuple[float, float]:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return the median, the ninetieth percentile and the greatest."""
+    """Return the median, 90th percentile and maximum."""
     parts = {"median": np.median(values), "p90": np.percentile(values, 90), "most": max(values)}
     return {key: round(float(value), 1) for key, value in parts.items()}
 
@@ -144,37 +149,37 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="of the matches; each has a folder in it")
+    parser.add_argument("folder", type=Path, help="Folder for the matches, one subfolder each")
     parser.add_argument("--agent", default="rbc-strong", choices=("rbc-strong", "rbc-seed"))
     parser.add_argument("--against", nargs="+", default=["trout"], choices=OPPONENTS)
-    parser.add_argument("--games", type=int, default=100, help="of each match, an even number")
-    parser.add_argument("--seconds", type=float, default=60.0, help="on each clock")
-    parser.add_argument("--increment", type=float, default=1.0, help="seconds a turn")
-    parser.add_argument("--workers", type=int, default=2, help="processes that play games")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
+    parser.add_argument("--games", type=int, default=100, help="Games per match, an even number")
+    parser.add_argument("--seconds", type=float, default=60.0, help="Seconds on each clock")
+    parser.add_argument(
+        "--increment", type=float, default=1.0, help="Increment in seconds per turn"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="Worker processes")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    arguments = parser.parse_args()
     matches = {}
-    for opponent in given.against:
-        folder = given.folder / f"{given.agent}-{opponent}"
+    for opponent in arguments.against:
+        folder = arguments.folder / f"{arguments.agent}-{opponent}"
         try:
-            play(folder, given, opponent)
+            play(folder, arguments, opponent)
         except MiaiError as error:
             sys.exit(f"rbc_matches.py: {error}")
         matches[opponent] = figures_of(folder)
     figures = {
-        "agent": given.agent,
-        "clock": f"{given.seconds:g} s + {given.increment:g} s",
+        "agent": arguments.agent,
+        "clock": f"{arguments.seconds:g} s + {arguments.increment:g} s",
         "matches": matches,
         "load_after": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    if given.json:
+    if arguments.json:
         print(json.dumps(figures))
         return
     for opponent, row in matches.items():
-        print(f"{given.agent} against {opponent}:")
+        print(f"{arguments.agent} against {opponent}:")
         for key, value in row.items():
             print(f"  {key:<20} {value}")
 

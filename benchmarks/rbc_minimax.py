@@ -14,15 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
+from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
 from miai_rbc.parameters import MinimaxProblemParameters
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
@@ -74,14 +73,14 @@ def measure(
     problem: RbcProblem, name: str, roots: Sequence[RbcRoot], depth: int
 ) -> tuple[list[BeliefResult], float, int]:
     """Return an arm's results, its seconds, and the bytes of its bounds."""
-    found, held, seconds = [], 0, 0.0
+    results, held, seconds = [], 0, 0.0
     for root in roots:
         began = time.perf_counter()
         search = searcher(problem, ARMS[name])
-        found.append(search.search(root, depth))
+        results.append(search.search(root, depth))
         seconds += time.perf_counter() - began
         held += search.bounds.held
-    return found, seconds, held
+    return results, seconds, held
 
 
 def rows_of(
@@ -92,16 +91,16 @@ def rows_of(
     truth: list[float] = []
     judges = [searcher(problem, ARMS["table"]) for _ in roots]
     for name in arms:
-        found, seconds, held = measure(problem, name, roots, depth)
-        truth = truth or [result.value for result in found]
-        wrong = [result.value != value for result, value in zip(found, truth, strict=True)]
+        results, seconds, held = measure(problem, name, roots, depth)
+        truth = truth or [result.value for result in results]
+        wrong = [result.value != value for result, value in zip(results, truth, strict=True)]
         worse = [
             judge.guarantees(root, result.action, depth) < value
-            for judge, root, result, value in zip(judges, roots, found, truth, strict=True)
+            for judge, root, result, value in zip(judges, roots, results, truth, strict=True)
         ]
         row: dict[str, Any] = {"game": "rbc", "depth": depth, "class": kind, "arm": name}
         for key in ("nodes", "leaves", "valued"):
-            row[key] = sum(result.statistics[key] for result in found)
+            row[key] = sum(result.statistics[key] for result in results)
         row["seconds"] = round(seconds, 3)
         row |= {"bytes": held, "wrong_values": sum(wrong), "wrong_moves": sum(worse)}
         row |= {"roots": len(roots), "boards": [root.size for root in roots]}
@@ -135,17 +134,17 @@ def main() -> None:
     parser.add_argument("--moves", type=int, default=4, help="Requests tried at each move (4)")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
     parser.add_argument("--seed", type=int, default=1, help="Seed of the roots")
-    given = parser.parse_args()
-    arms = [BASE, *(name for name in given.arms if name != BASE)]
+    arguments = parser.parse_args()
+    arms = [BASE, *(name for name in arguments.arms if name != BASE)]
     for arm in ARMS.values():
         load_minimax(arm.bounds)  # compiles
     rows = []
-    for depth in given.depth:
-        least, most = given.least or SIZES[depth][0], given.most or SIZES[depth][1]
-        rules = {"least": least, "most": most, "senses": given.senses, "moves": given.moves}
+    for depth in arguments.depth:
+        least, most = arguments.least or SIZES[depth][0], arguments.most or SIZES[depth][1]
+        rules = {"least": least, "most": most, "senses": arguments.senses, "moves": arguments.moves}
         rules |= {"deep_boards": max(1000, most) if depth == 2 else 1000}
         problem = RbcProblem(MinimaxProblemParameters(**rules))
-        roots = problem.roots("game", given.roots, depth=depth, seed=given.seed)
+        roots = problem.roots("game", arguments.roots, depth=depth, seed=arguments.seed)
         classes: dict[str, list[RbcRoot]] = {"game": [], "saturated": []}
         for root in roots:
             classes["saturated" if saturated(rules, root, depth) else "game"].append(root)
@@ -154,18 +153,16 @@ def main() -> None:
                 continue
             fresh = rows_of(problem, kind, chosen, depth, arms)
             rows += fresh
-            if not given.json:
+            if not arguments.json:
                 show(fresh)
-    if given.json:
+    if arguments.json:
         figures = {
             "rows": rows,
-            "seed": given.seed,
-            "senses": given.senses,
-            "moves": given.moves,
+            "seed": arguments.seed,
+            "senses": arguments.senses,
+            "moves": arguments.moves,
             "load_after": round(os.getloadavg()[0], 2),
-            "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-            "python": platform.python_version(),
-            "date": datetime.now(UTC).date().isoformat(),
+            **conditions(),
         }
         print(json.dumps(figures))
 

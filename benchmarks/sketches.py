@@ -1,4 +1,4 @@
-"""Sketches of sets: what they cost, what they save, how often they err.
+"""Sketches of sets: cost, savings and error rates.
 
 - `bottom`: time of a sketch, the k smallest of n hashes, and of datasketch's MinHash.
 - `probes`: time to find supersets or subsets of one set among 10,000 sketches or bitmaps. The query
@@ -23,11 +23,9 @@ import argparse
 import json
 import math
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from common.conditions import conditions
 from miai.beliefs.kernels import sets, sketches
 
 Hashes = NDArray[np.uint64]
@@ -46,11 +45,11 @@ MISSING = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 KEPT = (4, 8, 16, 32, 64, 128, 256)
 WAYS = (("supersets", sketches.find_supersets), ("subsets", sketches.find_subsets))
 SHELF = 10_000_000
-"""Hashes of all sets of a shelf together, of which there are 20 to 1000."""
+"""Total hashes of the sets in a collection of 20 to 1000 sets."""
 
 
 def seconds(calls: Sequence[Callable[[], object]], repeats: int) -> float:
-    """Return the median over calls of the least time of each, after one that compiles."""
+    """Return the median over calls of each call's minimum time, after a warm-up call."""
     calls[0]()
     least = [math.inf] * len(calls)
     for _ in range(repeats):
@@ -376,38 +375,40 @@ def draw_chart(rows: Sequence[Row], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
 
 
-def measure(given: argparse.Namespace) -> dict[str, Any]:
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return all figures."""
-    rng = np.random.default_rng(given.seed)
+    rng = np.random.default_rng(arguments.seed)
     load = os.getloadavg()[0]
-    bottom_sizes = [size for size in (10_000, 100_000, 1_000_000) if size <= max(given.sizes)]
+    bottom_sizes = [size for size in (10_000, 100_000, 1_000_000) if size <= max(arguments.sizes)]
     return {
         "bottom": [
-            measure_bottom(rng, size, k, given.repeats)
-            for size in bottom_sizes or given.sizes
+            measure_bottom(rng, size, k, arguments.repeats)
+            for size in bottom_sizes or arguments.sizes
             for k in (16, 64, 128)
         ],
-        "probes": measure_probes(rng, given.count, given.k, given.repeats),
+        "probes": measure_probes(rng, arguments.count, arguments.k, arguments.repeats),
         "prefilter": [
-            measure_prefilter(rng, size, missing, true, k=given.k, repeats=given.repeats)
+            measure_prefilter(rng, size, missing, true, k=arguments.k, repeats=arguments.repeats)
             for true in (0.0, 0.1)
-            for size in given.sizes
+            for size in arguments.sizes
             for missing in MISSING
             if missing * size >= 1
         ],
         "ensemble": measure_ensemble(
-            rng, given.count // 10, given.thresholds, k=given.k, repeats=given.repeats
+            rng,
+            arguments.count // 10,
+            arguments.thresholds,
+            k=arguments.k,
+            repeats=arguments.repeats,
         ),
         "errors": [
             row
             for missing in (0.01, 0.05, 0.2)
-            for row in measure_errors(rng, missing, given.trials, size=1000, threshold=0.9)
+            for row in measure_errors(rng, missing, arguments.trials, size=1000, threshold=0.9)
         ],
-        "seed": given.seed,
+        "seed": arguments.seed,
         "load_before": round(load, 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
 
 
@@ -431,11 +432,11 @@ def main() -> None:
     parser.add_argument("-k", type=int, default=128, help="Hashes per sketch")
     parser.add_argument("--seed", type=int, default=1, help="Seed of the random sets")
     parser.add_argument("--chart", type=Path, help="File for the chart, .svg or .png")
-    given = parser.parse_args()
-    figures = measure(given)
-    if given.chart:
-        draw_chart(figures["prefilter"], given.chart)
-    if given.json:
+    arguments = parser.parse_args()
+    figures = measure(arguments)
+    if arguments.chart:
+        draw_chart(figures["prefilter"], arguments.chart)
+    if arguments.json:
         print(json.dumps(figures))
         return
     for part in ("bottom", "probes", "prefilter", "ensemble", "errors"):

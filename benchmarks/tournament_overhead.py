@@ -1,4 +1,4 @@
-"""What the framework adds to a game, and what a second worker gains.
+"""Overhead of the framework per game, and speed-up by a second worker.
 
 `overhead_seconds_per_game`: wall time of a game of random tic-tac-toe in a tournament with one
 worker process and warm agent processes (schedule, referee, clocks, record, store and all), less
@@ -14,28 +14,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import random
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import miai
+from common.conditions import conditions
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.counting import Standings
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, run
+from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 OVERHEAD_TARGET = 0.005
 SPEEDUP_TARGET = 1.8
 
 
 class Stopwatch(Reporter):
-    """Shows nothing; notes when the games begin.
+    """A silent progress display that notes when the games begin.
 
     Attributes:
       began: when all processes were up and no game had begun, on the performance counter.
@@ -54,6 +54,9 @@ class Stopwatch(Reporter):
     def close(self) -> None:
         """Stop the watch."""
         self.ended = time.perf_counter()
+
+    def finished(self, game: ScheduledGame, result: GameResult) -> None:
+        """Show nothing."""
 
     def note(self, text: str) -> None:
         """Show nothing."""
@@ -77,7 +80,7 @@ def play(players: list[dict[str, Any]], *, rounds: int, workers: int) -> tuple[f
 
 
 def bare_loop(games: int) -> float:
-    """Return the seconds that `games` random games take without any framework round them."""
+    """Return the seconds of `games` random games without the framework."""
     game, rng = miai.load_game("tic_tac_toe"), random.Random(0)
     began = time.perf_counter()
     for _ in range(games):
@@ -88,7 +91,7 @@ def bare_loop(games: int) -> float:
 
 
 def measure_overhead(games: int) -> dict[str, float]:
-    """Return what the framework adds to a game, in seconds."""
+    """Return the overhead per game in seconds."""
     randoms = [{"name": name, "agent": "random"} for name in ("ann", "bob")]
     starting, playing = play(randoms, rounds=games // 2, workers=1)
     bare = bare_loop(games) / games
@@ -101,7 +104,7 @@ def measure_overhead(games: int) -> dict[str, float]:
 
 
 def measure_speedup(rounds: int, simulations: int) -> dict[str, float]:
-    """Return what a second worker gains in a tournament whose games are all computing."""
+    """Return the speed-up by a second worker when games are pure computation."""
     thinkers = [
         {"name": name, "agent": "mcts", "simulations": simulations} for name in ("ann", "bob")
     ]
@@ -116,7 +119,7 @@ def measure_speedup(rounds: int, simulations: int) -> dict[str, float]:
 
 
 def measure(games: int, rounds: int, simulations: int, repeats: int) -> dict[str, Any]:
-    """Return all figures; of several repeats the median."""
+    """Return all figures, each the median of the repetitions."""
     runs = [
         {**measure_overhead(games), **measure_speedup(rounds, simulations)} for _ in range(repeats)
     ]
@@ -127,24 +130,26 @@ def measure(games: int, rounds: int, simulations: int, repeats: int) -> dict[str
         "speedup_target": SPEEDUP_TARGET,
         "repeats": repeats,
         "load_before": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "miai": miai.__version__,
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--games", type=int, default=2000, help="games of the overhead")
-    parser.add_argument("--rounds", type=int, default=80, help="rounds of the speedup")
-    parser.add_argument("--simulations", type=int, default=2000, help="of its players")
-    parser.add_argument("--repeats", type=int, default=3, help="the median is told")
-    given = parser.parse_args()
-    figures = measure(given.games, given.rounds, given.simulations, given.repeats)
-    if given.json:
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--games", type=int, default=2000, help="Games for measuring the overhead")
+    parser.add_argument("--rounds", type=int, default=80, help="Rounds for measuring the speed-up")
+    parser.add_argument(
+        "--simulations",
+        type=int,
+        default=2000,
+        help="Simulations per move for measuring the speed-up",
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="Repetitions; the median counts")
+    arguments = parser.parse_args()
+    figures = measure(arguments.games, arguments.rounds, arguments.simulations, arguments.repeats)
+    if arguments.json:
         print(json.dumps(figures))
         return
     milliseconds = 1000 * figures["overhead_seconds_per_game"]

@@ -1,4 +1,4 @@
-"""What large tournaments cost, part by part.
+"""Cost of large tournaments, part by part.
 
 `ratings`: `rating_seconds`, wall time in which many agents and a million games are rated, from
 counts by ordered pairing to ratings with covariance, groups and all; `summing_seconds`, to get
@@ -28,7 +28,6 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import sqlite3
 import statistics
 import subprocess
@@ -43,6 +42,7 @@ from typing import Any
 import numpy as np
 
 import miai
+from common.conditions import conditions
 from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.ratings.model import outcomes
 from miai_tournaments.ratings.pair_results import PairResults
@@ -65,13 +65,13 @@ _CHUNK = 5000
 Figures = dict[str, Any]
 
 
-def measure_ratings(given: argparse.Namespace) -> Figures:
+def measure_ratings(arguments: argparse.Namespace) -> Figures:
     """Return how long it takes to rate a league of many games, and to count them."""
-    agents, rng = given.agents, np.random.default_rng(0)
+    agents, rng = arguments.agents, np.random.default_rng(0)
     first, second = np.nonzero(~np.eye(agents, dtype=np.bool_))
     strengths = rng.normal(0, 1.5, agents)
     chances = np.stack(outcomes(strengths[first] - strengths[second] + 0.2, np.log(0.5)), axis=-1)
-    games = rng.multinomial(given.rated_games, np.full(first.size, 1 / first.size))
+    games = rng.multinomial(arguments.rated_games, np.full(first.size, 1 / first.size))
     counts = rng.multinomial(games, chances)
     names = [f"agent-{i}" for i in range(agents)]
     began = time.perf_counter()
@@ -94,10 +94,10 @@ def measure_ratings(given: argparse.Namespace) -> Figures:
     }
 
 
-def measure_report(given: argparse.Namespace) -> Figures:
+def measure_report(arguments: argparse.Namespace) -> Figures:
     """Return how long the page of a tournament takes, from its store."""
     with tempfile.TemporaryDirectory() as folder:
-        _make_run(Path(folder), given.reported_games)
+        _make_run(Path(folder), arguments.reported_games)
         began = time.perf_counter()
         with Store.read(Path(folder)) as store:
             store.games()
@@ -109,7 +109,7 @@ def measure_report(given: argparse.Namespace) -> Figures:
     return {
         "report_seconds": report,
         "reading_seconds": reading,
-        "reported_games": given.reported_games,
+        "reported_games": arguments.reported_games,
         "page_bytes": len(page.encode("utf-8")),
     }
 
@@ -161,13 +161,13 @@ def _result(rng: np.random.Generator) -> GameResult:
     )
 
 
-def measure_store(given: argparse.Namespace) -> Figures:
-    """Return how long the commands take with a store of very many games, disk cold and warm."""
+def measure_store(arguments: argparse.Namespace) -> Figures:
+    """Return the seconds of the commands on a huge store, with cold and warm disk cache."""
     told: Figures = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "run")
         config = Path(name, "huge.toml")
-        config.write_text(_huge(given.huge_games))
+        config.write_text(_huge(arguments.huge_games))
         told["huge_games"] = _play_all_but(4, load_tournament(config), folder)
         told["store_bytes"] = (folder / FILE_NAME).stat().st_size
         for word, key in (("status", "status"), ("report", "huge_report"), ("resume", "resume")):
@@ -185,7 +185,7 @@ def measure_store(given: argparse.Namespace) -> Figures:
 
 
 def _first_game_after(moment: datetime, path: Path) -> datetime:
-    """Return when the first game of a store began that began after a moment."""
+    """Return the time of the first game of a store that began after a given time."""
     with contextlib.closing(sqlite3.connect(path)) as store:
         query = "SELECT min(started) FROM games WHERE started > ?"
         (started,) = store.execute(query, (moment.isoformat(timespec="milliseconds"),)).fetchone()
@@ -193,7 +193,7 @@ def _first_game_after(moment: datetime, path: Path) -> datetime:
 
 
 def _huge(games: int) -> str:
-    """Return a config of a round-robin of ten players of about so many games."""
+    """Return a round-robin config of ten players with about `games` games."""
     rounds = max(1, round(games / (_REPORTED_AGENTS * (_REPORTED_AGENTS - 1))))
     players = "".join(
         f'[[players]]\nname = "agent-{n}"\nagent = "random"\n' for n in range(_REPORTED_AGENTS)
@@ -205,7 +205,7 @@ def _huge(games: int) -> str:
 
 
 def _play_all_but(left: int, tournament: Tournament, folder: Path) -> int:
-    """Write the store of a run, all but a few games of it done; return how many there are."""
+    """Write the store of an almost finished run; return its number of games."""
     rng = np.random.default_rng(1)
     schedule = Schedule(
         tournament.format,
@@ -224,7 +224,7 @@ def _play_all_but(left: int, tournament: Tournament, folder: Path) -> int:
 
 
 def _forget(path: Path) -> None:
-    """Have the system forget what it keeps of a file in memory."""
+    """Drop a file from the system's page cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -238,9 +238,9 @@ def _command(word: str, folder: Path) -> float:
     return time.perf_counter() - began
 
 
-def measure_overhead(given: argparse.Namespace) -> Figures:
-    """Return what the tournament adds to a short game, by the number of workers."""
-    games = given.short_games
+def measure_overhead(arguments: argparse.Namespace) -> Figures:
+    """Return the overhead per short game, by number of workers."""
+    games = arguments.short_games
     bare = bare_loop(games) / games
     randoms = [{"name": name, "agent": "random"} for name in ("ann", "bob")]
     one, two = (play(randoms, rounds=games // 2, workers=n)[1] / games for n in (1, 2))
@@ -251,9 +251,9 @@ def measure_overhead(given: argparse.Namespace) -> Figures:
     }
 
 
-def measure_ray(given: argparse.Namespace) -> Figures:
-    """Return how long the same games take with either executor."""
-    agent = ("mcts", {"simulations": given.ray_simulations})
+def measure_ray(arguments: argparse.Namespace) -> Figures:
+    """Return the seconds of the same games with each executor."""
+    agent = ("mcts", {"simulations": arguments.ray_simulations})
     setup = Setup(
         game="tic_tac_toe",
         game_parameters={},
@@ -265,12 +265,12 @@ def measure_ray(given: argparse.Namespace) -> Figures:
         warm_agents=4,
         logs=None,
     )
-    told: Figures = {"ray_games": given.ray_games}
+    told: Figures = {"ray_games": arguments.ray_games}
     for name in ("processes", "ray"):
         with make_executor(name, setup, workers=2, game_deadline=None, on_output=print) as executor:
             perform(executor, 4)
             began = time.perf_counter()
-            seconds = perform(executor, given.ray_games)
+            seconds = perform(executor, arguments.ray_games)
             told[f"{name}_seconds"] = time.perf_counter() - began
     told["ray_game_seconds"] = statistics.median(seconds)
     told["ray_over_processes"] = told["ray_seconds"] / told["processes_seconds"]
@@ -278,7 +278,7 @@ def measure_ray(given: argparse.Namespace) -> Figures:
 
 
 def perform(executor: Executor, games: int) -> list[float]:
-    """Have games played, and return the seconds that each took."""
+    """Play games and return the seconds of each."""
     waiting = [
         GameJob(job_id=f"g{n}", kind="game", players=("one", "other"), seed=n, seeds=(n, n + 1))
         for n in range(games)
@@ -303,63 +303,66 @@ PARTS: dict[str, Callable[[argparse.Namespace], Figures]] = {
 }
 
 
-def measure(given: argparse.Namespace) -> Figures:
-    """Return all figures of the parts that were asked for; of several repeats the median."""
+def measure(arguments: argparse.Namespace) -> Figures:
+    """Return the figures of the requested parts, each the median of the repetitions."""
     figures: Figures = {}
     load = round(os.getloadavg()[0], 2)
-    for part in given.parts:
-        runs = [PARTS[part](given) for _ in range(given.repeats)]
+    for part in arguments.parts:
+        runs = [PARTS[part](arguments) for _ in range(arguments.repeats)]
         figures |= {key: statistics.median(run[key] for run in runs) for key in runs[0]}
     return {
         **figures,
         "rating_target": RATING_TARGET,
         "report_target": REPORT_TARGET,
-        "repeats": given.repeats,
+        "repeats": arguments.repeats,
         "load_before": load,
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "miai": miai.__version__,
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
     parser.add_argument("--parts", nargs="+", choices=sorted(PARTS), default=sorted(PARTS))
-    parser.add_argument("--agents", type=int, default=100, help="that are rated")
-    parser.add_argument("--rated-games", type=int, default=1_000_000, help="that rate them")
-    parser.add_argument("--short-games", type=int, default=4000, help="of the overhead")
-    parser.add_argument("--reported-games", type=int, default=100_000, help="of the report")
-    parser.add_argument("--huge-games", type=int, default=1_000_000, help="of the huge store")
-    parser.add_argument("--ray-games", type=int, default=40, help="by either executor")
-    parser.add_argument("--ray-simulations", type=int, default=24_000, help="a move of these")
-    parser.add_argument("--repeats", type=int, default=3, help="the median is told")
-    figures = measure(given := parser.parse_args())
-    if given.json:
+    parser.add_argument("--agents", type=int, default=100, help="Agents to rate")
+    parser.add_argument("--rated-games", type=int, default=1_000_000, help="Games to rate them by")
+    parser.add_argument(
+        "--short-games", type=int, default=4000, help="Games for measuring the overhead"
+    )
+    parser.add_argument(
+        "--reported-games", type=int, default=100_000, help="Games in the reported store"
+    )
+    parser.add_argument("--huge-games", type=int, default=1_000_000, help="Games in the huge store")
+    parser.add_argument("--ray-games", type=int, default=40, help="Games per executor")
+    parser.add_argument(
+        "--ray-simulations", type=int, default=24_000, help="Simulations per move of these games"
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="Repetitions; the median counts")
+    figures = measure(arguments := parser.parse_args())
+    if arguments.json:
         print(json.dumps(figures))
         return
-    if "overhead" in given.parts:
+    if "overhead" in arguments.parts:
         one = f"{1000 * figures['overhead_seconds_one_worker']:.2f} ms with one worker"
         two = 1000 * figures["overhead_seconds_per_game"]
         print(f"overhead    {two:6.2f} ms a game with two workers (target: 2), {one}")
-    if "ratings" in given.parts:
+    if "ratings" in arguments.parts:
         league = f"{figures['agents']} agents, {figures['rated_games']:,} games"
         print(f"rating      {figures['rating_seconds']:6.2f} s for {league} (target: 5)")
         print(f"summing     {figures['summing_seconds']:6.2f} s to count these one by one")
-    if "report" in given.parts:
+    if "report" in arguments.parts:
         page = f"{figures['reported_games']:,} games, {figures['page_bytes']:,} bytes"
         print(f"report      {figures['report_seconds']:6.2f} s for {page} (target: 10)")
         print(f"reading     {figures['reading_seconds']:6.2f} s of that is reading the store")
-    if "store" in given.parts:
+    if "store" in arguments.parts:
         size = f"{figures['huge_games']:,} games, {figures['store_bytes']:,} bytes"
         for key in ("status", "huge_report", "resume"):
             warm = figures.get(f"{key}_seconds")
             told = "" if warm is None else f", {warm:.2f} s warm"
             print(f"{key:<11} {figures[f'{key}_cold_seconds']:6.2f} s cold{told}: {size} (10)")
         print(f"resumed     {figures['resumed_cold_seconds']:6.2f} s cold to the first game (10)")
-    if "ray" in given.parts:
+    if "ray" in arguments.parts:
         games = f"{figures['ray_games']} games of {figures['ray_game_seconds']:.2f} s"
         print(f"ray         {figures['ray_over_processes']:6.3f} times processes, {games} (1.1)")
     print(f"on {figures['machine']}, Python {figures['python']}, {figures['date']}")

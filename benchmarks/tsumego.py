@@ -20,12 +20,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -33,22 +31,20 @@ from typing import Any
 
 import numpy as np
 
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.gtp.client import GtpClient
 from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.life_measuring import answering
-from miai_go.life.answers import UnprovedError, fate_of
-from miai_go.life.collection import shipped_problems
+from miai_go.life.answer_keys import UnprovedError, fate_of
 from miai_go.life.families import members
-from miai_go.life.guiding import SHIPPED, OrderingNet, find_ordering
-from miai_go.life.problem_sgf import write_problems
-from miai_go.life.problems import Problem
+from miai_go.life.ordering import SHIPPED, OrderingNet, find_ordering
+from miai_go.life.problems import Problem, collection_sgf, shipped_problems
 from miai_go.life.prover import Finding, ProofVerdict, Prover
 from miai_go.life.walled import draw_fight, zone_within
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.nets.building import build_network
 from miai_go.nets.life_arrays import NAMES, ArrayNet, array_net, read_array_net
 from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
 from miai_go.nets.life_predicting import Predictor
@@ -56,6 +52,7 @@ from miai_go.nets.life_weights import (
     NetHeader,
     load_net,
 )
+from miai_go.nets.network import build_network
 from miai_go.nets.weights import tensors_of
 from miai_go.rules.coordinates import vertex
 from miai_go.shipped import TSUMEGO
@@ -78,18 +75,18 @@ def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
             return problem, zone
 
 
-def zones(given: argparse.Namespace) -> list[dict[str, Any]]:
+def zones(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Solve random zones of each size, with the network that `miai go solve` uses."""
-    network = find_ordering(given.network)
+    network = find_ordering(arguments.network)
     rows = []
-    for empty in given.sizes:
-        rng = np.random.default_rng([given.seed, empty])
+    for empty in arguments.sizes:
+        rng = np.random.default_rng([arguments.seed, empty])
         spent, nodes, entered, safe = [], [], [], []
-        for _ in range(given.zones):
+        for _ in range(arguments.zones):
             _problem, zone = draw(rng, empty)
             prover = Prover(zone, network=network)
             found = [
-                prover.ask(prover.begin(side), seconds=given.seconds)
+                prover.ask(prover.begin(side), seconds=arguments.seconds)
                 for side in (ATTACKER, DEFENDER)
             ]
             solved = all(finding.verdict != ProofVerdict.UNSOLVED for finding in found)
@@ -104,7 +101,7 @@ def zones(given: argparse.Namespace) -> list[dict[str, Any]]:
         rows.append(
             {
                 "empty": empty,
-                "zones": given.zones,
+                "zones": arguments.zones,
                 "solved_within_seconds": within,
                 "median_seconds": _finite(float(np.median(clock))),
                 "median_nodes": int(np.median(nodes)),
@@ -124,7 +121,7 @@ def _finite(value: float) -> float | None:
 
 
 def families() -> dict[str, Any]:
-    """Prove all positions with known answers."""
+    """Prove all positions with published answers."""
     started, wrong, count = perf_counter(), [], 0
     for member in members():
         problem = member.diagram.place(19)
@@ -137,15 +134,15 @@ def families() -> dict[str, Any]:
     return {"positions": count, "wrong": wrong, "seconds": round(perf_counter() - started, 2)}
 
 
-def exhaustion(given: argparse.Namespace) -> dict[str, Any]:
-    """Compare tiny zones, no two the same, with exhaustion."""
+def exhaustion(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Compare the prover with exhaustion on distinct tiny zones."""
     sys.path.insert(0, str(Path(__file__).parents[1]))  # the oracle is the tests'
     from tests.tsumego.exhaustion import Comparison, compare
 
     started, found = process_time(), Comparison()
-    rng = np.random.default_rng([given.seed, 5])
+    rng = np.random.default_rng([arguments.seed, 5])
     network = OrderingNet.read(SHIPPED)
-    for found in compare(rng, given.tiny_zones, places=3, network=network):
+    for found in compare(rng, arguments.tiny_zones, places=3, network=network):
         if found.zones % 250 == 0:
             print(f"{found.zones} zones, {len(found.wrong)} disagreements", file=sys.stderr)
     figures = asdict(found) | {"wrong": found.wrong[:20], "disagreements": len(found.wrong)}
@@ -156,20 +153,20 @@ def exhaustion(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def ordering(given: argparse.Namespace) -> list[dict[str, Any]]:
+def ordering(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Ask both provers about random zones, for both first movers.
 
     Ratios are geometric means of "without over with" over the questions that both answer.
     """
-    network = find_ordering(given.network)
+    network = find_ordering(arguments.network)
     rows = []
-    for empty in given.ordering_sizes:
-        rng = np.random.default_rng([given.seed, 12, empty])
+    for empty in arguments.ordering_sizes:
+        rng = np.random.default_rng([arguments.seed, 12, empty])
         nodes, seconds, solved = [], [], []
-        for _ in range(given.zones):
+        for _ in range(arguments.zones):
             _problem, zone = draw(rng, empty)
             for side in (ATTACKER, DEFENDER):
-                found = [_timed(Prover(zone, network=n), side, given) for n in (None, network)]
+                found = [_timed(Prover(zone, network=n), side, arguments) for n in (None, network)]
                 verdicts = [finding.verdict for finding, _spent in found]
                 solved.append([verdict != ProofVerdict.UNSOLVED for verdict in verdicts])
                 if all(solved[-1]) and verdicts[0] != verdicts[1]:
@@ -193,10 +190,10 @@ def ordering(given: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def _timed(prover: Prover, side: int, given: argparse.Namespace) -> tuple[Finding, float]:
-    """Return an answer and the processor's time that it took."""
+def _timed(prover: Prover, side: int, arguments: argparse.Namespace) -> tuple[Finding, float]:
+    """Return an answer and its processor time."""
     started = process_time()
-    finding = prover.ask(prover.begin(side), nodes=given.ordering_nodes)
+    finding = prover.ask(prover.begin(side), nodes=arguments.ordering_nodes)
     return finding, process_time() - started
 
 
@@ -208,12 +205,12 @@ def _ratio(pairs: np.ndarray[Any, np.dtype[Any]]) -> float | None:
     return round(float(np.exp((logs[:, 0] - logs[:, 1]).mean())), 3)
 
 
-def networks(given: argparse.Namespace) -> dict[str, Any]:
-    """Count what networks value in a second of processor time, in batches and one at a time."""
+def networks(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Count network evaluations per second of processor time, batched and single."""
     import torch
 
     torch.set_num_threads(1)
-    rng = np.random.default_rng([given.seed, 2])
+    rng = np.random.default_rng([arguments.seed, 2])
     drawn = [draw(rng, 8 + i % 5)[1] for i in range(_DRAWN)]
     layout = layout_of_zones(drawn)
     at = np.arange(_BATCH) % _DRAWN
@@ -261,11 +258,11 @@ def _rate(work: Callable[[], object], positions: int) -> int:
     return round(done / (process_time() - began))
 
 
-def gnugo(given: argparse.Namespace) -> dict[str, Any]:
-    """Ask GNU Go's reader about zones that were proved."""
+def gnugo(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Ask GNU Go's reader about proved zones."""
     agreed, missed, claimed, asked = 0, {"kills": 0, "lives": 0}, [], 0
     with TemporaryDirectory() as folder, closing(_gnugo()) as engine:
-        for problem, zone in _read_zones(given):
+        for problem, zone in _read_zones(arguments):
             for side in (ATTACKER, DEFENDER):
                 asked += 1
                 claim = _ask(engine, Path(folder), problem, zone, side)
@@ -288,15 +285,15 @@ def gnugo(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _read_zones(given: argparse.Namespace) -> Iterator[tuple[Problem, Zone]]:
-    """Yield the problems that GNU Go is asked about."""
-    rng = np.random.default_rng([given.seed, 77])
-    if given.gnugo_from == "random":
-        for number in range(given.gnugo_zones):
+def _read_zones(arguments: argparse.Namespace) -> Iterator[tuple[Problem, Zone]]:
+    """Yield the problems for GNU Go."""
+    rng = np.random.default_rng([arguments.seed, 77])
+    if arguments.gnugo_from == "random":
+        for number in range(arguments.gnugo_zones):
             yield draw(rng, 6 + number % 5)
         return
     shipped = shipped_problems()
-    chosen = rng.choice(len(shipped), min(given.gnugo_zones, len(shipped)), replace=False)
+    chosen = rng.choice(len(shipped), min(arguments.gnugo_zones, len(shipped)), replace=False)
     for number in sorted(chosen.tolist()):
         problem = shipped[number]
         yield problem, find_zone(problem.stones, problem.target)
@@ -314,7 +311,7 @@ def _ask(
 ) -> tuple[int, str]:
     """Return GNU Go's code (0 no, 1 yes, 2 and 3 by ko) and its move."""
     path = folder / "problem.sgf"
-    path.write_bytes(write_problems([problem]))
+    path.write_bytes(collection_sgf([problem]))
     engine.ask(f"loadsgf {path}", seconds=20)
     name = vertex(problem.target, problem.size)
     command = "owl_attack" if side == ATTACKER else "owl_defend"
@@ -323,7 +320,7 @@ def _ask(
 
 
 def _refutation(zone: Zone, side: int, claim: tuple[int, str], prover: Prover) -> str:
-    """Return why a claim of GNU Go's is wrong: its move and the answer; empty if unknown."""
+    """Return the refutation of a claim by GNU Go: its move and the answer; empty if unknown."""
     names = {vertex(p, zone.size).upper(): p for p in (*zone.points, zone.size**2)}
     point = names.get(claim[1].upper())
     side_name = "attack" if side == ATTACKER else "defence"
@@ -348,40 +345,42 @@ def main() -> None:
     parts = ("zones", "families", "exhaustion", "ordering", "networks", "gnugo")
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 10, 12, 14, 16, 20])
-    parser.add_argument("--zones", type=int, default=30, help="of each size")
-    parser.add_argument("--seconds", type=float, default=7.5, help="for each first mover")
+    parser.add_argument("--zones", type=int, default=30, help="Zones per size")
+    parser.add_argument("--seconds", type=float, default=7.5, help="Seconds per first mover")
     parser.add_argument("--gnugo-zones", type=int, default=200)
     parser.add_argument("--gnugo-from", choices=("random", "shipped"), default="random")
-    parser.add_argument("--tiny-zones", type=int, default=5_000, help="that are exhausted")
+    parser.add_argument("--tiny-zones", type=int, default=5_000, help="Tiny zones to exhaust")
     parser.add_argument("--ordering-sizes", nargs="+", type=int, default=[12, 13, 14])
-    parser.add_argument("--ordering-nodes", type=int, default=20_000_000, help="limit of each")
-    parser.add_argument("--network", default="shipped", help="that advises: its file, or none")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--ordering-nodes", type=int, default=20_000_000, help="Node limit per question"
+    )
+    parser.add_argument(
+        "--network", default="shipped", help="Ordering network: a file, `shipped` or `none`"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the zones")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    arguments = parser.parse_args()
     figures: dict[str, Any] = {}
     try:
-        if "zones" in given.parts:
-            figures["zones"] = zones(given)
-        if "families" in given.parts:
+        if "zones" in arguments.parts:
+            figures["zones"] = zones(arguments)
+        if "families" in arguments.parts:
             figures["families"] = families()
-        if "exhaustion" in given.parts:
-            figures["exhaustion"] = exhaustion(given)
-        if "ordering" in given.parts:
-            figures["ordering"] = ordering(given)
-        if "networks" in given.parts:
-            figures["networks"] = networks(given)
-        if "gnugo" in given.parts:
-            figures["gnugo"] = gnugo(given)
+        if "exhaustion" in arguments.parts:
+            figures["exhaustion"] = exhaustion(arguments)
+        if "ordering" in arguments.parts:
+            figures["ordering"] = ordering(arguments)
+        if "networks" in arguments.parts:
+            figures["networks"] = networks(arguments)
+        if "gnugo" in arguments.parts:
+            figures["gnugo"] = gnugo(arguments)
     except MiaiError as error:
         sys.exit(f"tsumego.py: {error}")
     figures |= {
         "load_after": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    print(json.dumps(figures) if given.json else json.dumps(figures, indent=2))
+    print(json.dumps(figures) if arguments.json else json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Life and death in play: how often a search begins a problem with a move that solves it.
+"""Life and death in play: how often a search starts a problem with a solving move.
 
     python benchmarks/tsumego_play.py --problems 100 --simulations 400 --json
 
@@ -13,41 +13,39 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 import miai
+from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.record import MoveRecord
-from miai_go.life.collection import shipped_problems
-from miai_go.life.problems import Problem
+from miai_go.life.problems import Problem, shipped_problems
 from miai_go.rules.coordinates import vertex
 
 ASKED = ("off", "net", "solver")
 
 
-def drawn(given: argparse.Namespace) -> list[Problem]:
+def drawn(arguments: argparse.Namespace) -> list[Problem]:
     """Return shipped problems of a size whose zones have few empty points."""
     few = [
         problem
         for problem in shipped_problems()
-        if problem.size == given.size
+        if problem.size == arguments.size
         and problem.solutions
         and problem.empty is not None
-        and problem.empty <= given.most_empty
+        and problem.empty <= arguments.most_empty
     ]
-    count = min(given.problems, len(few))
-    chosen = np.random.default_rng(given.seed).choice(len(few), count, replace=False)
+    count = min(arguments.problems, len(few))
+    chosen = np.random.default_rng(arguments.seed).choice(len(few), count, replace=False)
     return [few[number] for number in sorted(chosen.tolist())]
 
 
 def position(problem: Problem) -> Game:
-    """Return the game that begins with a problem, who should succeed to move."""
+    """Return the game that starts with a problem, the solving side to move."""
     black, white = (
         [vertex(point, problem.size) for point in np.flatnonzero(problem.stones == mark).tolist()]
         for mark in (1, 2)
@@ -62,12 +60,14 @@ def position(problem: Problem) -> Game:
     )
 
 
-def measure(problems: list[Problem], asked: str, given: argparse.Namespace) -> dict[str, Any]:
-    """Return how many problems are begun with a right move, and the time a move takes."""
+def measure(problems: list[Problem], asked: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the number of problems started with a solving move, and the time per move."""
     right, seconds = 0, 0.0
-    _first_move(problems[0], asked, given, seed=0)  # kernels are loaded, and their time not counted
+    _first_move(
+        problems[0], asked, arguments, seed=0
+    )  # kernels are loaded, and their time not counted
     for number, problem in enumerate(problems):
-        move = _first_move(problem, asked, given, seed=given.seed + number)
+        move = _first_move(problem, asked, arguments, seed=arguments.seed + number)
         right += move.action in problem.solutions
         seconds += move.cpu_seconds or 0.0
     row = {
@@ -80,16 +80,16 @@ def measure(problems: list[Problem], asked: str, given: argparse.Namespace) -> d
 
 
 def _first_move(
-    problem: Problem, asked: str, given: argparse.Namespace, *, seed: int
+    problem: Problem, asked: str, arguments: argparse.Namespace, *, seed: int
 ) -> MoveRecord:
     game = position(problem)
     agents = [
         miai.make_agent(
-            given.agent,
+            arguments.agent,
             game,
-            simulations=given.simulations,
+            simulations=arguments.simulations,
             tsumego=asked,
-            tsumego_nodes=given.nodes,
+            tsumego_nodes=arguments.nodes,
         )
         for _ in range(2)
     ]
@@ -100,35 +100,35 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agent", choices=("mcts", "alphago", "alphazero"), default="mcts")
-    parser.add_argument("--size", type=int, choices=(9, 13, 19), default=9, help="of the boards")
-    parser.add_argument("--problems", type=int, default=100)
-    parser.add_argument("--most-empty", type=int, default=16, help="points of a zone")
-    parser.add_argument("--simulations", type=int, default=400, help="of a move")
-    parser.add_argument("--nodes", type=int, default=50_000, help="that the solver may look at")
+    parser.add_argument(
+        "--size", type=int, choices=(9, 13, 19), default=9, help="Board size in points"
+    )
+    parser.add_argument("--problems", type=int, default=100, help="Number of problems")
+    parser.add_argument("--most-empty", type=int, default=16, help="Maximum empty points of a zone")
+    parser.add_argument("--simulations", type=int, default=400, help="Simulations per move")
+    parser.add_argument("--nodes", type=int, default=50_000, help="Node limit of the solver")
     parser.add_argument("--asked", nargs="+", choices=ASKED, default=ASKED)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args()
-    if given.problems < 1:
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the searches")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    arguments = parser.parse_args()
+    if arguments.problems < 1:
         parser.error("give at least one problem")
     try:
-        problems = drawn(given)
+        problems = drawn(arguments)
         if not problems:
-            parser.error(f"no shipped problem has at most {given.most_empty} empty points")
-        rows = {asked: measure(problems, asked, given) for asked in given.asked}
+            parser.error(f"no shipped problem has at most {arguments.most_empty} empty points")
+        rows = {asked: measure(problems, asked, arguments) for asked in arguments.asked}
     except MiaiError as error:
         sys.exit(f"tsumego_play.py: {error}")
     figures: dict[str, Any] = {
-        "agent": given.agent,
-        "size": given.size,
-        "simulations": given.simulations,
+        "agent": arguments.agent,
+        "size": arguments.size,
+        "simulations": arguments.simulations,
         "rows": rows,
         "load_after": round(os.getloadavg()[0], 2),
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        **conditions(),
     }
-    print(json.dumps(figures) if given.json else json.dumps(figures, indent=2))
+    print(json.dumps(figures) if arguments.json else json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ SMALL = {
     "rbc_minimax.py": ("--roots", "1", "--depth", "2", "--most", "60", "--arms", "table", "all"),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
+    "uci_client.py": ("--positions", "5", "--rounds", "1"),
 }
 LONG = {
     *("go_encoding.py", "go_search.py", "go_training.py", "tsumego.py", "rbc_minimax.py"),
@@ -70,6 +71,7 @@ KEYS = {
     "belief_search.py": {"rows", "search", "date"},
     "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
+    "uci_client.py": {"rows", "positions", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
     "go_encoding.py": {

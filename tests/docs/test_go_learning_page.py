@@ -28,7 +28,7 @@ from miai_go.learning import run_folder as journal
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes
 
 ROOT = Path(__file__).parents[2]

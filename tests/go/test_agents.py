@@ -18,7 +18,8 @@ from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
-from miai_go.rules.agents import FastRandomAgent, GoRollouts, fills_eye
+from miai_go.rules.agents import FastRandomAgent, GoRollouts
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoRolloutParameters
 from miai_go.rules.state import GoState

@@ -21,9 +21,8 @@ from miai.render import renderer_for
 from miai.testing import check_game
 from miai_go.rules.coordinates import parse_vertex, star_points, vertex
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Start
-from miai_go.rules.rule_sets import PRESETS
-from miai_go.rules.state import GoState
+from miai_go.rules.parameters import PRESETS
+from miai_go.rules.state import GoState, Start
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,9 +19,8 @@ from miai_go.rules.adjudicators import Safe, ScoreLead, UnconditionalLife, find_
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters, ScoreLeadParameters
-from miai_go.rules.phases import Start
 from miai_go.rules.scoring import Stones
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Start
 
 MOST_BOARDS = 500
 

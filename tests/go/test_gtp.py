@@ -43,8 +43,7 @@ from miai_go.gtp.parameters import GtpParameters, engine_seed
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Phase
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Phase
 
 ENGINE = [sys.executable, "-S", "-E", str(Path(__file__).parent / "engines" / "engine.py")]
 TOKEN = "MIAI_TEST_TOKEN"

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 import miai
 from miai.errors import AgentUnavailableError, UnknownComponentError
-from miai_go.rules.agents import settle
-from miai_go.rules.dead_stones import PlayoutJudge
+from miai_go.rules.dead_stones import PlayoutJudge, settle
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import PlayoutJudgeParameters
-from miai_go.rules.phases import Phase
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Phase
 
 
 def go(**parameters: Any) -> GoGame:

@@ -17,7 +17,7 @@ from miai_go.rules.board import (
     KoRule,
     history_key,
 )
-from miai_go.search.tree import Tree
+from miai_go.search.mcts import Tree
 
 
 def parse(diagram: str) -> Board:

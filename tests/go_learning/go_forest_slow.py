@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 import miai
 from miai_go.kernels import forest as fields
 from miai_go.kernels import uct as statuses
-from miai_go.nets.encoder import trail_of
-from miai_go.nets.positions import Positions
-from miai_go.rules.agents import fills_eye
+from miai_go.nets.encoder import Positions, trail_of
 from miai_go.rules.board import Board, KoRule, history_key
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
-from miai_go.search.forest import Forest, ForestRoot
-from miai_go.search.settings import TreeSettings
+from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 
 Judge = Callable[[bytes, int, int], tuple[NDArray[np.float32], float]]
 """Stones (int8, row by row), who moves (0 Black), last action (-1 none) -> logits, value."""

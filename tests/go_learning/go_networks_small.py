@@ -10,9 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from miai_go.nets.building import build_network
-from miai_go.nets.header import WeightsHeader
-from miai_go.nets.weights import save_weights
+from miai_go.nets.network import build_network
+from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.tensors import TrainingRecord
 
 SIZE = 5

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from miai_go.learning.games import StoredGame
 from miai_go.learning.tree_games import TreeGames, TreeSelfPlay
 from miai_go.learning.writing import ShardWriter
-from miai_go.nets.positions import Positions
-from miai_go.search.settings import TreeSettings
+from miai_go.nets.encoder import Positions
+from miai_go.search.forest import TreeSettings
 
 SIZE = 5
 

@@ -17,7 +17,7 @@ from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.learning.split import in_split
 from miai_go.learning.writing import ShardWriter
-from miai_go.nets.positions import Positions
+from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
 from miai_go.rules.symmetry import (
     INVERSES,

@@ -16,11 +16,9 @@ from miai.parameters import Parameters
 from miai.plugins.registry import Registry
 from miai_go.kernels import trail
 from miai_go.kinds import ENCODER
-from miai_go.nets import load_encoder
-from miai_go.nets.components import ZeroEncoderParameters
-from miai_go.nets.encoder import Encoder
+from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.encoders import AlphaGoEncoder, OnePlaneEncoder, SimpleEncoder, ZeroEncoder
-from miai_go.nets.positions import Positions
+from miai_go.nets.parameters import ZeroEncoderParameters
 from miai_go.rules.board import BoardError
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)

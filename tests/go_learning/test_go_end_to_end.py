@@ -26,7 +26,7 @@ from miai_go.learning.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.value import ValueConfig, train_value
 from miai_go.learning.zero import read_ladder, train_zero
 from miai_go.learning.zero_config import ZeroConfig
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.weights import WeightsHeader
 from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)

@@ -25,13 +25,12 @@ from tests.go_learning.go_forest_slow import (
 )
 
 from miai_go.kernels import trail
-from miai_go.nets.positions import Positions
-from miai_go.rules.agents import fills_eye
+from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board, BoardError, KoRule
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.state import GoState
 from miai_go.rules.symmetry import INVERSES, point_tables
-from miai_go.search.forest import Forest, ForestRoot
-from miai_go.search.settings import TreeSettings
+from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 
 SIMPLE = {"ko": "simple", "suicide": False}
 

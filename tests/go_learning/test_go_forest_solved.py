@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from tests.go_learning.go_forest_slow import ONE
 
 from miai_go.kernels import trail
-from miai_go.nets.positions import Positions
-from miai_go.rules.agents import fills_eye
+from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
-from miai_go.search.forest import Forest, ForestRoot
-from miai_go.search.settings import TreeSettings
+from miai_go.rules.chains import fills_eye
+from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 
 Stones = tuple[int, ...]
 

@@ -25,9 +25,9 @@ from torch import nn
 
 from miai_go.errors import InferenceError, WeightsError
 from miai_go.nets.inference import Ensemble, load_oracle
-from miai_go.nets.onnx import export_onnx
+from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.oracle import Answers, Oracle
-from miai_go.nets.precision import Precision
+from miai_go.nets.parameters import Precision
 from miai_go.nets.server import BatchingOracle
 from miai_go.nets.weights import load_weights, save_weights
 

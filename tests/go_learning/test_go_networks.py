@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from miai.errors import ParameterError, UnknownComponentError
 from miai.parameters import Parameters
 from miai.plugins.loader import registry
-from miai_go.nets.building import build_network, folded, outputs_of
 from miai_go.nets.layers import products
-from miai_go.nets.network import NetworkShape, Outputs
+from miai_go.nets.network import NetworkShape, Outputs, build_network, folded, outputs_of
 
 SHAPE = NetworkShape(SIZE, 4)
 

@@ -27,22 +27,17 @@ from miai.search.protocol import Search
 from miai.testing import check_agent
 from miai_go.errors import WeightsError
 from miai_go.kernels import trail
-from miai_go.nets import load_encoder
-from miai_go.nets.building import build_network
-from miai_go.nets.encoder import positions_of
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import NetworkShape
-from miai_go.nets.weights import save_weights
-from miai_go.rules.agents import fills_eye
+from miai_go.nets.network import NetworkShape, build_network
+from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.board import KoRule
+from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
-from miai_go.search.forest import Forest
+from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.parameters import AlphaZeroParameters, TreeParameters
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
 
 torch.set_num_threads(1)
 

@@ -14,8 +14,8 @@ from miai_go.errors import DataError, TrainingError, WeightsError
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels import trail
 from miai_go.learning.rollout_policy import PatternReport, measure, train
+from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternHeader, PatternPolicy
-from miai_go.nets.positions import Positions
 from miai_go.tensors import TrainingRecord, read_tensors, write_tensors
 
 SIZE = 5

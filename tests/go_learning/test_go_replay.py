@@ -16,8 +16,8 @@ from miai_go.learning.supervised import endless
 from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import Replay, train_zero
 from miai_go.learning.zero_config import ZeroConfig
-from miai_go.nets import load_encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.encoder import load_encoder
+from miai_go.nets.weights import WeightsHeader
 
 CONFIG = """
 [game]

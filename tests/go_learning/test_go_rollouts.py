@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from miai_go.kernels import trail
+from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.positions import Positions
 from miai_go.rules.playouts import Playouts
 from miai_go.search.forest import Rollouts
 

@@ -16,11 +16,11 @@ from miai_go.learning.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame
 from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
 from miai_go.learning.policy_games import PolicyGames
 from miai_go.learning.tree_games import TreeGames, TreeSelfPlay, empty_root
-from miai_go.nets import load_encoder
+from miai_go.nets.encoder import load_encoder
 from miai_go.nets.oracle import Answers
-from miai_go.rules.agents import fills_eye
 from miai_go.rules.board import Board, KoRule
-from miai_go.search.settings import TreeSettings
+from miai_go.rules.chains import fills_eye
+from miai_go.search.forest import TreeSettings
 
 
 def replayed(game: StoredGame, *, ko: str = "positional") -> Board:

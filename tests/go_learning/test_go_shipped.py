@@ -17,9 +17,8 @@ from miai_go.learning.rollout_policy import RolloutConfig
 from miai_go.learning.run_folder import load_plan
 from miai_go.learning.supervised import SupervisedConfig
 from miai_go.learning.zero_config import ZeroConfig
-from miai_go.nets.header import WeightsHeader
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.weights import load_weights
+from miai_go.nets.weights import WeightsHeader, load_weights
 from miai_go.shipped import FOLDER, find_weights, shipped_names
 
 SUMS = {

@@ -45,10 +45,9 @@ from miai_go.learning.supervised import (
 from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import train_zero
 from miai_go.learning.zero_config import ZeroConfig
-from miai_go.nets import load_encoder
-from miai_go.nets.header import WeightsHeader
+from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.weights import load_weights, save_weights
+from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
 from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)

@@ -19,7 +19,7 @@ from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
-from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.stash import Order, Stash
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
 from miai_rbc.rules.board_set import BoardSet

@@ -17,7 +17,7 @@ from tests.tsumego.brute_force import (
 )
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
-from miai_go.life.guiding import OrderingNet
+from miai_go.life.ordering import OrderingNet
 from miai_go.life.prover import Master, ProofVerdict, Prover, ZonePosition
 from miai_go.life.walled import CanonicalForm
 from miai_go.life.zones import Zone

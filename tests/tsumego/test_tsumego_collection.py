@@ -15,18 +15,17 @@ import typer
 from typer.testing import CliRunner
 
 from miai_go.commands import tsumego
-from miai_go.life.collection import (
+from miai_go.life.families import family_problems
+from miai_go.life.problems import (
     SHIPPED,
     SHIPPED_DIGEST,
-    family_problems,
+    Problem,
+    problems_of,
     shipped_problems,
     shipped_sgf,
 )
-from miai_go.life.problem_sgf import problems_of
-from miai_go.life.problems import Problem
 from miai_go.life.prover import Master
-from miai_go.life.solver import solve
-from miai_go.life.status import Status
+from miai_go.life.solver import Status, solve
 from miai_go.life.walled import SIZES, canonical_key
 from miai_go.life.zones import find_zone
 

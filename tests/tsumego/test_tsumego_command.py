@@ -19,7 +19,7 @@ from miai.errors import MiaiError
 from miai_go.commands import solving
 from miai_go.commands.solving import seconds_of
 from miai_go.errors import ProblemError
-from miai_go.life.problem_sgf import write_problems
+from miai_go.life.problems import collection_sgf
 from miai_go.life.solver import Solver
 from miai_go.sgf.reading import read_file
 
@@ -33,7 +33,7 @@ def solve(*words: str | Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def one(tmp_path: Path) -> Path:
     path = tmp_path / "five.sgf"
-    path.write_bytes(write_problems([CORNER_FIVE]))
+    path.write_bytes(collection_sgf([CORNER_FIVE]))
     return path
 
 
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     ]
     path = tmp_path / "all"
     path.mkdir()
-    (path / "a.sgf").write_bytes(write_problems(problems))
+    (path / "a.sgf").write_bytes(collection_sgf(problems))
     (path / "b.sgf").write_text("(;SZ[9]AB[aa])(;SZ[30]AB[aa]MA[aa])(;SZ[5]AW[cc]MA[cc])")
     return path
 
@@ -113,13 +113,13 @@ def test_a_limit_leaves_it_unsolved_without_a_proof(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "large.sgf"
-    path.write_bytes(write_problems([empty_corner()]))
+    path.write_bytes(collection_sgf([empty_corner()]))
     solving.solve([path], nodes=5_000)
     told = capsys.readouterr().out
     assert "unsolved" in told
     assert "not everything is solved: 5,000 positions were searched" in told
     tree = tmp_path / "proof.sgf"
-    path.write_bytes(write_problems([CORNER_FIVE]))
+    path.write_bytes(collection_sgf([CORNER_FIVE]))
     with pytest.raises(ProblemError, match="there is no proof to show for an unsolved problem"):
         solving.solve([path], nodes=20, tree=tree)
     with pytest.raises(ProblemError, match="there is no proof to show"):
@@ -149,7 +149,7 @@ def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: 
 
 def test_an_interruption_gives_the_summary_so_far(tmp_path: Path) -> None:
     path = tmp_path / "both.sgf"
-    path.write_bytes(write_problems([CORNER_FIVE, empty_corner(), CORNER_FIVE]))
+    path.write_bytes(collection_sgf([CORNER_FIVE, empty_corner(), CORNER_FIVE]))
     words = [sys.executable, "-m", "miai", "go", "solve", str(path), "--limit", "100s"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.tsumego.exhaustion import compare
 
-from miai_go.life.guiding import SHIPPED, OrderingNet
+from miai_go.life.ordering import SHIPPED, OrderingNet
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from miai_go.errors import ProblemError
-from miai_go.life.answers import Fate, fate_of
+from miai_go.life.answer_keys import Fate, fate_of
 from miai_go.life.diagrams import Diagram, Placement
 from miai_go.life.families import GROUPS, SHAPES, Member, eye_space, members, row
-from miai_go.life.status import Status
+from miai_go.life.solver import Status
 from miai_go.life.walled import canonical_key
 from miai_go.life.zones import Zone, find_zone
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from tests.tsumego.drawn import empty_corner
 
-from miai_go.life.collection import shipped_problems
-from miai_go.life.problems import Problem
+from miai_go.life.problems import Problem, shipped_problems
 from miai_go.life.zones import find_zone
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
@@ -20,9 +19,8 @@ from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.rules.state import GoState
 from miai_go.search.life_advice import TIME_SHARE, Advice, InPlay, asking, enclosed
-from miai_go.search.mcts import GoMcts
+from miai_go.search.mcts import GoMcts, Tree
 from miai_go.search.parameters import GoMctsParameters
-from miai_go.search.tree import Tree
 
 FIVE_ON_THE_SECOND_LINE = """
     . . . . . . . . .

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from miai_go.commands import solving, tsumego_ordering
 from miai_go.errors import WeightsError
 from miai_go.learning.life_ordering import Samples, sample
-from miai_go.life.guiding import SHIPPED, OrderingNet
 from miai_go.life.kernels.traits import (
     ALWAYS,
     BANNED,
@@ -29,7 +28,8 @@ from miai_go.life.kernels.traits import (
     TWO_LIBERTIES,
     traits_of_all,
 )
-from miai_go.life.problem_sgf import write_problems
+from miai_go.life.ordering import SHIPPED, OrderingNet
+from miai_go.life.problems import collection_sgf
 from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 
 torch = pytest.importorskip("torch")
@@ -164,7 +164,7 @@ def test_solve_asks_the_network_that_is_named(tmp_path: Path) -> None:
     solving.add_commands(app)
     tsumego_ordering.add_commands(app)
     path = tmp_path / "five.sgf"
-    path.write_bytes(write_problems([second_line(7, corner=False)]))
+    path.write_bytes(collection_sgf([second_line(7, corner=False)]))
     told = {}
     for name in ("shipped", str(SHIPPED), "none"):
         done = CliRunner().invoke(app, ["solve", str(path), "--network", name, "--json"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.tsumego.small_nets import small_net
 
-from miai_go.nets.quantization import BITS, pack, packed_tensors, quantize, unpack, unpacked_tensors
+from miai_go.nets.life_weights import BITS, pack, packed_tensors, quantize, unpack, unpacked_tensors
 
 
 @pytest.mark.parametrize("bits", BITS)

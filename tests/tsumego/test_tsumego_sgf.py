@@ -10,8 +10,7 @@ import pytest
 from tests.tsumego.drawn import second_line
 
 from miai_go.errors import ProblemError
-from miai_go.life.problem_sgf import problems_of, read_problems, write_problems
-from miai_go.life.problems import Problem
+from miai_go.life.problems import Problem, collection_sgf, problems_of, read_problems
 from miai_go.life.solver import zone_of
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.sgf.check import MAX_FILE_BYTES
@@ -71,7 +70,7 @@ def test_written_files_are_read_again() -> None:
         empty=5,
         name="five ] in the \\ corner",
     )
-    data = write_problems([problem, second_line(4, corner=True)])
+    data = collection_sgf([problem, second_line(4, corner=True)])
     again, other = read_problems(data, source="both.sgf")
     assert isinstance(again, Problem)
     assert isinstance(other, Problem)
@@ -161,10 +160,10 @@ def test_a_collection_goes_on_after_bad_problems() -> None:
 
 def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
-    (tmp_path / "b.sgf").write_bytes(write_problems([second_line(5, corner=True)]))
+    (tmp_path / "b.sgf").write_bytes(collection_sgf([second_line(5, corner=True)]))
     (tmp_path / "a.SGF").write_text("nothing")
     (tmp_path / "notes.txt").write_text("no problem")
-    (tmp_path / "deep" / "c.sgf").write_bytes(write_problems([second_line(6, corner=True)]))
+    (tmp_path / "deep" / "c.sgf").write_bytes(collection_sgf([second_line(6, corner=True)]))
     bad, first, second = problems_of(tmp_path)
     assert isinstance(bad, ProblemError)
     assert isinstance(first, Problem)
@@ -177,7 +176,7 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
 def test_damaged_files_are_read_or_refused_and_nothing_else(seed: int) -> None:
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
-    whole = write_problems([dataclasses.replace(second_line(5, corner=True), to_play=1)])
+    whole = collection_sgf([dataclasses.replace(second_line(5, corner=True), to_play=1)])
     for _ in range(150):
         data = bytearray(whole)
         for at in rng.integers(0, len(data), int(rng.integers(1, 4))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from miai_go.life.collection import shipped_problems
+from miai_go.life.problems import shipped_problems
 from miai_go.life.zones import find_zone
 from miai_go.nets.life_predicting import Predictor
 from miai_go.nets.life_weights import NetHeader

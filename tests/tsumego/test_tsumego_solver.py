@@ -23,10 +23,9 @@ from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.describing import Moves, compare_key
+from miai_go.life.answer_keys import KeyMoves, compare_key
 from miai_go.life.prover import Master
-from miai_go.life.solver import Solver, solve
-from miai_go.life.status import Status
+from miai_go.life.solver import Solver, Status, solve
 from miai_go.life.zones import Zone
 
 MASTERS = {ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER, NOBODY: Master.NOBODY}
@@ -257,12 +256,12 @@ def test_moves_and_seki_are_looked_for_with_one_side_first() -> None:
 
 def test_moves_that_were_not_searched_for_are_not_compared_with_the_key() -> None:
     row = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
-    assert compare_key(row, solve(row, first=DEFENDER)).moves == Moves.ALL
+    assert compare_key(row, solve(row, first=DEFENDER)).moves == KeyMoves.ALL
     others_first = solve(row, first=ATTACKER)
     assert compare_key(row, others_first).to_play is True
     assert compare_key(row, others_first).moves is None
     dead = dataclasses.replace(second_line(6, corner=False), to_play=2, solutions=(1,))
-    assert compare_key(dead, solve(dead, first=ATTACKER)).moves == Moves.WRONG
+    assert compare_key(dead, solve(dead, first=ATTACKER)).moves == KeyMoves.WRONG
 
 
 def test_a_board_without_a_zone_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.answers import answer, fate_of, solving_moves
+from miai_go.life.answer_keys import answer, fate_of, solving_moves
 from miai_go.life.generating import (
     MAX_PER_SHAPE,
     GeneratingJournal,
@@ -18,10 +18,9 @@ from miai_go.life.generating import (
     make_walled,
     shares,
 )
-from miai_go.life.problem_sgf import write_problems
+from miai_go.life.problems import collection_sgf
 from miai_go.life.prover import Master, ProofVerdict, Prover
-from miai_go.life.solver import solve
-from miai_go.life.status import Status
+from miai_go.life.solver import Status, solve
 from miai_go.life.walled import WalledProblem, canonical_key, find_walled
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.rules.symmetry import point_tables
@@ -36,7 +35,7 @@ def found_of(empty: int, *, seed: int, draws: int) -> list[WalledProblem]:
 
 def made(folder: Path, plan: WalledPlan, *, workers: int = 1) -> bytes:
     journal = GeneratingJournal(folder / "out.sgf", draws_of(plan))
-    return write_problems(make_walled(plan, journal, workers=workers))
+    return collection_sgf(make_walled(plan, journal, workers=workers))
 
 
 @pytest.mark.parametrize("empty", [4, 7, 9])

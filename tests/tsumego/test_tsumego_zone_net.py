@@ -21,7 +21,6 @@ torch = pytest.importorskip("torch")
 from miai_go.errors import WeightsError  # noqa: E402
 from miai_go.kinds import LIFE_NETWORK  # noqa: E402
 from miai_go.learning.life_measuring import answering  # noqa: E402
-from miai_go.nets.building import build_network  # noqa: E402
 from miai_go.nets.life_arrays import (  # noqa: E402
     array_net,
     read_array_net,
@@ -34,6 +33,7 @@ from miai_go.nets.life_weights import (  # noqa: E402
     quantize_net,
     save_net,
 )
+from miai_go.nets.network import build_network  # noqa: E402
 from miai_go.nets.weights import tensors_of  # noqa: E402
 
 POSITIONS = 200

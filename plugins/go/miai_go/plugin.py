@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from miai.plugins.hooks import hookimpl
 from miai_go.kinds import KINDS
@@ -12,25 +12,171 @@ if TYPE_CHECKING:
 
     from miai.plugins.registry import Registry
 
+_RULES: Final = "miai_go.rules.parameters"
+_GTP: Final = "miai_go.gtp.parameters"
+_SEARCH: Final = "miai_go.search.parameters"
+_NETS: Final = "miai_go.nets.parameters"
+_AGREEMENT: Final = "miai.playing.agreement"
+
+_COMPONENTS: Final = (
+    # kind, name, factory in miai_go, parameters, summary
+    (
+        *("game", "go", "rules.game:GoGame", f"{_RULES}:GoParameters"),
+        "Go on boards of size 1 to 25, by Tromp-Taylor, Chinese, Japanese or AGA rules",
+    ),
+    (
+        *("agent", "fast-random", "rules.agents:FastRandomAgent", ""),
+        "Random moves that do not fill own eyes",
+    ),
+    (
+        *("agent", "gtp", "gtp.agent:GtpAgent", f"{_GTP}:GtpParameters"),
+        "External engine that speaks the Go Text Protocol (GTP)",
+    ),
+    (
+        *("search", "mcts", "search.mcts:GoMcts", f"{_SEARCH}:GoMctsParameters"),
+        "Compiled Monte Carlo tree search: UCT with RAVE and playouts",
+    ),
+    (
+        *("evaluator", "random-rollout", "rules.agents:GoRollouts"),
+        *(f"{_RULES}:GoRolloutParameters", "Mean result of compiled light playouts"),
+    ),
+    (
+        *("search", "policy", "search.neural:PolicyPlayer", f"{_SEARCH}:PolicyParameters"),
+        "Policy network without a search",
+    ),
+    (
+        *("search", "alphago", "search.neural:AlphaGo", f"{_SEARCH}:AlphaGoParameters"),
+        "Tree search with a policy network, a value network and rollouts",
+    ),
+    (
+        *("search", "alphazero", "search.neural:AlphaZero", f"{_SEARCH}:AlphaZeroParameters"),
+        "Tree search with one network for policy and value: PUCT or Gumbel",
+    ),
+    ("go.dead-stones", "none", "rules.dead_stones:NoDeadStones", "", "Every stone is alive"),
+    (
+        *("go.dead-stones", "playouts", "rules.dead_stones:PlayoutJudge"),
+        *(f"{_RULES}:PlayoutJudgeParameters", "A chain is dead if it is lost in most playouts"),
+    ),
+    (
+        *("go.dead-stones", "gtp", "gtp.agent:GtpJudge", f"{_GTP}:GtpEngineParameters"),
+        "An engine such as GNU Go lists the dead stones (final_status_list)",
+    ),
+    (
+        *("adjudicator", "score-lead", "rules.adjudicators:ScoreLead"),
+        f"{_RULES}:ScoreLeadParameters",
+        "Win for a player who leads in playouts for several plies (an estimate)",
+    ),
+    (
+        *("adjudicator", "unconditional-life", "rules.adjudicators:UnconditionalLife", ""),
+        "Win for a player who wins even by passing: unconditional life (a proof)",
+    ),
+    (
+        *("adjudicator", "draw-agreement", "rules.adjudicators:draw_agreement"),
+        f"{_AGREEMENT}:DrawAgreementParameters",
+        "Draw when both players consider the game even for several moves (whole komi)",
+    ),
+    (
+        *("record-format", "sgf", "sgf.writing:SgfRecords", ""),
+        "Smart Game Format: moves, rules, result, clock, statistics as comments",
+    ),
+    (
+        *("opening-reader", "sgf", "sgf.reading:SgfOpenings", f"{_RULES}:SgfOpeningParameters"),
+        "Openings from SGF: main lines, or every variation",
+    ),
+    (
+        *("renderer", "go", "rules.render:GoRenderer", ""),
+        "Board with coordinates, star points and the last move marked",
+    ),
+    (
+        *("go.encoder", "oneplane", "nets.encoders:OnePlaneEncoder", ""),
+        "One plane of own stones, empty points and the opponent's stones",
+    ),
+    (
+        *("go.encoder", "simple", "nets.encoders:SimpleEncoder", ""),
+        "Stones by liberties, ko, recent moves, colour to play",
+    ),
+    (
+        *("go.encoder", "alphago", "nets.encoders:AlphaGoEncoder", ""),
+        "AlphaGo's 48 planes, ladders included",
+    ),
+    (
+        *("go.encoder", "zero", "nets.encoders:ZeroEncoder", f"{_NETS}:ZeroEncoderParameters"),
+        "AlphaGo Zero's planes: stones of the last positions, colour to play",
+    ),
+    (
+        *("go.network", "four-conv", "nets.networks:FourConv", f"{_NETS}:FourConvParameters"),
+        "Four convolutions with policy and value heads",
+    ),
+    (
+        *("go.network", "tower", "nets.networks:Tower", f"{_NETS}:TowerParameters"),
+        "Residual tower; base, policy and value heads by name, ownership and score on request",
+    ),
+    (
+        *("go.network", "equivariant", "nets.networks:EquivariantTower"),
+        f"{_NETS}:EquivariantParameters",
+        "Residual tower with weights shared over the eight symmetries",
+    ),
+    (
+        *("go.base", "residual", "nets.networks:ResidualBase", ""),
+        "Residual blocks of two convolutions, with global pooling on request",
+    ),
+    (
+        *("go.policy-head", "convolution", "nets.networks:ConvolutionPolicy"),
+        *(f"{_NETS}:ConvolutionPolicyParameters", "Points by convolution, the pass by pooling"),
+    ),
+    (
+        *("go.policy-head", "dense", "nets.networks:DensePolicy", f"{_NETS}:DensePolicyParameters"),
+        "All moves from all points, as in AlphaGo Zero",
+    ),
+    ("go.policy-head", "none", "nets.networks:no_head", "", "No policy head"),
+    (
+        *("go.value-head", "dense", "nets.networks:DenseValue", f"{_NETS}:DenseValueParameters"),
+        "From all points through a hidden layer, as in AlphaGo Zero",
+    ),
+    (
+        *("go.value-head", "pooled", "nets.networks:PooledValue", f"{_NETS}:PooledValueParameters"),
+        "From means and maxima over the board, as in KataGo",
+    ),
+    ("go.value-head", "none", "nets.networks:no_head", "", "No value head"),
+    (
+        *("go.tsumego-network", "dense", "nets.life_networks:DenseNet", f"{_NETS}:DenseParameters"),
+        "Fully connected, with a residual block; can be evaluated inside the prover",
+    ),
+    (
+        *("go.tsumego-network", "residual", "nets.life_networks:ResidualNet"),
+        *(f"{_NETS}:ResidualParameters", "Residual convolutions, pooled over the window"),
+    ),
+    (
+        *("go.tsumego-network", "group-pooled", "nets.life_networks:GroupPooledNet"),
+        f"{_NETS}:ResidualParameters",
+        "Residual convolutions, pooled over the window and the target's block",
+    ),
+    (
+        *("go.tsumego-network", "zone", "nets.life_networks:ZoneNet", f"{_NETS}:ZoneParameters"),
+        "Residual convolutions confined to the zone; can be evaluated without torch",
+    ),
+    (
+        *("go.tsumego-network", "equivariant", "nets.life_networks:EquivariantNet"),
+        f"{_NETS}:EquivariantNetParameters",
+        "Equivariant convolutions, pooled over the window and the target's block",
+    ),
+)
+
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
     """Register the game of Go and its components."""
-    for kind in KINDS:
-        registry.declare(kind)
-    registry.add(
-        "game",
-        "go",
-        "miai_go.rules.game:GoGame",
-        parameters="miai_go.rules.parameters:GoParameters",
-        summary="Go on boards of size 1 to 25, by Tromp-Taylor, Chinese, Japanese or AGA rules",
-    )
-    _add_players(registry)
-    _add_network_players(registry)
-    _add_judges(registry)
-    _add_adjudicators(registry)
-    _add_files(registry)
-    _add_learning(registry)
+    for declared in KINDS:
+        registry.declare(declared)
+    for kind, name, factory, parameters, summary in _COMPONENTS:
+        registry.add(
+            kind,
+            name,
+            f"miai_go.{factory}",
+            parameters=parameters or None,
+            summary=summary,
+            game=None if kind == "game" or "." in kind else "go",
+        )
 
 
 @hookimpl
@@ -39,147 +185,3 @@ def miai_register_commands(app: typer.Typer) -> None:
     from miai_go.commands import add_commands
 
     add_commands(app)
-
-
-def _add_players(registry: Registry) -> None:
-    registry.add(
-        "agent",
-        "fast-random",
-        "miai_go.rules.agents:FastRandomAgent",
-        summary="Random moves that do not fill own eyes",
-        game="go",
-    )
-    registry.add(
-        "agent",
-        "gtp",
-        "miai_go.gtp.agent:GtpAgent",
-        parameters="miai_go.gtp.parameters:GtpParameters",
-        summary="External engine that speaks the Go Text Protocol (GTP)",
-        game="go",
-    )
-    registry.add(
-        "search",
-        "mcts",
-        "miai_go.search.mcts:GoMcts",
-        parameters="miai_go.search.parameters:GoMctsParameters",
-        summary="Compiled Monte Carlo tree search: UCT with RAVE and playouts",
-        game="go",
-    )
-    registry.add(
-        "evaluator",
-        "random-rollout",
-        "miai_go.rules.agents:GoRollouts",
-        parameters="miai_go.rules.parameters:GoRolloutParameters",
-        summary="Mean result of compiled light playouts",
-        game="go",
-    )
-
-
-def _add_network_players(registry: Registry) -> None:
-    parameters = "miai_go.search.parameters"
-    registry.add(
-        "search",
-        "policy",
-        "miai_go.search.policy:PolicyPlayer",
-        parameters=f"{parameters}:PolicyParameters",
-        summary="Policy network without a search",
-        game="go",
-    )
-    registry.add(
-        "search",
-        "alphago",
-        "miai_go.search.neural:AlphaGo",
-        parameters=f"{parameters}:AlphaGoParameters",
-        summary="Tree search with a policy network, a value network and rollouts",
-        game="go",
-    )
-    registry.add(
-        "search",
-        "alphazero",
-        "miai_go.search.neural:AlphaZero",
-        parameters=f"{parameters}:AlphaZeroParameters",
-        summary="Tree search with one network for policy and value: PUCT or Gumbel",
-        game="go",
-    )
-
-
-def _add_judges(registry: Registry) -> None:
-    registry.add(
-        "go.dead-stones",
-        "none",
-        "miai_go.rules.dead_stones:NoDeadStones",
-        summary="Every stone is alive",
-    )
-    registry.add(
-        "go.dead-stones",
-        "playouts",
-        "miai_go.rules.dead_stones:PlayoutJudge",
-        parameters="miai_go.rules.parameters:PlayoutJudgeParameters",
-        summary="A chain is dead if it is lost in most playouts",
-    )
-    registry.add(
-        "go.dead-stones",
-        "gtp",
-        "miai_go.gtp.agent:GtpJudge",
-        parameters="miai_go.gtp.parameters:GtpEngineParameters",
-        summary="An engine such as GNU Go lists the dead stones (final_status_list)",
-    )
-
-
-def _add_adjudicators(registry: Registry) -> None:
-    registry.add(
-        "adjudicator",
-        "score-lead",
-        "miai_go.rules.adjudicators:ScoreLead",
-        parameters="miai_go.rules.parameters:ScoreLeadParameters",
-        summary="Win for a player who leads in playouts for several plies (an estimate)",
-        game="go",
-    )
-    registry.add(
-        "adjudicator",
-        "unconditional-life",
-        "miai_go.rules.adjudicators:UnconditionalLife",
-        summary="Win for a player who wins even by passing: unconditional life (a proof)",
-        game="go",
-    )
-    registry.add(
-        "adjudicator",
-        "draw-agreement",
-        "miai_go.rules.adjudicators:draw_agreement",
-        parameters="miai.playing.agreement:DrawAgreementParameters",
-        summary="Draw when both players consider the game even for several moves (whole komi)",
-        game="go",
-    )
-
-
-def _add_files(registry: Registry) -> None:
-    registry.add(
-        "record-format",
-        "sgf",
-        "miai_go.sgf.writing:SgfRecords",
-        summary="Smart Game Format: moves, rules, result, clock, statistics as comments",
-        game="go",
-    )
-    registry.add(
-        "opening-reader",
-        "sgf",
-        "miai_go.sgf.reading:SgfOpenings",
-        parameters="miai_go.rules.parameters:SgfOpeningParameters",
-        summary="Openings from SGF: main lines, or every variation",
-        game="go",
-    )
-    registry.add(
-        "renderer",
-        "go",
-        "miai_go.rules.render:GoRenderer",
-        summary="Board with coordinates, star points and the last move marked",
-        game="go",
-    )
-
-
-def _add_learning(registry: Registry) -> None:
-    from miai_go.nets import registration
-
-    registration.register_encoders(registry)
-    registration.register(registry)
-    registration.register_life_networks(registry)

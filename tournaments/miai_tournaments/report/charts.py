@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
-from miai_tournaments.report.markup import number, tag
+from miai.markup import number, tag
 
 SERIES = 8
 """Colours that are told apart; further series repeat them in dashes."""

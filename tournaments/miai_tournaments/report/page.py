@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from miai.markup import Attribute, tag
 from miai_tournaments.report.document import (
     PAGE,
     Block,
@@ -18,7 +19,7 @@ from miai_tournaments.report.document import (
     Table,
     shown_in,
 )
-from miai_tournaments.report.markup import Attribute, name, tag, text, whole_page
+from miai_tournaments.report.markup import name, text, whole_page
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import TournamentReport

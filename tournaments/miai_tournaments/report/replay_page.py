@@ -19,12 +19,13 @@ from markupsafe import Markup
 from miai.api import load_game
 from miai.errors import ConfigError, MiaiError, RecordError, StoreError, near_matches
 from miai.game import Game, GameInfo
+from miai.markup import number, tag
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
 from miai_tournaments.report import charts
 from miai_tournaments.report.document import Column, Table, printable_block
-from miai_tournaments.report.markup import name, number, tag, text, whole_page
+from miai_tournaments.report.markup import name, text, whole_page
 from miai_tournaments.report.page import table_markup
 from miai_tournaments.report.replay import (
     TRUTH,

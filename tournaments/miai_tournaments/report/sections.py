@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from markupsafe import Markup
 
+from miai.markup import tag
 from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.ratings.ratings import Z95, Estimate
 from miai_tournaments.report import charts
@@ -36,7 +37,7 @@ from miai_tournaments.report.document import (
     printable_block,
 )
 from miai_tournaments.report.markup import name as name_markup
-from miai_tournaments.report.markup import tag, text
+from miai_tournaments.report.markup import text
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:

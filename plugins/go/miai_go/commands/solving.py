@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
-import time
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
@@ -16,15 +16,14 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.errors import ProblemError
-    from miai_go.life.describing import Summary
     from miai_go.life.problems import Problem
-    from miai_go.life.solver import Solver
-    from miai_go.life.status import ProblemReport
+    from miai_go.life.reports import Summary
+    from miai_go.life.solver import ProblemReport, Solver
 
 
 _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
 _UNITS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_SHOW_SECONDS: Final = 0.2
+_LINE_SECONDS: Final = 30.0
 
 
 class First(StrEnum):
@@ -95,7 +94,7 @@ def solve(
     line each and a summary; those that cannot be read are listed there.
     """
     from miai_go.errors import ProblemError
-    from miai_go.life.guiding import find_ordering
+    from miai_go.life.ordering import find_ordering
     from miai_go.life.solver import KO_MASTERS, Solver
 
     advice = find_ordering(network)
@@ -110,39 +109,38 @@ def solve(
             f"--tree shows the proof of one problem, not of {readable}; set --most 1"
         )
     last: tuple[Problem, Solver, ProblemReport] | None = None
-    show = _Screen(alone=len(problems) == 1, as_json=as_json)
+    stopped = False
+    results = _Results(len(problems), as_json=as_json)
     try:
-        for number, problem in enumerate(problems, 1):
-            show.progress(number, len(problems))
+        for problem in problems:
             if isinstance(problem, ProblemError):
-                show.refuse(problem)
+                results.refuse(problem)
                 continue
             try:
                 solver = Solver(
                     problem, ko_masters=masters, table_bytes=memory << 20, network=advice
                 )
             except ProblemError as error:
-                show.refuse(ProblemError(f"{problem.name}: {error}"))
+                results.refuse(ProblemError(f"{problem.name}: {error}"))
                 continue
             report = solver.solve(
                 first=None if first is None else sides[0], seconds=seconds, nodes=nodes
             )
-            show.take(problem, report)
+            results.add(problem, report)
             last = (problem, solver, report)
     except KeyboardInterrupt:
-        show.end(stopped=True)
-        done = show.summary.count + len(show.summary.unreadable)
-        raise KeyboardInterrupt(f"interrupted after {done} of {len(problems)} problems") from None
-    show.end()
-    if not show.summary.count:
+        stopped = True
+    finally:
+        results.close()
+    results.show_summary(stopped=stopped)
+    if stopped:
+        done = results.summary.count + len(results.summary.unreadable)
+        raise KeyboardInterrupt(f"interrupted after {done} of {len(problems)} problems")
+    if not results.summary.count:
         raise ProblemError("no problem could be read; see the errors above")
     if tree is not None and last is not None:
         problem, solver, report = last
-        if any(report.answers[side].is_safe is None for side in sides):
-            raise ProblemError(
-                f"{tree}: not written: there is no proof to show for an unsolved problem; raise "
-                "--limit or --nodes"
-            )
+        _check_solved(tree, report, sides)
         write_tree(tree, problem, solver, first, nodes=tree_nodes)
 
 
@@ -161,45 +159,45 @@ def _sides(first: First | None) -> tuple[int, ...]:
     return (0, 1) if first is None else (list(First).index(first),)
 
 
-class _Screen:
+class _Results:
     """Prints each problem when it is solved, and the summary; with --json, all at the end."""
 
-    def __init__(self, *, alone: bool, as_json: bool) -> None:
-        from miai_go.life.describing import Summary
+    def __init__(self, count: int, *, as_json: bool) -> None:
+        from miai.progress import make_progress
+        from miai_go.life.reports import Summary
 
         self.summary: Summary = Summary()
-        self._alone = alone
+        self._alone = count == 1
         self._json = as_json
         self._rows: list[dict[str, Any]] = []
-        self._live = sys.stderr.isatty() and not alone
-        self._shown = 0.0
+        self._view = make_progress("Solve problems", unit="problems", aside=as_json)
+        if not self._alone:
+            self._view.begin(done=0, total=count)
 
-    def progress(self, number: int, count: int) -> None:
-        """Show the number of the current problem on the terminal."""
-        now = time.monotonic()
-        if self._live and now - self._shown > _SHOW_SECONDS:
-            self._shown = now
-            print(f"\r{number} of {count} ...\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def take(self, problem: Problem, report: ProblemReport) -> None:
+    def add(self, problem: Problem, report: ProblemReport) -> None:
         """Print a problem and its report."""
-        from miai_go.life import describing
+        from miai_go.life import reports
 
         self.summary.add(problem, report)
         if self._json:
-            self._rows.append(describing.plain(problem, report))
-            return
-        self._clear()
-        one = describing.describe if self._alone else describing.describe_in_a_line
-        print(one(problem, report), flush=True)
+            self._rows.append(reports.plain(problem, report))
+        elif self._alone:
+            print(reports.describe(problem, report), flush=True)
+        else:
+            self._view.note(reports.describe_in_a_line(problem, report))
+        self._advance()
 
     def refuse(self, error: ProblemError) -> None:
         """Add a problem that cannot be read to the summary."""
         self.summary.unreadable.append(str(error))
+        self._advance()
 
-    def end(self, *, stopped: bool = False) -> None:
+    def close(self) -> None:
+        """Remove the progress bar."""
+        self._view.close()
+
+    def show_summary(self, *, stopped: bool) -> None:
         """Print the summary."""
-        self._clear()
         if self._json:
             rows = {"problems": self._rows, "unreadable": self.summary.unreadable}
             end = {"summary": self.summary.as_dict(), "interrupted": stopped}
@@ -208,17 +206,27 @@ class _Screen:
             print("\n".join(self.summary.lines()))
         sys.stdout.flush()
 
-    def _clear(self) -> None:
-        if self._live and self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-            self._shown = 0.0
+    def _advance(self) -> None:
+        if not self._alone:
+            self._view.advance("solved", every=_LINE_SECONDS if self._json else math.inf)
+            self._view.refresh()
 
 
 def _read(paths: list[Path]) -> Iterator[Problem | ProblemError]:
-    from miai_go.life.problem_sgf import problems_of
+    from miai_go.life.problems import problems_of
 
     for path in paths:
         yield from problems_of(path)
+
+
+def _check_solved(tree: Path, report: ProblemReport, sides: tuple[int, ...]) -> None:
+    from miai_go.errors import ProblemError
+
+    if any(report.answers[side].is_safe is None for side in sides):
+        raise ProblemError(
+            f"{tree}: not written: there is no proof to show for an unsolved problem; raise "
+            "--limit or --nodes"
+        )
 
 
 def write_tree(

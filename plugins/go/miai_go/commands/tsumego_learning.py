@@ -226,8 +226,7 @@ def quantize(
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
-    from miai_go.nets.life_weights import load_net, quantize_net
-    from miai_go.nets.quantization import BITS
+    from miai_go.nets.life_weights import BITS, load_net, quantize_net
 
     if out is None and data is None:
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
@@ -269,8 +268,8 @@ def predict(
     """
     from miai.errors import ConfigError
     from miai.files import write_text, writing
-    from miai_go.life.zones import board_of
     from miai_go.nets.life_predicting import Predictor, rows_of, svg_of, text_of
+    from miai_go.sgf.reading import board_of
     from miai_go.shipped import TSUMEGO
 
     stones = board_of(file, moves=moves)
@@ -324,13 +323,12 @@ class _Line:
 def _problems(named: str) -> tuple[Problem, ...]:
     """Return the problems that a set begins with; none where they are drawn."""
     from miai_go.errors import DataError, ProblemError
-    from miai_go.life.collection import shipped_problems
-    from miai_go.life.problem_sgf import problems_of
+    from miai_go.life.problems import problems_of, shipped_problems
 
     if named == "random":
         return ()
     if named == "shipped":
-        return tuple(shipped_problems())
+        return shipped_problems()
     found = []
     for problem in problems_of(Path(named)):
         if isinstance(problem, ProblemError):

@@ -50,7 +50,7 @@ def ordering(
     import torch
 
     from miai_go.learning.life_ordering import Samples, joined, learn, sample
-    from miai_go.life.guiding import OrderingNet
+    from miai_go.life.ordering import OrderingNet
     from miai_go.tensors import TrainingRecord
 
     torch.set_num_threads(1)

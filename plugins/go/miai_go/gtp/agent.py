@@ -47,13 +47,11 @@ from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import find_engine
 from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters
 from miai_go.gtp.setup import COLORS, begin_game, clear_board, engine_komi, launch, play_move
-from miai_go.rules.agents import settle
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.coordinates import parse_vertex, vertex
-from miai_go.rules.dead_stones import RefereeError
+from miai_go.rules.dead_stones import RefereeError, settle
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Phase
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Phase
 
 
 def dead_stones(client: GtpClient, size: int, seconds: float) -> frozenset[int]:

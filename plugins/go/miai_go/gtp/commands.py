@@ -53,14 +53,17 @@ from miai_go.gtp.rule_names import KGS_NAMES, SETTLED, changed_rule, parse_rules
 from miai_go.gtp.session import Session
 from miai_go.gtp.table import FreeState, handicap_places, stones_in_chains
 from miai_go.gtp.wire import Command, GtpError, one_line
-from miai_go.rules.agents import fills_eye
-from miai_go.rules.board import MAX_SIZE
-from miai_go.rules.coordinates import vertex
+from miai_go.rules.chains import fills_eye
+from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.dead_stones import PlayoutJudge, settled_margin
-from miai_go.rules.parameters import PlayoutJudgeParameters
-from miai_go.rules.phases import Phase
-from miai_go.rules.rule_sets import MIN_HANDICAP, fixed_handicap, max_fixed_handicap
+from miai_go.rules.parameters import (
+    MIN_HANDICAP,
+    PlayoutJudgeParameters,
+    fixed_handicap,
+    max_fixed_handicap,
+)
 from miai_go.rules.scoring import result_text, without_dead
+from miai_go.rules.state import Phase
 
 
 def _protocol_version(session: Session, words: tuple[str, ...]) -> str:

@@ -16,8 +16,8 @@ from miai_go.rules.coordinates import vertex
 
 if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
-    from miai_go.rules.phases import Start
-    from miai_go.rules.rule_sets import Rules
+    from miai_go.rules.parameters import Rules
+    from miai_go.rules.state import Start
 
 
 COLORS: Final = ("b", "w")

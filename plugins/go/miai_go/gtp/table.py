@@ -14,8 +14,7 @@ from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, KoRule
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, GoParameters
-from miai_go.rules.phases import Phase, Start
-from miai_go.rules.state import GoState, why_not
+from miai_go.rules.state import GoState, Phase, Start, why_illegal
 
 
 class FreeState(GoState):
@@ -38,9 +37,9 @@ class FreeState(GoState):
         resumed = self.phase != Phase.PLAY
         if resumed:
             self.phase, self.ending, self.dead = Phase.PLAY, None, ()
-            self._passes = 0
+            self.passes = 0
             self._legal = self._score = None
-        if player != self._player:
+        if player != self.to_move:
             self._skip()
             return True
         return resumed
@@ -53,7 +52,7 @@ class FreeState(GoState):
         other = self.clone()
         other._choices = frozenset(actions)
         if self.game.pass_action not in other._choices:
-            other._passes = 0
+            other.passes = 0
         other._legal = None
         return other
 
@@ -70,9 +69,9 @@ class FreeState(GoState):
 
     def _skip(self) -> None:
         """Pass on the turn, as a pass that is none."""
-        actor = self._player
+        actor = self.to_move
         self.board.play_unchecked(actor, self.game.pass_action)
-        self._player, self._passes = 1 - actor, 0
+        self.to_move, self.passes = 1 - actor, 0
         if self.game.ko_rule == KoRule.SITUATIONAL:
             self._remember()
         self._legal = self._score = None
@@ -225,7 +224,7 @@ class EngineTable:
     def _check(self, state: FreeState, action: int) -> None:
         if not state.is_legal(action):
             name = vertex(action, self.game.size)
-            raise GtpError(f"illegal move: {name} {why_not(state, action)}")
+            raise GtpError(f"illegal move: {name} {why_illegal(state, action)}")
 
     def _set(self, values: Mapping[str, Any], moves: list[Move]) -> None:
         """Take parameters and moves, or neither."""

@@ -33,9 +33,8 @@ from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredG
 from miai_go.learning.shards import COLUMNS, column_shape, columns_of
 from miai_go.rules.board import EMPTY, Board
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Ending
 from miai_go.rules.scoring import area_score
-from miai_go.rules.state import GoState
+from miai_go.rules.state import Ending, GoState
 from miai_go.sgf.writing import SgfRecords
 
 COLORS: Final = ("black", "white")

@@ -23,8 +23,7 @@ from miai_go.errors import DataError
 from miai_go.kernels import records, rules, trail
 from miai_go.learning.games import UNKNOWN
 from miai_go.learning.shards import Shard
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.positions import Positions
+from miai_go.nets.encoder import Encoder, Positions
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes, turned_policy
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from pydantic import field_validator, model_validator
 from miai.parameters import Parameters, parameter
 from miai_go.learning.games import UNKNOWN
 from miai_go.learning.reading import ReadGame, preset_of, rating_of
-from miai_go.rules.parameters import MAX_KOMI, MAX_SIZE
+from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.rules.parameters import MAX_KOMI
 
 _RANK = re.compile(r"([1-9][0-9]?) ?([kdp])(?:yu|an|ro)?[?*]?", re.IGNORECASE)
 _GRADES: Final[Mapping[str, tuple[int, int]]] = {"k": (1, -1), "d": (0, 1), "p": (9, 1)}

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from miai_go.learning.life_dataset import LabelledPositions, folds_of, policy_targets
 from miai_go.learning.life_leaks import Neighbours, find_neighbours
-from miai_go.nets.life_weights import NetHeader, load_net, packed_net
-from miai_go.nets.quantization import WHOLE
+from miai_go.nets.life_weights import WHOLE, NetHeader, load_net, packed_net
 
 if TYPE_CHECKING:
     from torch import nn

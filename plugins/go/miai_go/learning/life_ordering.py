@@ -1,6 +1,6 @@
 """Learning how hard positions are to prove, from the positions that searches meet.
 
-`samples` draws zones and searches them, `learning` fits a `miai_go.life.guiding.OrderingNet`.
+`samples` draws zones and searches them, `learning` fits a `miai_go.life.ordering.OrderingNet`.
 
 Fitting an `OrderingNet` to samples. Needs torch.
 
@@ -26,9 +26,9 @@ from torch import Tensor, nn
 
 from miai.seeds import derive_seed
 from miai_go.learning.life_sources import draw_fight_zone
-from miai_go.life.guiding import OrderingNet
 from miai_go.life.kernels.guide import DISPROOF, ODDS, OUTPUTS, PROOF
 from miai_go.life.kernels.traits import ALWAYS, TRAITS, traits_of_all
+from miai_go.life.ordering import OrderingNet
 from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone
 

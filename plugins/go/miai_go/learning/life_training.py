@@ -24,13 +24,13 @@ from miai_go.learning.life_measuring import LifeMeasures, measure
 from miai_go.learning.making import prepare_torch
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
-from miai_go.nets.building import build_network, filled_parameters
 from miai_go.nets.life_planes import EXTENDED, MOST_WINDOW, WINDOW
 from miai_go.nets.life_weights import (
     HeldOut,
     NetHeader,
     save_net,
 )
+from miai_go.nets.network import build_network, filled_parameters
 from miai_go.nets.weights import tensors_of
 from miai_go.tensors import TrainingRecord
 

@@ -12,12 +12,9 @@ from miai.plugins.loader import registry
 from miai_go.errors import TrainingError
 from miai_go.learning.learner import Learner
 from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
-from miai_go.nets import load_encoder
-from miai_go.nets.building import build_network, filled_parameters, outputs_of
-from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
-from miai_go.nets.network import NetworkShape
-from miai_go.nets.weights import NetworkWeights, load_weights, save_weights
+from miai_go.nets.encoder import Encoder, load_encoder
+from miai_go.nets.network import NetworkShape, build_network, filled_parameters, outputs_of
+from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
 from miai_go.shipped import find_weights
 from miai_go.tensors import TrainingRecord
 

@@ -15,8 +15,7 @@ from miai_go.learning.agent_games import finished_game
 from miai_go.learning.games import StoredGame
 from miai_go.learning.tree_games import empty_root
 from miai_go.rules.board import KoRule
-from miai_go.search.forest import Forest, LeafValuer
-from miai_go.search.settings import TreeSettings
+from miai_go.search.forest import Forest, LeafValuer, TreeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

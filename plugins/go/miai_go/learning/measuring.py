@@ -19,7 +19,7 @@ from miai_go.learning.filters import GameFilters
 from miai_go.learning.split import SPLITS, Split
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs
-from miai_go.nets.precision import Precision
+from miai_go.nets.parameters import Precision
 from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from miai_go.kernels import selfplay as kernels
 from miai_go.kernels import trail
 from miai_go.learning.agent_games import finished_game
 from miai_go.learning.games import StoredGame
+from miai_go.nets.encoder import Positions
 from miai_go.nets.oracle import Oracle
-from miai_go.nets.positions import Positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

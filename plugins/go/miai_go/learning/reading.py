@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.board import WHITE
-from miai_go.rules.parameters import MAX_MOVES, MAX_SIZE
-from miai_go.rules.phases import Start
-from miai_go.rules.rule_sets import Preset
+from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.rules.parameters import MAX_MOVES, Preset
+from miai_go.rules.state import Start
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, read_bytes
 

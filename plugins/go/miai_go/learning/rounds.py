@@ -19,9 +19,8 @@ from miai_go.learning.making import save_learnt
 from miai_go.learning.run_folder import TrainingJournal
 from miai_go.learning.sections import TrainingRunSection
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.header import WeightsHeader
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import NetworkWeights
+from miai_go.nets.weights import NetworkWeights, WeightsHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def playing_copy(
 
 def playing_model(learner: Learner, header: WeightsHeader) -> bytes:
     """Return a network with the weights that a learner keeps, for ONNX Runtime, in int8."""
-    from miai_go.nets.onnx import onnx_model
+    from miai_go.nets.onnx_export import onnx_model
 
     before = learner.use_averaged()
     try:

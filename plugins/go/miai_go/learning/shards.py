@@ -25,7 +25,7 @@ from miai_go.learning.shard_files import (
     ShardManifest,
     numbered_folders,
 )
-from miai_go.rules.parameters import MAX_SIZE
+from miai_go.rules.coordinates import MAX_SIZE
 
 COLUMNS: Final[Mapping[str, ShardColumn]] = {
     "moves": ShardColumn("<i2", "move"),

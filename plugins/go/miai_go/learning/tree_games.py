@@ -12,8 +12,7 @@ from miai_go.kernels import trail
 from miai_go.learning.agent_games import finished_game
 from miai_go.learning.games import StoredGame
 from miai_go.rules.board import Board, KoRule
-from miai_go.search.forest import Forest, ForestRoot, LeafValuer
-from miai_go.search.settings import TreeSettings
+from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,8 +56,7 @@ from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, load_weights
-from miai_go.search.settings import TreeSettings
-from miai_go.search.valuers import NetworkValuer
+from miai_go.search.forest import NetworkValuer, TreeSettings
 
 
 def contest(
@@ -467,7 +466,7 @@ class _Zero:
         """Return the network that plays in self-play, once for each thread."""
         if self._config.selfplay.precision == "run":
             return [self._player() for _ in range(count)]
-        from miai_go.nets.onnx import onnx_model
+        from miai_go.nets.onnx_export import onnx_model
         from miai_go.nets.onnx_oracle import OnnxOracle
 
         if self._best in {None, self._learner.steps}:

@@ -16,7 +16,7 @@ from miai_go.learning.sections import (
     TrainingRunSection,
 )
 from miai_go.learning.tree_games import TreeGames
-from miai_go.search.settings import TreeSettings
+from miai_go.search.forest import TreeSettings
 
 
 class ZeroGameSection(StrictModel):

@@ -21,9 +21,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from miai_go.errors import ProblemError
-from miai_go.life.answers import Fate
+from miai_go.life.answer_keys import Fate, solving_moves, with_key
 from miai_go.life.diagrams import Cell, Diagram, Placement, beside, enclose, rim_of, surround
-from miai_go.life.status import Status
+from miai_go.life.problems import Problem
+from miai_go.life.solver import Status
+from miai_go.life.walled import SIZES, canonical_key
+from miai_go.life.zones import ATTACKER, DEFENDER, find_zone
 from miai_go.rules.chains import connected_parts
 from miai_go.rules.symmetry import SYMMETRIES, turned_cells
 
@@ -294,6 +297,47 @@ def members() -> Iterator[Member]:
     for name, drawing in GROUPS.items():
         for wings in drawing.fates:
             yield group(name, wings=wings)
+
+
+def family_problems() -> Iterator[tuple[Member, Problem]]:
+    """Yield the members of all families as problems with their answers.
+
+    Board size, colours, symmetry and, for critical ones, the side to play vary in turn.
+    """
+    for number, member in enumerate(members()):
+        yield member, _member_problem(number, member)
+
+
+def family_keys() -> frozenset[bytes]:
+    """Return the canonical keys of all members of families."""
+    return frozenset(
+        canonical_key(find_zone(problem.stones, problem.target)) for _, problem in family_problems()
+    )
+
+
+def _member_problem(number: int, member: Member) -> Problem:
+    fits = [size for size in SIZES if all(member.diagram.room(size))]
+    problem = member.diagram.place(
+        fits[number % len(fits)],
+        defender=1 + number % 2,
+        symmetry=number // 2 % SYMMETRIES,
+    )
+    zone = find_zone(problem.stones, problem.target)
+    status = member.fate.status
+    if status == Status.CRITICAL:
+        first = number // 3 % 2
+        moves = solving_moves(zone, first)
+        return with_key(problem, zone, first=first, moves=moves, name=member.name)
+    first = ATTACKER if status == Status.ALIVE else DEFENDER
+    return Problem(
+        size=problem.size,
+        stones=problem.stones,
+        target=problem.target,
+        name=member.name,
+        first=zone.color(first),
+        safe=status == Status.ALIVE,
+        empty=zone.empty,
+    )
 
 
 def _rows() -> Iterator[Member]:

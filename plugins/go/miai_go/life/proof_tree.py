@@ -17,8 +17,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from miai_go.errors import ProblemError
-from miai_go.life.problem_sgf import problem_file
-from miai_go.life.problems import Problem
+from miai_go.life.problems import Problem, problem_file
 from miai_go.life.prover import Finding, Master, ProofVerdict, Prover, ZonePosition
 from miai_go.life.zones import ATTACKER, DEFENDER
 from miai_go.rules.board import COLOR_NAMES

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.life.guiding import OrderingNet, guide_of, no_guide
 from miai_go.life.kernels import FAMILY, search, stack, stones
 from miai_go.life.kernels import table as table_kernels
+from miai_go.life.ordering import OrderingNet, guide_of, no_guide
 from miai_go.life.zones import Zone
 
 NO_BAN: Final = -1

@@ -21,12 +21,12 @@ import numpy as np
 
 from miai.seeds import derive_seed
 from miai_go.errors import ProblemError
-from miai_go.life.answers import SolvedProblem, UnprovedError, answer
+from miai_go.life.answer_keys import SolvedProblem, UnprovedError, answer, with_key
 from miai_go.life.diagrams import Cell, Diagram, Placement, beside, on_board, rim_of
 from miai_go.life.kernels import stones as kernels
 from miai_go.life.problems import Problem
 from miai_go.life.prover import NO_BAN, Master
-from miai_go.life.status import Status
+from miai_go.life.solver import Status
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.rules.chains import captured_stone, chain_at, liberties_of
 from miai_go.rules.symmetry import SYMMETRIES, turned_cells
@@ -313,23 +313,6 @@ def _problem_from(
         key=form.key(zone.attackers, zone.defenders),
         shape=form.shape,
         nodes=solved.nodes,
-    )
-
-
-def with_key(
-    problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], name: str
-) -> Problem:
-    """Return a critical problem with its answer key."""
-    mover = zone.color(first)
-    return replace(
-        problem,
-        to_play=mover,
-        solutions=moves,
-        name=name,
-        first=mover,
-        safe=first == DEFENDER,
-        best=moves[0],
-        empty=zone.empty,
     )
 
 

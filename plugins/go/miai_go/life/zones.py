@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,10 +14,6 @@ from miai_go.life.kernels import stones as kernels
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
 from miai_go.rules.chains import chain_at, flood, liberties_of, neighbours
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
-from miai_go.sgf.check import SgfError
-from miai_go.sgf.reading import read_file
 
 ATTACKER: Final = 0
 DEFENDER: Final = 1
@@ -214,23 +209,3 @@ class _Finder:
 
     def _name(self, point: int) -> str:
         return vertex(point, self._size) if point < self._size**2 else str(point)
-
-
-def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:
-    """Return the board after `moves` moves of the main line of a file's first game.
-
-    Returns:
-      int8 of shape (size, size), row 0 lowest, 0 empty, 1 black, 2 white.
-
-    Raises:
-      SgfError: the file cannot be read, or has fewer moves.
-    """
-    game = read_file(file)[0]
-    line = game.main_line()
-    if moves > len(line.actions):
-        raise SgfError(
-            f"has {len(line.actions)} moves, not {moves}; set --moves to fewer",
-            source=str(file),
-        )
-    played = GoGame(GoParameters.model_validate(game.parameters(line, komi=0.5)))
-    return game.replay(played, line, plies=moves).board.stones()

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from miai.parameters import Parameters
 from miai_go.kernels import FAMILY, ladders
 from miai_go.kernels import encoders as kernels
-from miai_go.nets.components import ZeroEncoderParameters
-from miai_go.nets.positions import Positions
+from miai_go.nets.encoder import Positions
+from miai_go.nets.parameters import ZeroEncoderParameters
 from miai_go.rules.board import check_size
 
 _Number = TypeVar("_Number", bound=np.generic)

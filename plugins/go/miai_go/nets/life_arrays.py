@@ -22,10 +22,10 @@ from miai_go.kinds import LIFE_NETWORK
 from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
 from miai_go.life.kernels import planes as plane_kernels
 from miai_go.life.kernels.planes import NEAREST
-from miai_go.nets.building import filled_parameters
-from miai_go.nets.life_components import ZoneParameters
 from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
 from miai_go.nets.life_weights import NetHeader, read_net
+from miai_go.nets.network import filled_parameters
+from miai_go.nets.parameters import ZoneParameters
 
 
 class NetBatch(NamedTuple):

@@ -21,14 +21,14 @@ from miai_go.nets.layers import (
     ResidualBlock,
     board_pool,
 )
-from miai_go.nets.life_components import (
+from miai_go.nets.network import NetworkShape, Outputs
+from miai_go.nets.parameters import (
     SYMMETRIES,
     DenseParameters,
     EquivariantNetParameters,
     ResidualParameters,
     ZoneParameters,
 )
-from miai_go.nets.network import NetworkShape, Outputs
 
 TARGET_BLOCK = 4
 """The plane that shows the target, in every set of planes."""

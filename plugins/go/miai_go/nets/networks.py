@@ -15,15 +15,6 @@ from torch import Tensor, nn
 
 from miai.parameters import Parameters
 from miai.plugins.loader import registry
-from miai_go.nets.components import (
-    ConvolutionPolicyParameters,
-    DensePolicyParameters,
-    DenseValueParameters,
-    EquivariantParameters,
-    FourConvParameters,
-    PooledValueParameters,
-    TowerParameters,
-)
 from miai_go.nets.layers import (
     ConvNorm,
     GroupBlock,
@@ -35,6 +26,15 @@ from miai_go.nets.layers import (
     board_pool,
 )
 from miai_go.nets.network import NetworkShape, Outputs
+from miai_go.nets.parameters import (
+    ConvolutionPolicyParameters,
+    DensePolicyParameters,
+    DenseValueParameters,
+    EquivariantParameters,
+    FourConvParameters,
+    PooledValueParameters,
+    TowerParameters,
+)
 from miai_go.rules.symmetry import SYMMETRIES
 
 

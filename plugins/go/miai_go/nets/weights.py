@@ -7,21 +7,71 @@ shapes and dtypes, and the network's outputs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from miai.errors import PluginError
 from miai_go.errors import WeightsError, require_torch
-from miai_go.nets.building import build_network, filled_parameters, outputs_of
-from miai_go.nets.header import WeightsHeader
-from miai_go.tensors import Tensors
+from miai_go.nets.encoder import Encoder, load_encoder
+from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
+from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
 if TYPE_CHECKING:
     from torch import nn
+
+
+MAX_PLANES: Final = 512
+_MAX_KOMI: Final = 1000.0
+
+
+class WeightsHeader(FileHeader):
+    """The header of a Go network.
+
+    Attributes:
+      network, network_parameters: the component of kind ``go.network``.
+      encoder, encoder_parameters: the component of kind ``go.encoder`` whose planes it takes.
+      size: points on a side.
+      planes: planes of the encoder.
+      komi: lowest and highest komi it was trained for, in points.
+      outputs: the network's answers, of policy, value, ownership and score.
+    """
+
+    KEY = "miai"
+    KIND = "a Go network"
+    REMEDY = (
+        "name weights of a network; rollout policies have another header, and `miai go train "
+        "rollout` measures them as it ends"
+    )
+
+    network: str = Field(max_length=MAX_NAME)
+    network_parameters: dict[str, Any] = Field(default_factory=dict)
+    encoder: str = Field(max_length=MAX_NAME)
+    encoder_parameters: dict[str, Any] = Field(default_factory=dict)
+    size: int = Field(ge=1, le=MAX_SIZE)
+    planes: int = Field(ge=1, le=MAX_PLANES)
+    komi: tuple[float, float]
+    outputs: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        low, high = self.komi
+        if not (-_MAX_KOMI <= low <= high <= _MAX_KOMI) or not math.isfinite(low + high):
+            raise ValueError(f"komi of {low} to {high} is not a range of komi")
+        if strange := set(self.outputs) - set(Outputs._fields):
+            raise ValueError(f"outputs {sorted(strange)} are not among {list(Outputs._fields)}")
+        return self
+
+    @property
+    def shape(self) -> NetworkShape:
+        """What the network must fit."""
+        return NetworkShape(size=self.size, planes=self.planes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +204,21 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
                 f"{where}: '{name}' is {array.dtype.name} of shape {array.shape}; its network "
                 f"takes {dtype} of shape {shape}"
             )
+
+
+def encoder_of(header: WeightsHeader, *, where: str) -> Encoder:
+    """Return the encoder whose planes weights take.
+
+    Raises:
+      WeightsError: no plugin has it, or it makes other planes than the weights were trained on.
+    """
+    try:
+        encoder = load_encoder(header.encoder, header.size, header.encoder_parameters)
+    except PluginError as error:
+        raise WeightsError(f"{where}: its encoder is unavailable: {error}") from error
+    if encoder.planes != header.planes:
+        raise WeightsError(
+            f"{where}: trained on {header.planes} planes of the encoder '{header.encoder}', which "
+            f"makes {encoder.planes} here; install the version of its plugin that trained it"
+        )
+    return encoder

@@ -20,10 +20,9 @@ from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.chains import connected_parts, neighbours
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import ScoreLeadParameters
-from miai_go.rules.phases import Phase
 from miai_go.rules.playouts import Playouts, load_playouts
 from miai_go.rules.scoring import Stones
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Phase
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""Players without a search: the agent ``fast-random``, the evaluator ``random-rollout``.
-
-`settle` is how these and other players agree on dead stones.
-"""
+"""Players without a search: the agent ``fast-random``, the evaluator ``random-rollout``."""
 
 from __future__ import annotations
 
@@ -13,13 +10,12 @@ from numpy.typing import NDArray
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.game import State
-from miai_go.rules.board import BLACK
-from miai_go.rules.chains import neighbours
+from miai_go.rules.chains import fills_eye
+from miai_go.rules.dead_stones import settle
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoRolloutParameters
-from miai_go.rules.phases import Phase
 from miai_go.rules.playouts import Playouts, load_playouts
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Phase
 
 
 class FastRandomAgent(Agent):
@@ -48,51 +44,6 @@ class FastRandomAgent(Agent):
             points[index] = points[-1]
             points.pop()
         return pass_action
-
-
-def fills_eye(stones: Sequence[int], point: int, own: int) -> bool:
-    """Return whether an empty point is an eye of a colour, as light playouts define eyes.
-
-    All neighbours must be stones of that colour, and at most one diagonal point the opponent's; at
-    the edge, none.
-
-    Args:
-      stones: what lies on each point, row by row: 0 empty, 1 black, 2 white.
-      own: the colour, 1 black, 2 white.
-    """
-    size = int(len(stones) ** 0.5)
-    beside = neighbours(point, size)
-    if any(stones[other] != own for other in beside):
-        return False
-    row, column = divmod(point, size)
-    diagonals = [
-        (r, c)
-        for r in (row - 1, row + 1)
-        for c in (column - 1, column + 1)
-        if 0 <= r < size and 0 <= c < size
-    ]
-    hostile = sum(stones[r * size + c] == 3 - own for r, c in diagonals)
-    return hostile + (len(diagonals) < 4) < 2
-
-
-def settle(state: GoState, dead: tuple[int, ...] | None = None) -> int:
-    """Return the player's next action in the agreement on dead stones.
-
-    The proposer marks the stones that it considers dead. The other player accepts a proposal that
-    scores at least as well for it as its own view, and otherwise resumes play.
-
-    Args:
-      dead: points that the player to move considers dead, whole chains; by default, those of the
-        game's own judge.
-    """
-    if dead is None:
-        dead = state.game.judge.dead_points(state)
-    pass_action = state.game.pass_action
-    if state.phase == Phase.PROPOSE:
-        return next((a for a in state.legal_actions() if a in dead), pass_action)
-    gain = state.score_with_dead(state.dead).margin - state.score_with_dead(dead).margin
-    worse = gain < 0 if state.current_player() == BLACK else gain > 0
-    return state.game.resume_action if worse else pass_action
 
 
 class GoRollouts:

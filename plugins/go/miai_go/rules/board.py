@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from miai_go.kernels import rules
-from miai_go.rules.coordinates import COLUMNS, vertex
+from miai_go.rules.coordinates import COLUMNS, MAX_SIZE, vertex
 
 BLACK: Final = 0
 WHITE: Final = 1
@@ -28,8 +28,6 @@ WHITE_STONE: Final = 2
 
 COLOR_NAMES: Final = ("Empty", "Black", "White")
 """By what lies on a point."""
-
-MAX_SIZE: Final = 25
 
 
 class KoRule(IntEnum):

@@ -79,3 +79,28 @@ def captured_stone(stones: FlatStones, size: int) -> int | None:
                 return int(point)
             seen |= chain
     return None
+
+
+def fills_eye(stones: FlatStones, point: int, own: int) -> bool:
+    """Return whether an empty point is an eye of a colour, as light playouts define eyes.
+
+    All neighbours must be stones of that colour, and at most one diagonal point the opponent's; at
+    the edge, none.
+
+    Args:
+      stones: what lies on each point, row by row: 0 empty, 1 black, 2 white.
+      own: the colour, 1 black, 2 white.
+    """
+    size = int(len(stones) ** 0.5)
+    beside = neighbours(point, size)
+    if any(stones[other] != own for other in beside):
+        return False
+    row, column = divmod(point, size)
+    diagonals = [
+        (r, c)
+        for r in (row - 1, row + 1)
+        for c in (column - 1, column + 1)
+        if 0 <= r < size and 0 <= c < size
+    ]
+    hostile = sum(stones[r * size + c] == 3 - own for r, c in diagonals)
+    return bool(hostile + (len(diagonals) < 4) < 2)

@@ -13,6 +13,8 @@ from typing import Final
 from miai.errors import InvalidActionError
 
 COLUMNS: Final = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+MAX_SIZE: Final = len(COLUMNS)
+"""Maximum number of points on a side."""
 
 _ROW_DIGITS: Final = 2
 

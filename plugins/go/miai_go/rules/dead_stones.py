@@ -18,10 +18,10 @@ from miai_go import kinds
 from miai_go.rules.board import BLACK, EMPTY, WHITE, WHITE_STONE, Board
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.playouts import Playouts
+from miai_go.rules.state import GoState, Phase
 
 if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
-    from miai_go.rules.state import GoState
 
 
 class RefereeError(MiaiError):
@@ -104,3 +104,23 @@ def settled_margin(state: GoState) -> float:
     if state.game.rules.dead_stones == "none":
         return state.score_with_dead(()).margin
     return state.score_with_dead(state.game.judge.dead_points(state)).margin
+
+
+def settle(state: GoState, dead: tuple[int, ...] | None = None) -> int:
+    """Return the player's next action in the agreement on dead stones.
+
+    The proposer marks the stones that it considers dead. The other player accepts a proposal that
+    scores at least as well for it as its own view, and otherwise resumes play.
+
+    Args:
+      dead: points that the player to move considers dead, whole chains; by default, those of the
+        game's own judge.
+    """
+    if dead is None:
+        dead = state.game.judge.dead_points(state)
+    pass_action = state.game.pass_action
+    if state.phase == Phase.PROPOSE:
+        return next((a for a in state.legal_actions() if a in dead), pass_action)
+    gain = state.score_with_dead(state.dead).margin - state.score_with_dead(dead).margin
+    worse = gain < 0 if state.current_player() == BLACK else gain > 0
+    return state.game.resume_action if worse else pass_action

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
+from pydantic import ValidationError
 
 from miai.errors import GameError, InvalidStateError, ParameterError
 from miai.game import Game, GameInfo
+from miai.parameters import StrictModel
 from miai_go.kinds import DEAD_STONES
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError, KoRule
 from miai_go.rules.coordinates import star_points, vertex
-from miai_go.rules.parameters import GoParameters, default_max_moves
-from miai_go.rules.phases import Start
+from miai_go.rules.parameters import GoParameters, compensation_points, default_max_moves
 from miai_go.rules.playouts import load_playouts, load_rules
-from miai_go.rules.rule_sets import compensation_points
-from miai_go.rules.state import PLANES, GoState
+from miai_go.rules.state import PLANES, GoState, Start
 
 if TYPE_CHECKING:
     from miai_go.rules.dead_stones import DeadStoneJudge
@@ -108,16 +107,23 @@ class GoGame(Game):
         Raises:
           InvalidStateError: the text does not describe a state of this game.
         """
-        values = self._serialised_values(text)
-        state = self.new_state(_start_from(values["start"])) if "start" in values else None
-        state = state or self.new_initial_state()
-        for ply, action in enumerate(values["actions"]):
+        try:
+            values = _SerialisedState.model_validate_json(text)
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            raise InvalidStateError(f"go: {text[:80]!r} is not a state: {reason}") from error
+        if values.size != self.size:
+            raise InvalidStateError(f"go: the state has size {values.size}, not {self.size}")
+        if len(values.actions) > self.max_moves:
+            raise InvalidStateError(
+                f"go: {len(values.actions)} actions, but this game ends after {self.max_moves}"
+            )
+        state = self.new_state(Start(*values.start)) if values.start else self.new_initial_state()
+        for ply, action in enumerate(values.actions):
             try:
                 state.apply_action(action)
             except GameError as error:
-                raise InvalidStateError(f"go: action {ply} of the serialised state: {error}") from (
-                    error
-                )
+                raise InvalidStateError(f"go: action {ply} of the state: {error}") from error
         return state
 
     def observation_tensor_shape(self) -> tuple[int, ...]:
@@ -142,23 +148,6 @@ class GoGame(Game):
         judge: DeadStoneJudge = component.build(self, values=values, where="referee_settings")
         return judge
 
-    def _serialised_values(self, text: str) -> dict[str, Any]:
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidStateError(_not_a_state(text)) from error
-        if not isinstance(values, dict) or not isinstance(values.get("actions"), list):
-            raise InvalidStateError(_not_a_state(text))
-        if values.get("size") != self.size:
-            raise InvalidStateError(
-                f"go: the serialised state has size {values.get('size')!r}, not {self.size}"
-            )
-        if len(values["actions"]) > self.max_moves:
-            raise InvalidStateError(
-                f"go: {len(values['actions'])} actions, but this game ends after {self.max_moves}"
-            )
-        return values
-
     def _set_up(self, start: Start) -> Board:
         if not (start.black or start.white):
             return Board(self.size)
@@ -176,22 +165,9 @@ class GoGame(Game):
             raise ParameterError(f"go: starting position ({names}): {error}") from error
 
 
-def _start_from(values: object) -> Start:
-    """Return the start that unchecked plain data describes."""
-    if isinstance(values, list) and len(values) == len(("black", "white", "to_move")):
-        black, white, to_move = values
-        if (
-            isinstance(black, list)
-            and isinstance(white, list)
-            and all(type(p) is int for p in (*black, *white))
-            and to_move in (BLACK, WHITE)
-        ):
-            return Start(tuple(black), tuple(white), int(to_move))
-    raise InvalidStateError(
-        f"go: the start of a serialised state must be [black points, white points, player], "
-        f"not {str(values)[:80]}"
-    )
+class _SerialisedState(StrictModel):
+    """What `GoState.serialize` writes; `start` is as in `Start`."""
 
-
-def _not_a_state(text: str) -> str:
-    return f"go: a serialised state must be a JSON object with size and actions, not {text[:80]!r}"
+    size: int
+    actions: list[int]
+    start: tuple[tuple[int, ...], tuple[int, ...], Literal[0, 1]] | None = None

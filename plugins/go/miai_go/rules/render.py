@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.rules.coordinates import COLUMNS, star_points
-from miai_go.rules.phases import Phase
+from miai_go.rules.state import Phase
 
 if TYPE_CHECKING:
     from miai.game import Game, State

@@ -5,6 +5,7 @@ Margins are Black's points minus White's, komi and compensation included.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE, Board
 from miai_go.rules.chains import connected_parts, neighbours
-from miai_go.rules.rule_sets import Rules
+from miai_go.rules.parameters import Rules
 
 Stones = NDArray[np.int8]
 """What lies on each point, int8 of shape (size, size): 0 empty, 1 black, 2 white."""
@@ -111,48 +112,21 @@ def in_seki(stones: Stones, owners: NDArray[np.int8]) -> NDArray[np.bool_]:
     (Nihon Kiin, 1989, article 8). Seki with larger eyes is not recognised. As the rule's text has
     it, a group with a false eye beside an unfilled neutral point counts as seki too.
     """
-    seki = np.zeros_like(stones, dtype=np.bool_)
     size = len(stones)
-    flat, owned = stones.reshape(-1), owners.reshape(-1)
-    links = _Links(size * size)
-    territory = np.flatnonzero((flat == EMPTY) & (owned != 0)).tolist()
-    regions = [sorted(part) for part in connected_parts(territory, lambda p: neighbours(p, size))]
-    for points in regions:
-        for point in points:
-            for other in neighbours(point, size):
-                links.join(point, other)
-    for point in range(size * size):
+    flat: list[int] = stones.reshape(-1).tolist()
+    empty, owned = (stones == EMPTY).reshape(-1), owners.reshape(-1) != 0
+    territory = set(np.flatnonzero(empty & owned).tolist())
+    neutral = set(np.flatnonzero(empty & ~owned).tolist())
+
+    def linked(point: int) -> Iterator[int]:
         for other in neighbours(point, size):
-            if flat[point] != EMPTY and flat[point] == flat[other]:
-                links.join(point, other)
-    neutral = {
-        links.find(other)
-        for point in range(size * size)
-        if flat[point] == EMPTY and owned[point] == 0
-        for other in neighbours(point, size)
-        if flat[other] != EMPTY
-    }
-    by_group: dict[int, list[list[int]]] = {}
-    for points in regions:
-        by_group.setdefault(links.find(points[0]), []).append(points)
-    for group, parts in by_group.items():
-        if group in neutral and len(parts) == 1 and len(parts[0]) <= SEKI_EYE:
-            seki.reshape(-1)[parts[0]] = True
+            if point in territory or other in territory or flat[point] == flat[other] != EMPTY:
+                yield other
+
+    seki = np.zeros_like(stones, dtype=np.bool_)
+    for group in connected_parts(set(range(size * size)) - neutral, linked):
+        regions = connected_parts(group & territory, lambda p: neighbours(p, size))
+        open_to = {other for point in group for other in neighbours(point, size)} & neutral
+        if open_to and len(regions) == 1 and len(regions[0]) <= SEKI_EYE:
+            seki.reshape(-1)[list(regions[0])] = True
     return seki
-
-
-class _Links:
-    """Disjoint sets of points."""
-
-    def __init__(self, points: int) -> None:
-        self._parent = list(range(points))
-
-    def find(self, point: int) -> int:
-        parent = self._parent
-        while parent[point] != point:
-            parent[point] = parent[parent[point]]
-            point = parent[point]
-        return point
-
-    def join(self, one: int, other: int) -> None:
-        self._parent[self.find(one)] = self.find(other)

@@ -1,9 +1,11 @@
-"""The state of a game of Go: board, earlier positions, passes, and the agreement on dead stones."""
+"""The state of a game of Go: board, history, passes, and the agreement on dead stones."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -13,15 +15,52 @@ from miai.errors import InvalidActionError
 from miai.game import Player, State
 from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, KoRule, history_key
 from miai_go.rules.coordinates import parse_vertex, vertex
-from miai_go.rules.phases import Ending, Phase, Start
-from miai_go.rules.render import describe
 from miai_go.rules.scoring import Score, area_score, result_text, territory_score
 
 if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
 
 
+class Phase(IntEnum):
+    """Phase of a game.
+
+    `PLAY`: players place stones. `PROPOSE`: under `dead_stones = "agreement"`, the player to move
+    marks one dead chain per action, and passes to complete the list. `REPLY`: the opponent passes
+    to accept, or resumes play. `OVER`.
+    """
+
+    PLAY = 0
+    PROPOSE = 1
+    REPLY = 2
+    OVER = 3
+
+
+class Ending(IntEnum):
+    """Reason why a game is over: two passes, a repeated position (no result), or `max_moves`."""
+
+    PASSES = 0
+    REPETITION = 1
+    MAX_MOVES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Starting position.
+
+    Attributes:
+      black, white: points of the stones, ascending.
+      to_move: the player who moves first.
+    """
+
+    black: tuple[int, ...] = ()
+    white: tuple[int, ...] = ()
+    to_move: int = BLACK
+
+
 _ROOM: Final = 64
+RESUME: Final = "resume"
+REFUSALS: Final = 2
+"""Refused proposals of dead stones after which every stone counts as alive."""
 
 
 class PositionHistory:
@@ -58,10 +97,7 @@ class PositionHistory:
         return other
 
 
-RESUME: Final = "resume"
-
-
-def why_not(state: GoState, action: int) -> str:
+def why_illegal(state: GoState, action: int) -> str:
     """Return why an existing action is illegal, as a predicate such as ``is occupied``."""
     if state.phase == Phase.OVER:
         return "is not legal: the game is over"
@@ -81,32 +117,6 @@ def why_not(state: GoState, action: int) -> str:
 PLANES: Final = 7
 
 
-def planes_of(state: GoState, player: int) -> NDArray[np.float32]:
-    """Return the board as `player` sees it, float32 of shape (7, size, size), row 0 the lowest.
-
-    Planes: 0 own stones, 1 the opponent's stones, 2 empty points, 3 points where the player to move
-    may play, 4 the last stone played, 5 ones on `player`'s turn, 6 ones if `player` is Black.
-    """
-    size = state.game.size
-    planes = np.zeros((PLANES, size, size), np.float32)
-    stones = state.board.stones()
-    planes[0] = stones == player + 1
-    planes[1] = stones == 2 - player
-    planes[2] = stones == EMPTY
-    if state.phase == Phase.PLAY:
-        planes[3].reshape(-1)[state.legal_actions()[:-1]] = 1
-    last = state.last_action
-    if last is not None and last < state.game.pass_action:
-        planes[4].reshape(-1)[last] = 1
-    planes[5] = state.current_player() == player
-    planes[6] = player == BLACK
-    return planes
-
-
-REFUSALS: Final = 2
-"""Refused proposals of dead stones after which every stone counts as alive."""
-
-
 class GoState(State):
     """A position of Go; see `GoGame` for the actions.
 
@@ -116,6 +126,8 @@ class GoState(State):
       phase: the phase of the game; see `Phase`.
       dead: points of the stones proposed or agreed to be dead, ascending.
       ending: why the game is over; None while it is not.
+      to_move: the player whose turn it is, 0 for Black, even when the game is over.
+      passes: number of passes in a row up to now.
     """
 
     game: GoGame
@@ -127,8 +139,8 @@ class GoState(State):
         self.phase = Phase.PLAY
         self.dead: tuple[int, ...] = ()
         self.ending: Ending | None = None
-        self._player = start.to_move
-        self._passes = 0
+        self.to_move = start.to_move
+        self.passes = 0
         self._pass_stones = (0, 0)
         self._refusals = 0
         self._captured = False
@@ -141,7 +153,7 @@ class GoState(State):
 
     def current_player(self) -> int:
         """Return 0 for Black, 1 for White, or `Player.TERMINAL`."""
-        return Player.TERMINAL if self.phase == Phase.OVER else self._player
+        return Player.TERMINAL if self.phase == Phase.OVER else self.to_move
 
     def legal_actions(self) -> list[int]:
         """Return the legal actions, ascending: points, then the pass, then `resume`."""
@@ -164,7 +176,7 @@ class GoState(State):
             return action in self.legal_actions()
         if not 0 <= action < self.game.pass_action:
             return action == self.game.pass_action
-        if not self.board.is_legal(self._player, action, suicide=self.game.rules.suicide):
+        if not self.board.is_legal(self.to_move, action, suicide=self.game.rules.suicide):
             return False
         return not self._repeats(action)
 
@@ -204,11 +216,29 @@ class GoState(State):
 
         It ignores history, ko, prisoners and the number of moves.
         """
-        return history_key(self.board.hash, self._player, KoRule.SITUATIONAL)
+        return history_key(self.board.hash, self.to_move, KoRule.SITUATIONAL)
 
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
-        """Return the board as `player` sees it, of shape (7, size, size); see `planes_of`."""
-        return planes_of(self, player)
+        """Return the board as `player` sees it, float32 of shape (7, size, size), row 0 lowest.
+
+        Planes: 0 own stones, 1 the opponent's stones, 2 empty points, 3 points where the player to
+        move may play, 4 the last stone played, 5 ones on `player`'s turn, 6 ones if `player` is
+        Black.
+        """
+        size = self.game.size
+        planes = np.zeros((PLANES, size, size), np.float32)
+        stones = self.board.stones()
+        planes[0] = stones == player + 1
+        planes[1] = stones == 2 - player
+        planes[2] = stones == EMPTY
+        if self.phase == Phase.PLAY:
+            planes[3].reshape(-1)[self.legal_actions()[:-1]] = 1
+        last = self.last_action
+        if last is not None and last < self.game.pass_action:
+            planes[4].reshape(-1)[last] = 1
+        planes[5] = self.current_player() == player
+        planes[6] = player == BLACK
+        return planes
 
     def action_to_string(self, action: int) -> str:
         """Return the vertex, ``pass`` or ``resume``."""
@@ -229,7 +259,9 @@ class GoState(State):
         if self.phase == Phase.PROPOSE and action < self.game.pass_action:
             action = next(iter(self.board.group_at(action).tolist()), action)
         if not self.is_legal(action):
-            raise InvalidActionError(f"go: {self.action_to_string(action)} {why_not(self, action)}")
+            raise InvalidActionError(
+                f"go: {self.action_to_string(action)} {why_illegal(self, action)}"
+            )
         return action
 
     def serialize(self) -> str:
@@ -241,6 +273,8 @@ class GoState(State):
 
     def __str__(self) -> str:
         """Return the board with coordinates and the last move marked, and the player to move."""
+        from miai_go.rules.render import describe
+
         return describe(self)
 
     # -- of Go --------------------------------------------------------------------------------
@@ -251,22 +285,12 @@ class GoState(State):
         return self._history[-1] if self._history else None
 
     @property
-    def to_move(self) -> int:
-        """The player whose turn it is, 0 for Black, even when the game is over."""
-        return self._player
-
-    @property
-    def passes(self) -> int:
-        """Number of passes in a row up to now."""
-        return self._passes
-
-    @property
     def pass_stones(self) -> tuple[int, int]:
         """Stones that Black and White gave up by passing, if passes cost stones."""
         black, white = self._pass_stones
-        if self.game.rules.pass_stones and self._passes >= 2:
+        if self.game.rules.pass_stones and self.passes >= 2:
             # White passes last: if Black made the second pass, White still owes a stone.
-            whites_turn = (self._player == WHITE) != (self.phase == Phase.REPLY)
+            whites_turn = (self.to_move == WHITE) != (self.phase == Phase.REPLY)
             white += whites_turn
         return black, white
 
@@ -317,22 +341,22 @@ class GoState(State):
             self._end(Ending.MAX_MOVES)
 
     def _play(self, action: int) -> None:
-        if self.board.play_unchecked(self._player, action):
+        if self.board.play_unchecked(self.to_move, action):
             self._captured = True
-        self._passes = 0
-        self._player = 1 - self._player
+        self.passes = 0
+        self.to_move = 1 - self.to_move
         if self._remember():
             self._end(Ending.REPETITION)
 
     def _pass_turn(self) -> None:
-        self.board.play_unchecked(self._player, self.game.pass_action)
-        self._passes += 1
+        self.board.play_unchecked(self.to_move, self.game.pass_action)
+        self.passes += 1
         black, white = self._pass_stones
-        self._pass_stones = (black + (self._player == BLACK), white + (self._player == WHITE))
-        self._player = 1 - self._player
+        self._pass_stones = (black + (self.to_move == BLACK), white + (self.to_move == WHITE))
+        self.to_move = 1 - self.to_move
         if self.game.ko_rule == KoRule.SITUATIONAL:
             self._remember()
-        if self._passes < 2:
+        if self.passes < 2:
             return
         if self.game.rules.dead_stones == "agreement" and self._refusals < REFUSALS:
             self.phase = Phase.PROPOSE
@@ -345,12 +369,12 @@ class GoState(State):
             self.dead = tuple(sorted((*self.dead, *self.board.group_at(action).tolist())))
         elif self.phase == Phase.PROPOSE:
             self.phase = Phase.REPLY
-            self._player = 1 - self._player
+            self.to_move = 1 - self.to_move
         else:
-            self._player = 1 - self._player
+            self.to_move = 1 - self.to_move
             if action == self.game.resume_action:
                 self.phase, self.dead = Phase.PLAY, ()
-                self._passes = 0
+                self.passes = 0
                 self._refusals += 1
             else:
                 self._end(Ending.PASSES)
@@ -380,10 +404,10 @@ class GoState(State):
     def _legal_points(self) -> list[int]:
         game = self.game
         suicide = game.rules.suicide
-        points = self.board.legal_points(self._player, suicide=suicide)
+        points = self.board.legal_points(self.to_move, suicide=suicide)
         if self._may_repeat():
             seen = self._seen.keys
-            points = self.board.without_repeats(self._player, points, seen, game.ko_rule)
+            points = self.board.without_repeats(self.to_move, points, seen, game.ko_rule)
         legal: list[int] = points.tolist()
         return legal
 
@@ -406,8 +430,8 @@ class GoState(State):
         """Return whether a move that is legal under simple ko is forbidden by superko."""
         if not self._may_repeat():
             return False
-        after = self.board.hash_after(self._player, point)
-        return history_key(after, 1 - self._player, self.game.ko_rule) in self._seen
+        after = self.board.hash_after(self.to_move, point)
+        return history_key(after, 1 - self.to_move, self.game.ko_rule) in self._seen
 
     def _remember(self) -> bool:
         """Record the position; return whether it repeats an earlier one under simple ko."""
@@ -417,7 +441,7 @@ class GoState(State):
             if rules.repetition == "allowed":
                 return False
             rule = KoRule.SITUATIONAL
-        key = history_key(self.board.hash, self._player, rule)
+        key = history_key(self.board.hash, self.to_move, rule)
         if rules.ko == "simple" and self._captured and key in self._seen:
             return True
         self._seen.add(key)
@@ -438,8 +462,8 @@ class GoState(State):
         rules = self.game.rules
         ko_point = self.board.ko_point
         memory = [
-            self._player,
-            self._passes,
+            self.to_move,
+            self.passes,
             int(self.phase),
             -1 if self.ending is None else int(self.ending),
             self._refusals,
@@ -456,8 +480,8 @@ class GoState(State):
         other.phase = self.phase
         other.dead = self.dead
         other.ending = self.ending
-        other._player = self._player
-        other._passes = self._passes
+        other.to_move = self.to_move
+        other.passes = self.passes
         other._pass_stones = self._pass_stones
         other._refusals = self._refusals
         other._captured = self._captured

@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from miai.errors import GameError
 from miai.game import State
 from miai.search.protocol import SearchResult
-from miai_go.rules.agents import settle
 from miai_go.rules.board import BLACK
-from miai_go.rules.dead_stones import settled_margin
+from miai_go.rules.dead_stones import settle, settled_margin
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Phase
-from miai_go.rules.state import GoState
-from miai_go.search.reading import TreeView
+from miai_go.rules.state import GoState, Phase
+from miai_go.search.tree_view import TreeView
 
 _CLOSE: Final = 0.05
 """Under territory scoring, a pass so close to the best move in value is as good."""

@@ -1,6 +1,7 @@
 """Trees of many games in the same arrays, searched in step so that their leaves make one batch.
 
-`Forest` grows the trees, `ForestTree` reads one of them, and `Rollouts` plays leaves to the end.
+`Forest` grows the trees, `ForestTree` reads one of them, `NetworkValuer` values leaves by networks
+and `Rollouts` plays them to the end.
 """
 
 from __future__ import annotations
@@ -13,14 +14,66 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from miai.errors import ParameterError
 from miai_go.kernels import forest as kernels
 from miai_go.kernels import rollouts as rollout_kernels
 from miai_go.kernels import rules, trail
+from miai_go.nets.encoder import Positions
+from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy, pattern_room
-from miai_go.nets.positions import Positions
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
-from miai_go.search.reading import TreeView
-from miai_go.search.settings import TreeSettings
+from miai_go.search.tree_view import TreeView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSettings:
+    """How one tree searches. Values are from -1 to 1.
+
+    Attributes:
+      c_puct: weight of the priors (PUCT).
+      c_base: visits at which that weight has grown by log 2; 0: it does not grow.
+      fpu: how much worse than its parent a move never tried is held, times the square root of the
+        priors of the moves tried.
+      root_fpu: the same at the root.
+      virtual_loss: losses that a leaf counts as while it is being valued.
+      temperature: of the priors; logits are divided by it.
+      gumbel: moves considered at the root by sequential halving; 0 for PUCT.
+      c_visit, c_scale: of the transformation of values (Danihelka et al. 2022).
+      depth: plies from the root; nodes so deep get no children.
+      rollouts: playouts from every leaf.
+      mix: their share in the leaf's value, lambda.
+      rollout_limit: moves after which a playout is broken off and counted as it stands.
+    """
+
+    c_puct: float = 1.5
+    c_base: float = 19652.0
+    fpu: float = 0.2
+    root_fpu: float = 0.2
+    virtual_loss: float = 1.0
+    temperature: float = 1.0
+    gumbel: int = 0
+    c_visit: float = 50.0
+    c_scale: float = 1.0
+    depth: int = 120
+    rollouts: int = 0
+    mix: float = 0.5
+    rollout_limit: int = 243
+
+    def write(self, settings: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        """Write all this into a tree's rows as kernels read them."""
+        settings[kernels.GUMBEL] = self.gumbel
+        settings[kernels.DEPTH] = self.depth
+        settings[kernels.ROLLOUTS] = self.rollouts
+        settings[kernels.ROLLOUT_LIMIT] = self.rollout_limit
+        weights[kernels.C_PUCT] = self.c_puct
+        weights[kernels.C_BASE] = self.c_base
+        weights[kernels.FPU] = self.fpu
+        weights[kernels.ROOT_FPU] = self.root_fpu
+        weights[kernels.VIRTUAL_LOSS] = self.virtual_loss
+        weights[kernels.TEMPERATURE] = self.temperature
+        weights[kernels.C_VISIT] = self.c_visit
+        weights[kernels.C_SCALE] = self.c_scale
+        weights[kernels.MIX] = self.mix
 
 
 @cache
@@ -518,3 +571,71 @@ class Forest:
 
     def _clear(self, game: int) -> None:
         kernels.clear_root(self._ints[game], self._floats[game], self._settings[game])
+
+
+class NetworkValuer:
+    """Values leaves by one network with both heads, or by one for moves and one for values.
+
+    Args:
+      policy: says which moves are likely; None holds all of them for equally so.
+      value: says who will win; None: nobody is held to.
+
+    Raises:
+      ParameterError: a network lacks the head that is asked of it.
+    """
+
+    def __init__(self, policy: Oracle | None, value: Oracle | None) -> None:
+        if policy is not None and not policy.has_policy:
+            raise ParameterError("the policy's weights have no policy head; name other weights")
+        if value is not None and not value.has_value:
+            raise ParameterError("the value's weights have no value head; name other weights")
+        self.policy = policy
+        self.value = value
+        self._room: dict[int, NDArray[np.uint8]] = {}
+
+    def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return logits (leaves, size * size + 1) and values (leaves,), for the player to move.
+
+        Raises:
+          InferenceError: a network cannot answer.
+        """
+        count = len(leaves)
+        if self.policy is None:
+            logits = np.zeros((count, leaves.size**2 + 1), np.float32)
+            return logits, self._values(leaves)
+        answers = self.policy.infer(self._planes(self.policy, leaves))
+        assert answers.policy is not None
+        if self.value is self.policy:
+            assert answers.value is not None
+            return answers.policy, answers.value
+        return answers.policy, self._values(leaves)
+
+    def _values(self, leaves: Positions) -> NDArray[np.float32]:
+        if self.value is None:
+            return np.zeros(len(leaves), np.float32)
+        answers = self.value.infer(self._planes(self.value, leaves))
+        assert answers.value is not None
+        return answers.value
+
+    def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
+        """Return the planes of leaves, in memory that is used again."""
+        encoder, count = oracle.encoder, len(leaves)
+        room = self._room.get(id(oracle))
+        if room is None or len(room) < count:
+            shape = (count, encoder.planes, encoder.size, encoder.size)
+            room = self._room[id(oracle)] = np.empty(shape, np.uint8)
+        return encoder.encode(leaves, room[:count])
+
+    def statistics(self) -> dict[str, float]:
+        """Return what the networks did so far: positions, batches, mean batch, queue."""
+        if self.policy is None:
+            return self.value.statistics() if self.value is not None else {}
+        figures = self.policy.statistics()
+        if self.value is not None and self.value is not self.policy:
+            figures |= {f"value_{name}": x for name, x in self.value.statistics().items()}
+        return figures
+
+    def close(self) -> None:
+        """Release the networks."""
+        for oracle in {id(o): o for o in (self.policy, self.value) if o is not None}.values():
+            oracle.close()

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from miai_go.errors import ProblemError
 from miai_go.life.prover import Master, load_prover
-from miai_go.life.solver import Solver
-from miai_go.life.status import ProblemReport
+from miai_go.life.solver import ProblemReport, Solver
 from miai_go.life.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone, find_zone
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
 from miai_go.shipped import TSUMEGO

@@ -1,24 +1,306 @@
-"""The search ``mcts`` of Go: the compiled UCT tree with playouts."""
+"""The search ``mcts`` of Go: a compiled UCT tree with optional RAVE, and playouts at its leaves."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cache
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from miai_go.rules.board import KoRule
+from miai_go.kernels import FAMILY, rules
+from miai_go.kernels import uct as kernels
+from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
 from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
-from miai_go.rules.rule_sets import Rules
+from miai_go.rules.parameters import GoParameters, Rules
+from miai_go.rules.playouts import WARM_UP_SIZE, load_rules
 from miai_go.rules.state import GoState
 from miai_go.search.parameters import GoMctsParameters
-from miai_go.search.tree import Tree, load_search
 from miai_go.search.tree_search import SearchClock, TreeSearch
+from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice
+
+
+_CHUNK = 512  # simulations between looks at the clock, at most
+_LOOK_SECONDS = 0.01  # between two looks at the clock
+
+
+class Tree(TreeView):
+    """UCT with optional RAVE, one playout for every simulation, kept between moves.
+
+    Values are results, not points: 1 is a won game, -1 a lost one, 0 a draw, for the player to
+    move at the root unless said otherwise.
+
+    Moves in the tree are the legal ones that do not fill an own eye, and the pass. Two passes end
+    the game and are scored as the board stands, by area; wins and losses found so are proven and
+    cost no more simulations. Superko is kept in the tree, simple ko in the playouts. Not safe for
+    use by two threads at once.
+
+    Args:
+      size: points on a side.
+      seed: the same seed, positions and numbers of simulations give the same results.
+      exploration: factor of the UCT term, on values from -1 to 1.
+      rave: number of visits at which a move's own value and its all-moves-as-first value have
+        equal weight; 0 switches RAVE off.
+      fpu: value of a move never tried; above 1 plus the exploration term, every move is tried
+        before any is tried twice.
+      expand_after: visits after which a node gets children.
+      max_nodes: maximum size in nodes (32 bytes each, doubled by reuse). When full, the search
+        continues without expanding.
+      tactical: whether playouts answer atari (`miai_go.kernels.tactical`); default: light ones.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        seed: int,
+        exploration: float = 0.5,
+        rave: float = 0.0,
+        fpu: float = 10.0,
+        expand_after: int = 1,
+        max_nodes: int = 1_000_000,
+        tactical: bool = False,
+    ) -> None:
+        check_size(size)
+        points = size * size
+        if max_nodes < points + 2:
+            raise ValueError(f"max_nodes must be at least {points + 2}, not {max_nodes}")
+        if expand_after < 0 or exploration < 0 or rave < 0:
+            raise ValueError("expand_after, exploration and rave must not be negative")
+        nodes = np.empty((kernels.FIELDS, max_nodes), np.int32)
+        self._board = Board(size)
+        self._favoured = np.zeros(points + 1, np.int32)
+        super().__init__(
+            nodes,
+            nodes[kernels.REWARD],
+            self._board.words,
+            actions=points + 1,
+            virtual=self._favoured,
+        )
+        self.size = size
+        self._pass = points
+        self._spare: NDArray[np.int32] | None = None
+        self._weights = np.array([exploration, fpu, rave, 0.0])
+        self._settings = np.zeros(kernels.SETTINGS, np.int64)
+        self._settings[kernels.EXPAND_AFTER] = expand_after
+        self._settings[kernels.TACTICAL] = tactical
+        self._rng = np.array([seed % 2**64], np.uint64)
+        self._path = np.zeros(3 * points + 8, np.int32)
+        self._history = np.zeros(0, np.uint64)
+        self._scratch = (
+            np.zeros(3 * points, np.uint32),
+            np.zeros(rules.board_words(size) // rules.RECORD, np.int8),
+            np.zeros(points + 1, np.float32),
+            np.zeros(points, np.int8),
+            np.zeros(points, np.int32),
+        )
+        self._leaf_words = np.zeros(rules.board_words(size), np.uint32)
+        self.set_root(self._board, 0, komi=0.0)
+
+    def set_root(
+        self,
+        board: Board,
+        color: int,
+        *,
+        komi: float,
+        passes: int = 0,
+        history: Sequence[int] | NDArray[np.uint64] = (),
+        ko_rule: KoRule = KoRule.SIMPLE,
+        suicide: bool = False,
+        legal: ArrayLike | None = None,
+    ) -> None:
+        """Start a new tree at `board` with `color` to move.
+
+        `passes` is the number of passes made just before. `history` holds the `history_key` of
+        every earlier position that superko compares with; the present one may be left out. `legal`
+        is a mask (size * size + 1,), pass last, of the moves allowed at the root. Raises
+        `BoardError` for a board of another size or a mask of another shape.
+        """
+        if board.size != self.size:
+            raise BoardError(f"the tree is for boards of size {self.size}, not {board.size}")
+        self._board = board.copy()
+        self._words = self._board.words
+        self._komi = float(komi)
+        self._ko_rule = KoRule(ko_rule)
+        self._weights[kernels.KOMI] = komi
+        self._settings[kernels.COLOR] = color + 1
+        self._settings[kernels.PASSES] = passes
+        self._settings[kernels.KO_RULE] = ko_rule
+        self._settings[kernels.SUICIDE] = suicide
+        self._settings[kernels.HISTORY] = 0
+        self._remember(np.asarray(history, np.uint64))
+        self._remember(np.array([self._key()], np.uint64))
+        self._clear()
+        if legal is not None:
+            self.restrict(legal)
+
+    def restrict(self, legal: ArrayLike) -> None:
+        """Forbid the moves at the root that a mask (size * size + 1,), pass last, leaves out."""
+        self._search(0)
+        super().restrict(legal)
+
+    def favour(self, results: ArrayLike) -> None:
+        """Give moves at the root virtual results, in place of those that were given before.
+
+        They count in the search, beside RAVE's too (Gelly and Silver 2007), and nowhere else: not
+        in what was simulated, not in the choice of the best, and not in what is kept of the tree.
+
+        Args:
+          results: whole numbers of shape (size * size + 1,), pass last: wins, or losses below 0.
+
+        Raises:
+          BoardError: they are of another shape.
+        """
+        wanted = np.asarray(results, np.int32)
+        if wanted.shape != (self._pass + 1,):
+            raise BoardError(f"the results have shape {wanted.shape}, not ({self._pass + 1},)")
+        self._search(0)
+        block, actions = self.children(), self.actions()
+        times = (np.abs(wanted) - np.abs(self._favoured))[actions]
+        rewards = (wanted - self._favoured)[actions]
+        for visits, reward in (
+            (kernels.VISITS, kernels.REWARD),
+            (kernels.AMAF_VISITS, kernels.AMAF_REWARD),
+        ):
+            self._nodes[visits, block] += times
+            self._nodes[reward, block] += rewards
+        self._favoured[:] = wanted
+
+    def advance(self, action: int) -> bool:
+        """Play `action` at the root and keep what the tree knows beyond it.
+
+        Returns whether the tree knew anything. Raises `IllegalPointError` for a move against the
+        basic rules; superko is the caller's to check.
+        """
+        if self._favoured.any():
+            self.favour(np.zeros_like(self._favoured))
+        child = self.child(action)
+        suicide = bool(self._settings[kernels.SUICIDE])
+        self._board.play(self.to_move, action, suicide=suicide)
+        passes = self._settings[kernels.PASSES] + 1 if action == self._pass else 0
+        self._settings[kernels.PASSES] = passes
+        self._settings[kernels.COLOR] = 3 - self._settings[kernels.COLOR]
+        self._remember(np.array([self._key()], np.uint64))
+        if child == 0 or self._nodes[kernels.VISITS, child] == 0:
+            self._clear()
+            return False
+        if self._spare is None:
+            self._spare = np.empty_like(self._nodes)
+        self._settings[kernels.USED] = kernels.keep_subtree(self._nodes, self._spare, child)
+        self._nodes, self._spare = self._spare, self._nodes
+        self._totals = self._nodes[kernels.REWARD]
+        return True
+
+    def run(
+        self,
+        simulations: int | None = None,
+        *,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> int:
+        """Search for a number of simulations or seconds, whichever ends first; return simulations.
+
+        `stop` is asked now and then whether to end early. Ends early, too, when the root is
+        proven. With a number of simulations alone, how they are split over calls makes no
+        difference to the result. Raises `ValueError` without any budget.
+        """
+        if simulations is None and seconds is None and stop is None:
+            raise ValueError("give a budget: simulations, seconds or a stop function")
+        started = perf_counter()
+        chunk = 16 if seconds is not None else _CHUNK
+        done = 0
+        while simulations is None or done < simulations:
+            wanted = chunk if simulations is None else min(chunk, simulations - done)
+            before = perf_counter()
+            got = self._search(wanted)
+            done += got
+            now = perf_counter()
+            if got < wanted or (stop is not None and stop()):
+                break
+            if seconds is not None:
+                left = seconds - (now - started)
+                if left <= 0:
+                    break
+                rate = got / max(now - before, 1e-6)
+                chunk = int(min(max(rate * min(_LOOK_SECONDS, left), 1), _CHUNK))
+        return done
+
+    @property
+    def board(self) -> Board:
+        """A copy of the board at the root."""
+        return self._board.copy()
+
+    @property
+    def to_move(self) -> int:
+        """The player to move at the root."""
+        return int(self._settings[kernels.COLOR]) - 1
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in memory."""
+        return int(self._settings[kernels.USED])
+
+    def allowed(self) -> NDArray[np.bool_]:
+        """Return which moves the root has, (size * size + 1,), pass last, as far as is known."""
+        self._search(0)
+        return super().allowed()
+
+    def best(self) -> int:
+        """Return the move to play: a proven win, otherwise the one with the most visits.
+
+        A proven loss only where nothing else is left. Among equals the higher mean result, then
+        the lower number.
+        """
+        self._search(0)
+        return super().best()
+
+    def _search(self, simulations: int) -> int:
+        return kernels.search(
+            self._board.words,
+            self._leaf_words,
+            self._nodes,
+            self._settings,
+            self._weights,
+            self._history,
+            self._rng,
+            simulations,
+            self._path,
+            *self._scratch,
+        )
+
+    def _clear(self) -> None:
+        self._nodes[:, 0] = 0
+        self._settings[kernels.USED] = 1
+        self._favoured[:] = 0
+
+    def _key(self) -> int:
+        return history_key(self._board.hash, self.to_move, self._ko_rule)
+
+    def _remember(self, keys: NDArray[np.uint64]) -> None:
+        """Append to the history, keeping room for a path."""
+        known = int(self._settings[kernels.HISTORY])
+        needed = known + len(keys) + len(self._path)
+        if needed > len(self._history):
+            self._history = np.concatenate([self._history[:known], np.zeros(2 * needed, np.uint64)])
+        self._history[known : known + len(keys)] = keys
+        self._settings[kernels.HISTORY] = known + len(keys)
+
+
+@cache
+def load_search() -> None:
+    """Load the tree search, and the rules that it needs between moves."""
+    load_rules()
+    with FAMILY.compiling("search"):
+        tree = Tree(WARM_UP_SIZE, seed=0, max_nodes=1000)
+        tree.run(20)
+        tree.advance(tree.best())
 
 
 class GoMcts(TreeSearch):

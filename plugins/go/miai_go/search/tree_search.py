@@ -14,11 +14,10 @@ from miai.game import State
 from miai.plain import Json
 from miai.search.protocol import SearchResult
 from miai_go.rules.game import GoGame
-from miai_go.rules.phases import Start
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Start
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
 from miai_go.search.parameters import SearchParameters
-from miai_go.search.reading import TreeView
+from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice, InPlay

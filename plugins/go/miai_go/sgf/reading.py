@@ -16,17 +16,22 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from sgfmill import sgf, sgf_grammar
 
 from miai.errors import GameError
 from miai.playing.openings import Opening, check_file
 from miai_go.rules.board import BLACK, BLACK_STONE, EMPTY, WHITE, WHITE_STONE, Board, BoardError
-from miai_go.rules.coordinates import vertex
+from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, MAX_SIZE, SgfOpeningParameters
-from miai_go.rules.phases import Start
-from miai_go.rules.rule_sets import Preset
-from miai_go.rules.state import GoState
+from miai_go.rules.parameters import (
+    MAX_KOMI,
+    MAX_MOVES,
+    GoParameters,
+    Preset,
+    SgfOpeningParameters,
+)
+from miai_go.rules.state import GoState, Start
 from miai_go.sgf.check import SgfError, charset_of, check, read_bytes_of, shown
 
 _COLORS: Final = {"b": BLACK, "w": WHITE}
@@ -199,6 +204,26 @@ def read_bytes(data: bytes, *, source: str = "SGF") -> list[SgfGame]:
             raise game
         games.append(game)
     return games
+
+
+def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:
+    """Return the board after `moves` moves of the main line of a file's first game.
+
+    Returns:
+      int8 of shape (size, size), row 0 lowest, 0 empty, 1 black, 2 white.
+
+    Raises:
+      SgfError: the file cannot be read, or has fewer moves.
+    """
+    game = read_file(file)[0]
+    line = game.main_line()
+    if moves > len(line.actions):
+        raise SgfError(
+            f"has {len(line.actions)} moves, not {moves}; set --moves to fewer",
+            source=str(file),
+        )
+    played = GoGame(GoParameters.model_validate(game.parameters(line, komi=0.5)))
+    return game.replay(played, line, plies=moves).board.stones()
 
 
 def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfError]:

@@ -15,10 +15,8 @@ from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
-from miai_go.rules.phases import Phase, Start
-from miai_go.rules.rule_sets import Rules
-from miai_go.rules.state import GoState
+from miai_go.rules.parameters import GoParameters, Rules
+from miai_go.rules.state import GoState, Phase, Start
 
 APPLICATION: Final = "miai"
 

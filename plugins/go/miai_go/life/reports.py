@@ -1,79 +1,20 @@
-"""Reports as text: a problem with its board or in one line, a summary, the answer key's check."""
+"""Reports on solved problems as text and as plain data, and the summary of a collection."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from typing import Any, Final
 
+from miai_go.life.answer_keys import KeyComparison, KeyMoves, compare_key
 from miai_go.life.problems import Problem
 from miai_go.life.prover import Master
-from miai_go.life.status import SIDE_NAMES, Answer, ProblemReport, Status
+from miai_go.life.solver import SIDE_NAMES, Answer, ProblemReport, Status
 from miai_go.life.zones import ATTACKER, DEFENDER
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.chains import chain_at
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.render import draw
-
-
-class Moves(StrEnum):
-    """How the key's moves compare with the proved solving moves.
-
-    `ALL`: they are the same. `SOME`: the key's moves solve the problem, and so do others. `WRONG`:
-    one of the key's moves does not solve it. `NOT_NEEDED`: a pass solves it too.
-    """
-
-    ALL = "all"
-    SOME = "some"
-    WRONG = "wrong"
-    NOT_NEEDED = "not needed"
-
-
-@dataclass(frozen=True, slots=True)
-class KeyComparison:
-    """How the answer key in the file compares with the proof; None where either is missing.
-
-    Attributes:
-      to_play: whether the side that should succeed does, moving first.
-      moves: how the key's moves compare with the solving moves.
-      safe: whether the key is right about the target's safety.
-    """
-
-    to_play: bool | None
-    moves: Moves | None
-    safe: bool | None
-
-
-def compare_key(problem: Problem, report: ProblemReport) -> KeyComparison:
-    """Compare a problem's answer key with what was proved."""
-    safe = None
-    if problem.safe is not None and problem.first is not None:
-        proved = report.first_answer(problem.first).is_safe
-        safe = None if proved is None else proved == problem.safe
-    if problem.to_play is None:
-        return KeyComparison(None, None, safe)
-    succeeds = report.first_answer(problem.to_play).succeeds
-    return KeyComparison(succeeds, _compare_moves(problem, report), safe)
-
-
-def _compare_moves(problem: Problem, report: ProblemReport) -> Moves | None:
-    if not problem.solutions or problem.to_play is None:
-        return None
-    answer = report.first_answer(problem.to_play)
-    if not answer.succeeds:
-        return None if answer.succeeds is None else Moves.WRONG
-    if answer.needs_move is False:
-        return Moves.NOT_NEEDED
-    if not answer.moves and not answer.open_moves:
-        return None  # the search did not look for moves, or solved none
-    key, proved = set(problem.solutions), set(answer.moves)
-    if key & set(answer.open_moves):
-        return None
-    if not key <= proved:
-        return Moves.WRONG
-    return Moves.ALL if key == proved and not answer.open_moves else Moves.SOME
-
 
 _MAX_UNREADABLE: Final = 20
 """Maximum number of unreadable problems that a summary's text names."""
@@ -169,7 +110,7 @@ class Summary:
         """Return the summary as plain data."""
         agree = {
             "to_play": {"yes": self._of("to_play", True), "no": self._of("to_play", False)},
-            "moves": {each.value: self._of("moves", each) for each in Moves},
+            "moves": {each.value: self._of("moves", each) for each in KeyMoves},
             "safe": {"yes": self._of("safe", True), "no": self._of("safe", False)},
         }
         return {
@@ -197,7 +138,7 @@ class Summary:
         ):
             compared = self._of(name, True) + self._of(name, False)
             out.extend([f"  {text}: {self._of(name, True)} of {compared}"] if compared else [])
-        moves = [f"{m.value} {self._of('moves', m)}" for m in Moves if self._of("moves", m)]
+        moves = [f"{m.value} {self._of('moves', m)}" for m in KeyMoves if self._of("moves", m)]
         out.extend([f"  solving moves in the answer key: {', '.join(moves)}"] if moves else [])
         out.extend(f"  unreadable: {reason}" for reason in self.unreadable[:_MAX_UNREADABLE])
         if len(self.unreadable) > _MAX_UNREADABLE:
@@ -243,10 +184,10 @@ def _key_lines(problem: Problem, comparison: KeyComparison) -> list[str]:
     if problem.solutions and comparison.moves is not None:
         names = ", ".join(vertex(p, problem.size) for p in problem.solutions)
         how = {
-            Moves.ALL: "these are all solving moves",
-            Moves.SOME: "these solve it, and so do others",
-            Moves.WRONG: "not all of these solve it",
-            Moves.NOT_NEEDED: "no move is needed",
+            KeyMoves.ALL: "these are all solving moves",
+            KeyMoves.SOME: "these solve it, and so do others",
+            KeyMoves.WRONG: "not all of these solve it",
+            KeyMoves.NOT_NEEDED: "no move is needed",
         }
         lines.append(f"answer key: {names}; {how[comparison.moves]}")
     if comparison.safe is not None:

@@ -1,12 +1,14 @@
-"""Proofs for generated problems: the target's fate for both movers, and the solving moves."""
+"""Answer keys of problems: proved for generated problems, compared with the proof for others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
+from miai_go.life.problems import Problem
 from miai_go.life.prover import Master, ProofVerdict, Prover
-from miai_go.life.status import Status
+from miai_go.life.solver import ProblemReport, Status
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone
 
 TABLE_BYTES: Final = 1 << 26
@@ -124,3 +126,78 @@ def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, .
             points.append(zone.point(move))
             deep = deep or static is None
     return tuple(sorted(points)), deep
+
+
+def with_key(
+    problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], name: str
+) -> Problem:
+    """Return a critical problem with its answer key."""
+    mover = zone.color(first)
+    return replace(
+        problem,
+        to_play=mover,
+        solutions=moves,
+        name=name,
+        first=mover,
+        safe=first == DEFENDER,
+        best=moves[0],
+        empty=zone.empty,
+    )
+
+
+class KeyMoves(StrEnum):
+    """How the key's moves compare with the proved solving moves.
+
+    `ALL`: they are the same. `SOME`: the key's moves solve the problem, and so do others. `WRONG`:
+    one of the key's moves does not solve it. `NOT_NEEDED`: a pass solves it too.
+    """
+
+    ALL = "all"
+    SOME = "some"
+    WRONG = "wrong"
+    NOT_NEEDED = "not needed"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyComparison:
+    """How the answer key in the file compares with the proof; None where either is missing.
+
+    Attributes:
+      to_play: whether the side that should succeed does, moving first.
+      moves: how the key's moves compare with the solving moves.
+      safe: whether the key is right about the target's safety.
+    """
+
+    to_play: bool | None
+    moves: KeyMoves | None
+    safe: bool | None
+
+
+def compare_key(problem: Problem, report: ProblemReport) -> KeyComparison:
+    """Compare a problem's answer key with what was proved."""
+    safe = None
+    if problem.safe is not None and problem.first is not None:
+        proved = report.first_answer(problem.first).is_safe
+        safe = None if proved is None else proved == problem.safe
+    if problem.to_play is None:
+        return KeyComparison(None, None, safe)
+    succeeds = report.first_answer(problem.to_play).succeeds
+    return KeyComparison(succeeds, _compare_moves(problem, report), safe)
+
+
+def _compare_moves(problem: Problem, report: ProblemReport) -> KeyMoves | None:
+    if not problem.solutions or problem.to_play is None:
+        return None
+    answer = report.first_answer(problem.to_play)
+    if not answer.succeeds:
+        return None if answer.succeeds is None else KeyMoves.WRONG
+    if answer.needs_move is False:
+        return KeyMoves.NOT_NEEDED
+    if not answer.moves and not answer.open_moves:
+        return None  # the search did not look for moves, or solved none
+    key, proved = set(problem.solutions), set(answer.moves)
+    if key & set(answer.open_moves):
+        return None
+    if not key <= proved:
+        return KeyMoves.WRONG
+    return KeyMoves.ALL if key == proved and not answer.open_moves else KeyMoves.SOME

@@ -1,0 +1,172 @@
+"""Parameters of encoders, networks and inference; importing them imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from miai.parameters import Parameters, parameter
+
+SYMMETRIES = 8
+LANES = 16  # those of `miai.kernels.lanes`, which imports numba
+
+Backend = Literal["auto", "torch", "onnx"]
+Precision = Literal["auto", "fp32", "bf16", "int8"]
+Symmetry = Literal["none", "random", "average"]
+
+
+class OracleOptions(TypedDict, total=False):
+    """The options of `miai_go.nets.inference.load_oracle` that the inference server takes."""
+
+    backend: Backend
+    precision: Precision
+    symmetry: Symmetry
+    fixed_batch: int | None
+    device: str
+    seed: int
+
+
+def _channels(default: int, most: int) -> Any:
+    help = "Channels of the head's convolution"
+    return parameter(default, ge=1, le=most, unit="channels", help=help)
+
+
+def _hidden(default: int, most: int = 4096) -> Any:
+    return parameter(default, ge=1, le=most, unit="units", help="Units of the value's hidden layer")
+
+
+def _pooling(default: int, most: int) -> Any:
+    help = "Interval in blocks between global pooling; 0: no pooling"
+    return parameter(default, ge=0, le=most, unit="blocks", help=help)
+
+
+class FourConvParameters(Parameters):
+    """Parameters of `FourConv`."""
+
+    width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of each convolution")
+    hidden: int = _hidden(256)
+    policy: bool = parameter(True, help="Add a policy head")
+    value: bool = parameter(True, help="Add a value head")
+
+
+class TowerParameters(Parameters):
+    """Parameters of `Tower`."""
+
+    height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks of the base")
+    width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of the base")
+    pooling: int = _pooling(0, 80)
+    base: str = parameter("residual", component="go.base", help="Name of the base")
+    base_parameters: dict[str, Any] = parameter({}, help="Parameters of the base")
+    policy: str = parameter(
+        "convolution", component="go.policy-head", help="Name of the policy head; none: no policy"
+    )
+    policy_parameters: dict[str, Any] = parameter({}, help="Parameters of the policy head")
+    value: str = parameter(
+        "dense", component="go.value-head", help="Name of the value head; none: no value"
+    )
+    value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
+    ownership: bool = parameter(False, help="Predict the owner of each point")
+    score: bool = parameter(False, help="Predict the final score")
+
+
+class EquivariantParameters(Parameters):
+    """Parameters of `EquivariantTower`."""
+
+    height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks")
+    width: int = parameter(
+        64,
+        ge=SYMMETRIES,
+        le=512,
+        multiple_of=SYMMETRIES,
+        unit="channels",
+        help="Channels, a multiple of 8: one for each symmetry; the cost is that of a tower of "
+        "this width",
+    )
+    hidden: int = _hidden(64)
+    policy: bool = parameter(True, help="Add a policy head")
+    value: bool = parameter(True, help="Add a value head")
+    ownership: bool = parameter(False, help="Predict the owner of each point")
+    score: bool = parameter(False, help="Predict the final score")
+
+
+class ConvolutionPolicyParameters(Parameters):
+    """Parameters of `ConvolutionPolicy`."""
+
+    channels: int = _channels(32, 512)
+
+
+class DensePolicyParameters(Parameters):
+    """Parameters of `DensePolicy`."""
+
+    channels: int = _channels(2, 64)
+
+
+class DenseValueParameters(Parameters):
+    """Parameters of `DenseValue`."""
+
+    channels: int = _channels(4, 64)
+    hidden: int = _hidden(64)
+
+
+class PooledValueParameters(Parameters):
+    """Parameters of `PooledValue`."""
+
+    channels: int = _channels(32, 512)
+    hidden: int = _hidden(64)
+
+
+class ZeroEncoderParameters(Parameters):
+    """Parameters of `ZeroEncoder`."""
+
+    history: int = parameter(
+        8, ge=1, le=8, unit="positions", help="Number of positions shown, including the current one"
+    )
+    komi: bool = parameter(
+        False, help="Add a plane of the komi, from the point of view of the player to move"
+    )
+    legal: bool = parameter(False, help="Add a plane of the points where the mover may play")
+    ko: bool = parameter(False, help="Add a plane of the point forbidden by ko")
+
+
+class DenseParameters(Parameters):
+    """Parameters of `DenseNet`."""
+
+    width: int = parameter(256, ge=1, le=2048, unit="units", help="Units of each layer")
+    blocks: int = parameter(1, ge=0, le=8, unit="blocks", help="Residual blocks of two layers")
+    dropout: float = parameter(
+        0.0, ge=0, lt=1, help="Share of the units of each layer that training drops"
+    )
+
+
+class ResidualParameters(Parameters):
+    """Parameters of `ResidualNet` and `GroupPooledNet`."""
+
+    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
+    width: int = parameter(32, ge=1, le=512, unit="channels", help="Channels")
+    hidden: int = _hidden(64, 2048)
+    pooling: int = _pooling(2, 40)
+
+
+class ZoneParameters(Parameters):
+    """Parameters of `ZoneNet`."""
+
+    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
+    width: int = parameter(
+        32, ge=LANES, le=512, multiple_of=LANES, unit="units", help="Units per point"
+    )
+    hidden: int = _hidden(64, 2048)
+    reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
+
+
+class EquivariantNetParameters(Parameters):
+    """Parameters of `EquivariantNet`."""
+
+    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
+    width: int = parameter(
+        32,
+        ge=SYMMETRIES,
+        le=512,
+        multiple_of=SYMMETRIES,
+        unit="channels",
+        help="Channels, a multiple of 8: one for each symmetry",
+    )
+    hidden: int = _hidden(64, 2048)
