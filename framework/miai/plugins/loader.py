@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 GROUP = "miai"
 OWN_EXTRA = "plugins"
-"""The extra of miai that requires the plugins released with it. Those are loaded first, so that other
-plugins cannot take their names."""
+"""The extra of miai that requires the plugins released with it. Those are loaded first, so that
+other plugins cannot take their names."""
 
 
 class PluginWarning(UserWarning):
