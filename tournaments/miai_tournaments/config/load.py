@@ -52,7 +52,7 @@ from miai_tournaments.config.schema import (
     TournamentSection,
 )
 from miai_tournaments.formats.format import Format, Variants, build_format, format_component
-from miai_tournaments.store.export import format_for
+from miai_tournaments.store.export import record_format
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
 
@@ -158,7 +158,7 @@ def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems)
                 if game is None:
                     _refuse_unknown("record-format", name)
                 else:
-                    format_for(name, game)
+                    record_format(name, game)
 
 
 def _refuse_unknown(kind: str, name: str) -> None:

@@ -286,9 +286,7 @@ def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
 
 
 def _lines(info: RunInfo | None) -> Sequence[Opening]:
-    results: Any = None if info is None else info.resolved.get("results")
-    openings = results.get("openings") if isinstance(results, Mapping) else None
-    return (plain_lines(openings) if isinstance(openings, Mapping) else None) or ()
+    return () if info is None else plain_lines(info.openings()) or ()
 
 
 MOST_OPENINGS: Final = 20

@@ -399,10 +399,9 @@ def _openings(info: RunInfo) -> str:
 
     The order of the lines and their names do not matter.
     """
-    results = info.resolved.get("results")
-    openings = results.get("openings") if isinstance(results, Mapping) else None
-    lines = plain_lines(openings) if isinstance(openings, Mapping) else None
-    if not isinstance(openings, Mapping) or not (lines or openings.get("random_plies")):
+    openings = info.openings()
+    lines = plain_lines(openings)
+    if not (lines or openings.get("random_plies")):
         return ""
     played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())
     rest = [openings.get("random_plies"), openings.get("balance")]

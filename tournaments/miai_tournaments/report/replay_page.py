@@ -40,7 +40,7 @@ from miai_tournaments.report.replay import (
     frames_of,
 )
 from miai_tournaments.store.database import damaged
-from miai_tournaments.store.export import format_for, write_whole
+from miai_tournaments.store.export import record_format, write_whole
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 
@@ -131,7 +131,7 @@ def downloads(record: GameRecord, stem: str) -> list[Download]:
 
 
 def _download(record: GameRecord, name: str, stem: str) -> Download:
-    written = format_for(name, record.game)
+    written = record_format(name, record.game)
     file = f"{stem}{written.suffix}"
     try:
         content = written.write(record).encode("utf-8")
