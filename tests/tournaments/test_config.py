@@ -173,7 +173,8 @@ MISTAKES = {
     ),
     "more random moves than the game has": (
         config_text(*RANDOMS, openings={"random_plies": 50}),
-        "openings.random_plies: 50 random moves leave nothing to play: tic_tac_toe lasts at most 9 plies",
+        "openings.random_plies: 50 random moves leave nothing to play: tic_tac_toe "
+        "lasts at most 9 plies",
     ),
     "a device for openings": (
         config_text(*RANDOMS, openings={"file": "/dev/null"}),
@@ -197,7 +198,8 @@ MISTAKES = {
     ),
     "random moves that are a whole game with chance": (
         config_text(*RANDOMS, game={"name": "kuhn_poker"}, openings={"random_plies": 3}),
-        "openings.random_plies: 3 random moves leave nothing to play: kuhn_poker lasts at most 3 plies",
+        "openings.random_plies: 3 random moves leave nothing to play: kuhn_poker "
+        "lasts at most 3 plies",
     ),
     "a pipe for openings": (
         config_text(*RANDOMS, openings={"file": "pipe.txt"}),

@@ -40,7 +40,7 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
         (
             (HEAD, '[format]\nname = "match"\npairs = 3\n', GAME, TWO, DEEP),
-            "format: a match is of two players, the config has 3",
+            "format: a match needs two players, but the config has 3",
         ),
         (
             (HEAD, '[format]\nname = "knockout"\n', GAME, DEEP),

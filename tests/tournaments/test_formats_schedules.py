@@ -256,7 +256,7 @@ SPRT = {"elo0": 0, "elo1": 10}
 WRONG: list[tuple[str, int, dict[str, Any], str]] = [
     ("knockout", 1, {}, "format: a knockout needs two players"),
     ("ladder", 1, {"rounds": 2}, "format: a ladder needs two players"),
-    ("match", 3, {"pairs": 5}, "format: a match is of two players, the config has 3"),
+    ("match", 3, {"pairs": 5}, "format: a match needs two players, but the config has 3"),
     ("match", 2, {}, "format.pairs: is required"),
     ("match", 2, {"sprt": SPRT}, "format.pairs: is required"),
     ("match", 2, {"pairs": 5, "sprt": {"elo0": 10, "elo1": 0}}, "format.sprt.elo0: is 10"),
@@ -317,7 +317,7 @@ def test_a_wrong_entry_is_not_reported_as_missing_too() -> None:
 
 def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:
     for values, message in (
-        ({"vary": {"a": list(range(31)), "b": list(range(31))}}, "makes 961 variants"),
+        ({"vary": {"a": list(range(31)), "b": list(range(31))}}, "leads to 961 variants"),
         ({"vary": {"a": [1, 2]}, "samples": 3, "method": "random"}, "2 were found"),
     ):
         filled = SweepFormatParameters.model_validate({"player": "x", **values})

@@ -19,6 +19,7 @@ from miai.errors import ConfigError, PluginError
 from miai.plugins.loader import plugin_host
 from miai_tournaments.config.openings import plain_lines
 from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.report.counting import outcome
 from miai_tournaments.report.details import OpeningNames
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
@@ -352,8 +353,7 @@ class _Counter:
     def add(self, row: GameRow) -> None:
         """Count a finished game."""
         first, second = (self._number(name, row.versions) for name in row.players)
-        lost = 1 - ((row.returns[0] > row.returns[1]) - (row.returns[0] < row.returns[1]))
-        self._counts.setdefault((first, second), [0, 0, 0])[lost] += 1
+        self._counts.setdefault((first, second), [0, 0, 0])[1 - outcome(row)] += 1
 
     def results(self) -> PairResults:
         """Return the results; players are called by their numbers."""
