@@ -16,7 +16,7 @@ from miai_rbc.belief.stash import Stash
 from miai_rbc.kernels import parts
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.table import add_boards
+from miai_rbc.kernels.parts import add_boards
 from miai_rbc.rules.board_set import BoardSet, Expansion
 from miai_rbc.rules.observations import BadObservationError, OpponentMoved
 from miai_rbc.rules.rows import row_of_board

@@ -19,12 +19,12 @@ from miai_rbc.agents.choice import rank_candidates
 from miai_rbc.belief import scans
 from miai_rbc.kernels.belief_boards import (
     OVER,
-    ask,
     count_replies,
-    dress,
     hash_boards,
+    play_request,
+    remove_pieces,
+    replace_own_pieces,
     sense_outcomes,
-    without,
     write_replies,
 )
 from miai_rbc.kernels.belief_leaves import Values
@@ -94,7 +94,11 @@ class Candidates:
         """Return boards of the root with these own pieces, after moves that fit an observation."""
         words = np.frombuffer(own, np.uint64)
         rows = np.empty_like(self._drawn)
-        rows = rows[: int(dress(self._drawn, words[:6].copy(), self._player, int(words[6]), rows))]
+        rows = rows[
+            : int(
+                replace_own_pieces(self._drawn, words[:6].copy(), self._player, int(words[6]), rows)
+            )
+        ]
         starts = np.empty(len(rows) + 1, np.int64)
         count_replies(rows, starts)
         after = np.empty((int(starts[-1]), WORDS), np.uint64)
@@ -103,7 +107,7 @@ class Candidates:
         fit = after[captures == capture]
         if len(fit) == 0:  # no move fits the observation: remove the captured piece
             fit = rows if len(rows) else self._drawn[:1].copy()
-            without(fit, np.uint64(1 << capture if capture >= 0 else 0), self._player)
+            remove_pieces(fit, np.uint64(1 << capture if capture >= 0 else 0), self._player)
         hashes = np.empty(len(fit), np.uint64)
         hash_boards(fit, hashes)
         _, first = np.unique(hashes, return_index=True)
@@ -367,7 +371,7 @@ class Layer:
 
     def _requested(self, rows: Words, request: int) -> tuple[Words, Numbers]:
         after, codes = np.empty_like(rows), np.empty(len(rows), np.int64)
-        ask(rows, request, after, codes)
+        play_request(rows, request, after, codes)
         return after, codes
 
     def __len__(self) -> int:
