@@ -251,7 +251,9 @@ class Prover:
             status = search.search(self.zone.words, *work.arrays(self._guide))
             self._made += work.made - before
             if status == stack.PAUSED:
-                why = _limit(work.made, nodes, perf_counter() - started, seconds, stop)
+                why = limit_reached(work.made, nodes, perf_counter() - started, seconds)
+                if not why and stop is not None and stop():
+                    why = "it was stopped"
         spent = perf_counter() - started
         if status == stack.TOO_DEEP:
             why = f"a line is longer than {_LEVELS} moves"
@@ -324,19 +326,13 @@ class Prover:
         self._work.table = larger
 
 
-def _limit(
-    made: int,
-    nodes: int | None,
-    spent: float,
-    seconds: float | None,
-    stop: Callable[[], bool] | None,
-) -> str:
-    """Return why a search ends without an answer; empty if it goes on."""
+def limit_reached(made: int, nodes: int | None, spent: float, seconds: float | None) -> str:
+    """Return which limit, of `nodes` positions or of `seconds`, is reached; empty if none is."""
     if nodes is not None and made >= nodes:
         return f"{nodes:,} positions were searched"
     if seconds is not None and spent >= seconds:
         return f"{seconds:g} s have passed"
-    return "it was stopped" if stop is not None and stop() else ""
+    return ""
 
 
 @cache
