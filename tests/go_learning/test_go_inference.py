@@ -24,9 +24,10 @@ from tests.go_learning.go_networks_small import (
 from torch import nn
 
 from miai_go.errors import InferenceError, WeightsError
-from miai_go.nets.inference import Ensemble, Precision, load_oracle
-from miai_go.nets.onnx import export_onnx
+from miai_go.nets.inference import Ensemble, load_oracle
+from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.oracle import Answers, Oracle
+from miai_go.nets.parameters import Precision
 from miai_go.nets.server import BatchingOracle
 from miai_go.nets.weights import load_weights, save_weights
 

@@ -27,7 +27,7 @@ from miai_go.errors import InferenceError
 from miai_go.nets.client import RemoteOracle, server_status, stop_server
 from miai_go.nets.frames import server_place
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.onnx import export_onnx
+from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.server import ServerSettings
 from miai_go.nets.weights import load_weights
 

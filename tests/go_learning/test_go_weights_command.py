@@ -130,7 +130,7 @@ def test_mistakes_are_reported_in_one_line(path: Path, tmp_path: Path) -> None:
         (("export", path, "--onnx", tmp_path / "net.bin"), "ends in .onnx"),
         (("export", tmp_path / "no.onnx", "--onnx", tmp_path / "x.onnx"), "is ONNX already"),
         (("export", tmp_path / "no.safetensors", "--onnx", tmp_path / "x.onnx"), "safetensors"),
-        (("weights", "show", tmp_path / "no.onnx"), "no ONNX model"),
+        (("weights", "show", tmp_path / "no.onnx"), "not an ONNX model"),
         (("export", path, "--onnx", tmp_path / "no.onnx" / "x.onnx"), "cannot be written"),
     ]
     for words, message in cases:
@@ -144,12 +144,12 @@ def test_a_missing_extra_is_reported_in_one_line(
 ) -> None:
     from importlib import util
 
-    from miai_go.nets import onnx
+    from miai_go.nets import onnx_export
 
     def find_spec(name: str, package: str | None = None) -> object:
         return None if name == "onnxscript" else util.find_spec(name, package)
 
-    monkeypatch.setattr(onnx, "find_spec", find_spec)
+    monkeypatch.setattr(onnx_export, "find_spec", find_spec)
     with pytest.raises(MissingExtraError, match=r"onnxscript.*pip install 'miai-go\[nn,onnx\]'"):
         run("export", path, "--onnx", tmp_path / "net.onnx")
     assert list(tmp_path.iterdir()) == []

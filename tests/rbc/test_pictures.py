@@ -25,12 +25,14 @@ from miai.clock import ClockReading
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.pictures import draw_belief, draw_observation
+from miai_rbc.pictures.board import FOG
 from miai_rbc.reconchess.reading import ReconchessRecords
 from miai_rbc.rules.actions import action_name, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of, move_of_name
 
+NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 SVG = "{http://www.w3.org/2000/svg}"
 LIMIT = 20_000
 HALF = 22.5  # of a square
@@ -44,10 +46,11 @@ class Picture:
 
     def __init__(self, svg: str) -> None:
         self.root = ET.fromstring(svg)
-        texts = [text for text in self.root.iter(f"{SVG}text") if len(text.text or "") == 1]
-        self.files = {t.text: float(t.attrib["x"]) for t in texts if t.text in tuple("abcdefgh")}
-        ranks = [t for t in texts if t.text in tuple("12345678")]
-        self.ranks = {t.text: float(t.attrib["y"]) for t in ranks if t.get("text-anchor") == "end"}
+        self.corners = {
+            chess.parse_square(e.attrib["class"][-2:]): (float(e.attrib["x"]), float(e.attrib["y"]))
+            for e in self.root.iter()
+            if e.get("class", "").startswith("square ")
+        }
 
     def of_class(self, name: str) -> list[ET.Element]:
         return [e for e in self.root.iter() if e.get("class") == name]
@@ -60,19 +63,51 @@ class Picture:
         groups = [g for g in self.root.iter(f"{SVG}g") if g.find(f"{SVG}title") is not None]
         return {chess.parse_square(g.attrib["data-square"]): g for g in groups}
 
-    def marked(self, name: str) -> dict[int, str]:
-        """Return the pieces of a class by square, as `chess.piece_name` or the colour and that."""
+    def outlines(self) -> dict[int, str]:
+        """Return the names of the outlined pieces by square."""
         return {
-            chess.parse_square(e.attrib["data-square"]): used(e).partition("-")[2]
-            if used(e).startswith("outline")
-            else used(e)
-            for e in self.of_class(name)
+            chess.parse_square(e.attrib["data-square"]): used(e).removeprefix("outline-")
+            for e in self.of_class("truth")
         }
 
-    def is_on(self, x: float, y: float, square: int) -> bool:
-        """Return whether a point lies on a square, by the coordinates beside the board."""
-        name = chess.square_name(square)
-        return abs(x - self.files[name[0]]) <= HALF and abs(y - self.ranks[name[1]] + 4) <= HALF
+    def pieces(self) -> dict[int, str]:
+        """Return the pieces on the board by square, as their colour and `chess.piece_name`."""
+        squares = {at: square for square, at in self.corners.items()}
+        uses = {
+            tuple(map(float, re.findall(r"[\d.]+", e.attrib["transform"]))): e.attrib["href"]
+            for e in self.root.findall(f"{SVG}use")
+            if "transform" in e.attrib
+        }
+        return {squares[(x, y)]: href.removeprefix("#") for (x, y), href in uses.items()}
+
+    def filled(self) -> set[int]:
+        """Return the squares in fog."""
+        squares = {at: square for square, at in self.corners.items()}
+        return {
+            squares[(float(e.attrib["x"]), float(e.attrib["y"]))]
+            for e in self.root.findall(f"{SVG}rect")
+            if e.get("fill") == FOG
+        }
+
+    def square_at(self, x: float, y: float) -> int:
+        """Return the square on which a point lies."""
+        (square,) = (
+            square
+            for square, (left, top) in self.corners.items()
+            if left < x < left + 2 * HALF and top < y < top + 2 * HALF
+        )
+        return square
+
+    def arrows(self) -> list[tuple[str, bool]]:
+        """Return the moves of the arrows, and whether each is pale."""
+        moves = []
+        parts = self.of_class("arrow")
+        for line, head in zip(parts[::2], parts[1::2], strict=True):
+            x, y = map(float, head.attrib["points"].split()[0].split(","))
+            start = self.square_at(float(line.attrib["x1"]), float(line.attrib["y1"]))
+            name = chess.square_name(start) + chess.square_name(self.square_at(x, y))
+            moves.append((name, float(line.attrib["opacity"]) < 0.5))
+        return moves
 
 
 def used(group: ET.Element) -> str:
@@ -138,7 +173,7 @@ def check_squares(picture: Picture, chances: dict[int, Counter[str]], player: in
             assert opacity == pytest.approx(chances[square][name], abs=1e-4)
         for piece in group.findall(f"{SVG}g"):
             x, y, size = place_of(piece)
-            assert picture.is_on(x, y, square)
+            assert picture.square_at(x, y) == square
             assert size == (2 * HALF if len(shown) == 1 else HALF)
 
 
@@ -155,10 +190,10 @@ def test_it_says_whose_it_is_and_how_many_boards() -> None:
     white = Picture(draw_belief(BoardSet(boards.rows[:1]), 0))
     black = Picture(draw_belief(BoardSet(boards.rows[:1]), 1))
     assert "white's view: 1 board\n" in white.words()
-    assert white.ranks["1"] > white.ranks["8"]
-    assert white.files["a"] < white.files["h"]
-    assert black.ranks["1"] < black.ranks["8"]
-    assert black.files["a"] > black.files["h"]
+    (left, bottom), (right, top) = white.corners[chess.A1], white.corners[chess.H8]
+    assert left < right
+    assert bottom > top
+    assert (black.corners[chess.H8], black.corners[chess.A1]) == ((left, bottom), (right, top))
 
 
 def test_a_belief_that_is_a_sample_says_so() -> None:
@@ -185,9 +220,8 @@ def test_the_window_is_framed(middle: int, player: int) -> None:
     picture = Picture(draw_belief(boards, player, sensed=middle))
     (frame,) = picture.of_class("window")
     x, y, width, height = (float(frame.attrib[a]) for a in ("x", "y", "width", "height"))
-    for square in chess.SQUARES:
-        file, rank = chess.FILE_NAMES[square % 8], chess.RANK_NAMES[square // 8]
-        inside = x < picture.files[file] < x + width and y < picture.ranks[rank] < y + height
+    for square, (left, top) in picture.corners.items():
+        inside = x <= left < x + width and y <= top < y + height
         assert inside == (chess.square_distance(middle, square) <= 1)
     assert {width % 45, height % 45} == {0}
 
@@ -208,13 +242,13 @@ def test_the_truth_is_outlined_only_if_asked(seed: int) -> None:
             assert "outline" not in draw_belief(belief)
             picture = Picture(draw_belief(belief, truth=board))
             theirs = board.occupied_co[belief.player == 1]
-            assert picture.marked("truth") == {
+            assert picture.outlines() == {
                 square: chess.piece_name(piece.piece_type)
                 for square, piece in board.piece_map(mask=theirs).items()
             }
             for outline in picture.of_class("truth"):
                 x, y, _ = place_of(outline)
-                assert picture.is_on(x, y, chess.parse_square(outline.attrib["data-square"]))
+                assert chess.square_name(picture.square_at(x, y)) == outline.attrib["data-square"]
 
 
 def test_a_belief_of_another_player_is_refused() -> None:
@@ -253,12 +287,12 @@ def test_a_picture_scales_and_refers_to_nothing_outside_it() -> None:
             assert e.tag.removeprefix(SVG) not in ("script", "style", "image", "foreignObject", "a")
             for name, value in e.attrib.items():
                 assert not name.startswith("on")
-                if name == "href":
+                if name.endswith("href"):
                     assert value[0] == "#"
                     assert value[1:] in ids
                 for reference in re.findall(r"url\((.*?)\)", value):
                     assert reference[1:] in ids
-        assert re.findall(r"https?:[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
+        assert set(re.findall(r"https?:[^\"]*", svg)) <= NAMESPACES
 
 
 @pytest.mark.parametrize(
@@ -333,62 +367,44 @@ def check_observation(picture: Picture, board: chess.Board, sense: int) -> None:
     colour = board.turn
     own = {s: name_of(p) for s, p in board.piece_map().items() if p.color == colour}
     seen = {s: name_of(p) for s, p in board.piece_map().items() if p.color != colour}
-    assert picture.marked("own") == own
-    assert picture.marked("seen") == {s: n for s, n in seen.items() if s in window}
-    fog = {chess.parse_square(e.attrib["data-square"]) for e in picture.of_class("fog")}
-    assert fog == set(chess.SQUARES) - window - own.keys()
-
-
-def arrows(picture: Picture) -> dict[str, list[str]]:
-    names = ("requested", "taken")
-    return {n: [e.attrib["data-move"] for e in picture.of_class(n)] for n in names}
+    assert picture.pieces() == own | {s: n for s, n in seen.items() if s in window}
+    assert picture.filled() == set(chess.SQUARES) - window - own.keys()
 
 
 @pytest.mark.parametrize(
     ("asked", "made", "captured", "shown", "text"),
     [
-        ("e2e4", "e2e4", None, {"requested": [], "taken": ["e2e4"]}, "Moved e2e4."),
-        ("f1b5", "f1d3", 19, {"requested": ["f1b5"], "taken": ["f1d3"]}, "captured on d3 (ring)."),
-        ("e2e3", None, None, {"requested": ["e2e3"], "taken": []}, "no move was made."),
-        (None, None, None, {"requested": [], "taken": []}, "Passed."),
+        ("e2e4", "e2e4", None, [("e2e4", False)], "Moved e2e4."),
+        ("f1b5", "f1d3", 19, [("f1b5", True), ("f1d3", False)], "captured on d3 (ring)."),
+        ("e2e3", None, None, [("e2e3", True)], "no move was made."),
+        (None, None, None, [], "Passed."),
     ],
 )
 def test_moves_are_arrows(
     asked: str | None,
     made: str | None,
     captured: int | None,
-    shown: dict[str, list[str]],
+    shown: list[tuple[str, bool]],
     text: str,
 ) -> None:
     move = Moved(move_of_name(asked), move_of_name(made), captured)
-    told: list[Event] = [OpponentMoved(None), Sensed(0, np.zeros(7, np.uint64)), move]
-    picture = Picture(draw_observation(told, 0, own=chess.Board()))
-    assert arrows(picture) == shown
+    events: list[Event] = [OpponentMoved(None), Sensed(0, np.zeros(7, np.uint64)), move]
+    picture = Picture(draw_observation(events, 0, own=chess.Board()))
+    assert picture.arrows() == shown
     assert text in picture.words()
-    assert len(picture.of_class("captured")) == (captured is not None)
-    for arrow in (*picture.of_class("requested"), *picture.of_class("taken")):
-        line, head = arrow.find(f"{SVG}line"), arrow.find(f"{SVG}polygon")
-        assert line is not None
-        assert head is not None
-        tip = head.attrib["points"].split()[0].split(",")
-        start, end = map(chess.parse_square, re.findall("..", arrow.attrib["data-move"])[:2])
-        assert picture.is_on(float(line.attrib["x1"]), float(line.attrib["y1"]), start)
-        assert picture.is_on(float(tip[0]), float(tip[1]), end)
+    assert len(picture.of_class("circle")) == (captured is not None)
 
 
 def test_captures_are_marked_where_they_were() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         OpponentMoved(chess.C6),
         Moved(move_of_name("d7c6"), move_of_name("d7c6"), chess.C6),
     ]
-    picture = Picture(draw_observation(told, 1, own=chess.Board()))
-    (lost,), (ring,) = picture.of_class("lost"), picture.of_class("captured")
-    assert picture.is_on(float(ring.attrib["cx"]), float(ring.attrib["cy"]), chess.C6)
-    points = [
-        (float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", lost.get("d", ""))
-    ]
-    assert len(points) == 4
-    assert all(picture.is_on(x, y, chess.C6) for x, y in points)
+    picture = Picture(draw_observation(events, 1, own=chess.Board()))
+    (ring,) = picture.of_class("circle")
+    assert picture.square_at(float(ring.attrib["cx"]), float(ring.attrib["cy"])) == chess.C6
+    (cross,) = (e for e in picture.root.iter(f"{SVG}use") if e.get("href") == "#xx")
+    assert (float(cross.attrib["x"]), float(cross.attrib["y"])) == picture.corners[chess.C6]
     assert "captured on c6 (cross)" in picture.words()
 
 
@@ -434,7 +450,7 @@ def test_the_command_draws_the_belief_of_a_recorded_turn(
             for square, piece in board.piece_map().items()
             if piece.color != (player == "white")
         }
-        assert picture.marked("truth") == theirs
+        assert picture.outlines() == theirs
         drawn = picture.squares()
         assert all(drawn[square].find(f"{SVG}rect") is not None for square in theirs)
         framed = phase == "after-sense" and told["senses"][colour][2] is not None
@@ -456,7 +472,8 @@ def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
         picture, chess.Board(told["fens_before_move"]["false"][3]), told["senses"]["false"][3]
     )
     moved = told["taken_moves"]["false"][3]
-    assert arrows(picture)["taken"] == ([moved["value"]] if moved else [])
+    taken = [move for move, pale in picture.arrows() if not pale]
+    assert taken == ([moved["value"][:4]] if moved else [])
     assert "black's turn 3, after its move (rbc-random)" in picture.words()
 
 

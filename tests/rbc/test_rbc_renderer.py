@@ -182,12 +182,12 @@ def test_moves_are_reported_as_requested_and_as_taken() -> None:
     table = Table("sense -", "e2e4", "sense -", "e7e5", "sense -", "f1a6", "sense -", "pass")
     assert "Your last move: f1a6.\n" in table.shown(0)
     table.play("sense -", "a6c8")
-    assert "Your last move: a6c8, made as a6b7; it captured on b7.\n" in table.shown(0)
+    assert "Your last move: a6c8, cut short to a6b7; it captured on b7.\n" in table.shown(0)
     assert "The opponent has 15 of 16 pieces; you captured on b7 (turn 2)" in table.shown(0)
     table.play("sense -", "c8b7")
     assert "the opponent captured your bishop on b7" in table.shown(0)
     table.play("sense -", "e4e5")
-    assert "Your last move: e4e5 was asked for and not made.\n" in table.shown(0)
+    assert "Your last move: e4e5 was requested and not made.\n" in table.shown(0)
     assert cells_of(table.shown(0))[chess.E5] == "x"  # so something stood there
     table.play("sense -", "pass", "sense -", "pass")
     assert "Your last move: a pass.\n" in table.shown(0)
@@ -223,7 +223,7 @@ def test_a_pawn_s_capture_that_failed_shows_an_empty_square() -> None:
     table = Table("sense -", "e2e4", "sense -", "d7d5", "sense d6", "pass", "sense -", "d5d4")
     assert cells_of(table.shown(0))[chess.D5] == "p'"
     table.play("sense -", "e4d5")
-    assert "Your last move: e4d5 was asked for and not made.\n" in table.shown(0)
+    assert "Your last move: e4d5 was requested and not made.\n" in table.shown(0)
     assert cells_of(table.shown(0))[chess.D5] == "."
 
 

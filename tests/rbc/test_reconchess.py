@@ -31,10 +31,10 @@ from miai.process import AgentProcess, programs
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_rbc import reconchess_bots
-from miai_rbc.reconchess.own_board import OwnBoard
 from miai_rbc.reconchess.player import ReconchessAgent
 from miai_rbc.reconchess.reading import read_history
 from miai_rbc.reconchess_bots import player_class
+from miai_rbc.rules.knowledge import OwnBoard
 
 NO_CLOCK = ClockReading(control=TimeControl())
 RANDOM = "reconchess.bots.random_bot"

@@ -70,7 +70,7 @@ def picture(
     is probable; all boards count the same.
     """
     from miai.errors import ConfigError
-    from miai_rbc.pictures.of_history import Moment, picture_of
+    from miai_rbc.pictures.moments import Moment, picture_of
     from miai_rbc.reconchess.reading import read_history
 
     _refuse_unwritable(output)

@@ -53,11 +53,9 @@ def read_card(path: Path) -> Card:
     from miai_go.tensors import read_metadata
 
     if path.suffix == _ONNX_SUFFIX:
-        from miai_go.nets.inference import open_network
+        from miai_go.nets.inference import load_oracle
 
-        runner = open_network(path)
-        runner.close()
-        return _network_card(runner.header, None)
+        return _network_card(load_oracle(path).header, None)
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
     from miai_go.nets.weights import WeightsHeader
 
@@ -144,7 +142,7 @@ def export_checked(
         more than the tolerance; what was at `target` is then as it was.
     """
     from miai_go.nets.inference import load_oracle
-    from miai_go.nets.onnx import export_onnx, own_games
+    from miai_go.nets.onnx_export import export_onnx, own_games
     from miai_go.nets.weights import load_weights
 
     weights = load_weights(source)

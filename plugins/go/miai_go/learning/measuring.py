@@ -17,8 +17,9 @@ from miai.errors import ConfigError
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.filters import GameFilters
 from miai_go.learning.split import SPLITS, Split
-from miai_go.nets.inference import Precision, load_oracle
+from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs
+from miai_go.nets.parameters import Precision
 from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:

@@ -146,7 +146,7 @@ def playing_copy(
 
 def playing_model(learner: Learner, header: WeightsHeader) -> bytes:
     """Return a network with the weights that a learner keeps, for ONNX Runtime, in int8."""
-    from miai_go.nets.onnx import onnx_model
+    from miai_go.nets.onnx_export import onnx_model
 
     before = learner.use_averaged()
     try:

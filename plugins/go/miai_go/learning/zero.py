@@ -466,7 +466,7 @@ class _Zero:
         """Return the network that plays in self-play, once for each thread."""
         if self._config.selfplay.precision == "run":
             return [self._player() for _ in range(count)]
-        from miai_go.nets.onnx import onnx_model
+        from miai_go.nets.onnx_export import onnx_model
         from miai_go.nets.onnx_oracle import OnnxOracle
 
         if self._best in {None, self._learner.steps}:

@@ -1,4 +1,4 @@
-"""Asking the inference server, and starting it when it is not there."""
+"""The client of the inference server, which starts the server if none runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from miai.errors import MiaiError
 from miai.parameters import build_parameters
@@ -29,114 +29,88 @@ from miai_go.nets.frames import (
     send,
     server_place,
 )
-from miai_go.nets.inference import Backend, Precision, Symmetry, encoder_of
-from miai_go.nets.oracle import Answers, Counter, Planes, check_planes, join
-from miai_go.nets.server import NetworkWish, ServerSettings, file_digest
-from miai_go.nets.weights import WeightsHeader
+from miai_go.nets.oracle import MAX_BATCH, Answers, Planes, WorkCounter, check_planes, join
+from miai_go.nets.parameters import OracleOptions
+from miai_go.nets.server import OpenRequest, ServerSettings, file_digest
+from miai_go.nets.weights import WeightsHeader, encoder_of
 
 _START_SECONDS = 60.0
 _RETRY_SECONDS = 0.05
-_TRIES = 4  # to open a network on a server that hangs up
+_TRIES = 4  # attempts to open a network on a server that hangs up
 _BROKEN = (OSError, FrameError, ConnectionOver)
-_MOST = 1024  # positions of one request
 
 
 class RemoteOracle:
     """A network that the machine's inference server runs.
 
-    The server is started if none runs. When it dies, it is started once more and asked again,
-    so that nothing is lost. Several threads may ask; their requests go one after another.
+    The server is started if none runs. If it dies, it is restarted and the request repeated. Safe
+    for several threads; requests go one after another.
 
     Attributes:
       encoder: makes the planes that it takes.
-      has_policy, has_value: which answers it gives.
+      has_policy, has_value: whether its answers have these.
     """
-
-    encoder: Encoder
-    has_policy: bool
-    has_value: bool
 
     def __init__(
         self,
         path: str | Path,
         *,
-        backend: Backend = "auto",
-        precision: Precision = "auto",
-        symmetry: Symmetry = "none",
-        fixed_batch: int | None = None,
-        device: str = "cpu",
-        seed: int = 0,
         settings: ServerSettings | None = None,
         folder: Path | None = None,
         timeout: float = 120.0,
+        **options: Unpack[OracleOptions],
     ) -> None:
-        """Have the server open the network; see `load_oracle` for what is not said here.
+        """Have the server open the network.
 
         Args:
-          settings: of the server, if this has to start it.
-          folder: of the server, if not the user's own.
+          settings: settings of the server, if this client starts it.
+          folder: folder of the server; default: the user's own.
           timeout: seconds to wait for an answer.
+          options: as of `load_oracle`.
 
         Raises:
-          WeightsError: the file cannot be read or is not what it says.
+          WeightsError: the file cannot be read or is damaged.
           InferenceError: the server cannot be started, or cannot run the network.
         """
         path = Path(path).resolve()
-        self._wish = NetworkWish(
-            path=str(path),
-            sha256=file_digest(path),
-            backend=backend,
-            precision=precision,
-            symmetry=symmetry,
-            fixed_batch=fixed_batch,
-            device=device,
-            seed=seed,
-        )
+        self._request = OpenRequest(path=str(path), sha256=file_digest(path), **options)
         self._place = server_place(folder)
         self._settings = settings or ServerSettings()
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._counter = Counter()
+        self._counter = WorkCounter()
         self._connection: socket.socket | None = None
         self._header: WeightsHeader | None = None
         with self._lock:
             self._ask({"op": "status"}, {})
         assert self._header is not None
-        self.encoder = encoder_of(self._header, where=str(path))
-        self.has_policy = "policy" in self._header.outputs
-        self.has_value = "value" in self._header.outputs
+        self.encoder: Encoder = encoder_of(self._header, where=str(path))
+        self.has_policy: bool = "policy" in self._header.outputs
+        self.has_value: bool = "value" in self._header.outputs
 
     def infer(self, planes: Planes) -> Answers:
-        """Return what the network makes of planes.
+        """Return the network's answers.
 
         Raises:
           InferenceError: the planes do not fit, the network cannot answer, or the server died
-            twice or cannot be started again.
+            twice or cannot be restarted.
         """
         check_planes(planes, self.encoder)
-        most = max(min(_MOST, MAX_BODY // planes[0].size), 1)
+        most = max(min(MAX_BATCH, MAX_BODY // planes[0].size), 1)
         began = time.perf_counter()
         parts = []
         with self._lock:
             for begin in range(0, len(planes), most):
                 _, arrays = self._ask({"op": "infer"}, {"planes": planes[begin : begin + most]})
-                parts.append(
-                    Answers(
-                        policy=arrays.get("policy"),
-                        value=arrays.get("value"),
-                        ownership=arrays.get("ownership"),
-                        score=arrays.get("score"),
-                    )
-                )
+                parts.append(Answers(**arrays))
         seconds = time.perf_counter() - began
         self._counter.add(positions=len(planes), seconds=seconds, batches=len(parts))
         return join(parts)
 
     def statistics(self) -> dict[str, float]:
-        """Return what was done so far; see `Counter.statistics`.
+        """Return `WorkCounter.statistics` of this client and, as ``server_...``, of the server.
 
-        Batches and seconds are of the requests of this client. Beside them, with ``server_``
-        before their names, the figures of the server's network: all its clients together.
+        The latter are those of the server's network, with the requests of all clients.
         """
         with self._lock:
             status, _ = self._ask({"op": "status"}, {})
@@ -144,12 +118,12 @@ class RemoteOracle:
         return {**self._counter.statistics(), **served}
 
     def close(self) -> None:
-        """Close the connection; the server ends by itself when nobody is left."""
+        """Close the connection. The server ends by itself after its last client."""
         with self._lock:
             self._drop()
 
     def _ask(self, message: Message, arrays: Arrays) -> tuple[Message, Arrays]:
-        """Return the server's answer; a server that died is started and asked once more."""
+        """Return the server's answer; a dead server is restarted once."""
         for last in (False, True):
             connection = self._opened()
             try:
@@ -161,10 +135,10 @@ class RemoteOracle:
         raise AssertionError("the last try answers or raises")
 
     def _opened(self) -> socket.socket:
-        """Return the connection, with the network opened, anew where there is none.
+        """Return a connection on which the network is open.
 
-        A server that was just killed may still take a connection and then drop it, so that some
-        tries are made.
+        A server that was just killed may still accept a connection and then drop it, hence several
+        attempts.
         """
         for tries in range(_TRIES):
             if self._connection is not None:
@@ -172,8 +146,8 @@ class RemoteOracle:
             connection = self._connection = connect(self._place, self._settings)
             connection.settimeout(self._timeout)
             try:
-                wish = {"op": "open", **self._wish.model_dump()}
-                opened, _ = exchange(connection, wish, {})
+                request = {"op": "open", **self._request.model_dump()}
+                opened, _ = exchange(connection, request, {})
                 self._header = build_parameters(WeightsHeader, opened["header"], where="header")
             except MiaiError:
                 self._drop()
@@ -188,7 +162,7 @@ class RemoteOracle:
 
     def _dead(self, error: Exception) -> InferenceError:
         return InferenceError(
-            f"{self._wish.path}: the inference server died again and again: "
+            f"{self._request.path}: the inference server died repeatedly: "
             f"{error or 'it hung up'}; see {self._place.log}"
         )
 
@@ -202,31 +176,31 @@ def exchange(connection: socket.socket, message: Message, arrays: Arrays) -> tup
     """Return the answer to one request.
 
     Raises:
-      InferenceError: the server refused it; the message says why.
+      InferenceError: the server refused the request; the message says why.
       OSError, FrameError, ConnectionOver: the server is gone or hung up.
     """
     send(connection, message, arrays)
-    answer, found = receive(connection)
+    answer, answered = receive(connection)
     if "error" in answer:
         raise InferenceError(f"the inference server: {answer['error']}")
-    return answer, found
+    return answer, answered
 
 
 def server_status(folder: Path | None = None) -> dict[str, Any] | None:
-    """Return the figures of the server that runs, or None if none does.
+    """Return the figures of the running server, or None if none runs.
 
-    pid, seconds since it began, clients connected, clients served so far, and for each of its
-    networks path, digest, users and the figures of `BatchingOracle.statistics`.
+    pid, seconds since its start, clients connected, clients served so far, and for each of its
+    networks path, digest, users and `BatchingOracle.statistics`.
     """
-    return _tell(server_place(folder), {"op": "status"})
+    return _ask_running(server_place(folder), {"op": "status"})
 
 
 def stop_server(folder: Path | None = None) -> bool:
-    """Make the server end, whoever is connected; return whether one ran."""
-    return _tell(server_place(folder), {"op": "stop"}) is not None
+    """End the server, even with clients connected; return whether one ran."""
+    return _ask_running(server_place(folder), {"op": "stop"}) is not None
 
 
-def _tell(place: ServerPlace, message: Message) -> Message | None:
+def _ask_running(place: ServerPlace, message: Message) -> Message | None:
     connection = _connected(place)
     if connection is None:
         return None
@@ -248,14 +222,14 @@ def connect(place: ServerPlace, settings: ServerSettings) -> socket.socket:
     connection = _connected(place)
     while connection is None:
         with _locked(place.start_lock, deadline):
-            connection = _connected(place)  # whoever had the lock before may have started it
+            connection = _connected(place)  # started meanwhile by another process?
             if connection is None:
                 _start(place, settings, deadline)
                 connection = _connected(place)
         if connection is None:
             if time.monotonic() > deadline:
                 raise InferenceError(f"the inference server does not listen; see {place.log}")
-            time.sleep(_RETRY_SECONDS)  # an old one is about to end
+            time.sleep(_RETRY_SECONDS)  # an old server is about to end
     return connection
 
 
@@ -263,7 +237,7 @@ def _connected(place: ServerPlace) -> socket.socket | None:
     """Return a connection to the server, or None if none runs.
 
     Raises:
-      InferenceError: it runs, and takes no connection.
+      InferenceError: it runs but accepts no connection.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.setblocking(False)
@@ -271,10 +245,10 @@ def _connected(place: ServerPlace) -> socket.socket | None:
     while True:
         try:
             connection.connect(str(place.socket))
-        except BlockingIOError as error:  # many clients come at once
+        except BlockingIOError as error:  # many clients connect at once
             if time.monotonic() > deadline:
                 connection.close()
-                raise InferenceError(f"{place.socket}: nobody takes connections") from error
+                raise InferenceError(f"{place.socket}: no connection is accepted") from error
             time.sleep(_RETRY_SECONDS)
         except (FileNotFoundError, ConnectionRefusedError):
             connection.close()

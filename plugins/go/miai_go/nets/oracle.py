@@ -1,38 +1,53 @@
-"""What a search asks for priors and values.
-
-What every oracle counts, and what planes it takes.
-"""
+"""Oracles: what a search asks for priors and values."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.errors import InferenceError
 from miai_go.nets.encoder import Encoder
+from miai_go.nets.weights import WeightsHeader
+
+Planes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+MAX_BATCH = 1024
+"""Maximum positions in one run of a network, which bounds its memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What was inferred of n positions, from the view of the player to move.
+class Answers(NamedTuple):
+    """A network's answers for n positions, for the player to move; None for a missing head.
 
     Attributes:
-      policy: logits, float32 of shape (n, size * size + 1), the pass last; None without a policy
-        head.
-      value: the result to expect, float32 of shape (n,), 1 won, -1 lost; None without a value head.
-      ownership: float32 of shape (n, size, size), 1 the player to move, or None.
-      score: points to win by, float32 of shape (n,), or None.
+      policy: logits, float32 of shape (n, size * size + 1), the pass last.
+      value: the expected result, float32 of shape (n,), 1 won, -1 lost.
+      ownership: float32 of shape (n, size, size), 1 the player to move, -1 the opponent.
+      score: the expected lead in points, float32 of shape (n,).
     """
 
-    policy: NDArray[np.float32] | None
-    value: NDArray[np.float32] | None
-    ownership: NDArray[np.float32] | None = None
-    score: NDArray[np.float32] | None = None
+    policy: Floats | None = None
+    value: Floats | None = None
+    ownership: Floats | None = None
+    score: Floats | None = None
+
+    def each(self, function: Callable[[Floats], Floats]) -> Answers:
+        """Return the answers with a function applied to each array."""
+        return Answers(*(None if array is None else function(array) for array in self))
+
+    def rows(self, begin: int, end: int) -> Answers:
+        """Return the answers for some of the positions, as views."""
+        return self.each(lambda array: array[begin:end])
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return the arrays by name, without those that are None."""
+        return {name: array for name, array in self._asdict().items() if array is not None}
 
 
 @runtime_checkable
@@ -41,39 +56,33 @@ class Oracle(Protocol):
 
     Attributes:
       encoder: makes the planes that it takes.
-      has_policy, has_value: which answers it gives.
+      has_policy, has_value: whether its answers have these.
     """
 
     encoder: Encoder
     has_policy: bool
     has_value: bool
 
-    def infer(self, planes: NDArray[np.uint8]) -> Answers:
-        """Return what is made of planes, uint8 of shape (n, planes, size, size), n at least 1.
+    def infer(self, planes: Planes) -> Answers:
+        """Return the answers for planes, uint8 of shape (n, planes, size, size), n at least 1.
 
         Raises:
-          InferenceError: the network, or the server that holds it, cannot answer.
+          InferenceError: the planes do not fit, or the network or its server cannot answer.
         """
 
     def statistics(self) -> dict[str, float]:
-        """Return what was done so far: positions, batches, seconds, mean batch and queue."""
+        """Return counts and times of the work so far; see `WorkCounter.statistics`."""
 
     def close(self) -> None:
-        """Release what it holds; it is not used again."""
+        """Release its resources. The oracle is not used again."""
 
 
-Planes = NDArray[np.uint8]
-
-
-class Counter:
-    """Positions, batches and seconds of an oracle, counted from any thread."""
+class WorkCounter:
+    """Counts an oracle's positions, batches and seconds, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests = 0
-        self._positions = 0
-        self._batches = 0
-        self._seconds = 0.0
+        self._totals = {"requests": 0.0, "positions": 0.0, "batches": 0.0, "seconds": 0.0}
         self._wait = 0.0
 
     def add(
@@ -88,36 +97,96 @@ class Counter:
         """Count batches that were answered.
 
         Args:
-          seconds: that the network took.
+          seconds: computing time of the network.
           wait: seconds that the requests waited before, summed over them.
         """
         with self._lock:
-            self._requests += requests
-            self._positions += positions
-            self._batches += batches
-            self._seconds += seconds
+            self._totals["requests"] += requests
+            self._totals["positions"] += positions
+            self._totals["batches"] += batches
+            self._totals["seconds"] += seconds
             self._wait += wait
 
     def statistics(self) -> dict[str, float]:
-        """Return the figures of the protocol.
+        """Return requests, positions, batches, seconds, mean_batch and queue_wait.
 
-        requests, positions and batches are counts; seconds what the network took in all;
-        mean_batch positions in a batch; queue_wait mean seconds a request waited before its batch
-        began.
+        seconds is the network's computing time; mean_batch the positions per batch; queue_wait the
+        mean seconds that a request waited before its batch began.
         """
         with self._lock:
+            totals = self._totals
             return {
-                "requests": float(self._requests),
-                "positions": float(self._positions),
-                "batches": float(self._batches),
-                "seconds": self._seconds,
-                "mean_batch": self._positions / max(self._batches, 1),
-                "queue_wait": self._wait / max(self._requests, 1),
+                **totals,
+                "mean_batch": totals["positions"] / max(totals["batches"], 1),
+                "queue_wait": self._wait / max(totals["requests"], 1),
             }
 
 
+class NetworkOracle(ABC):
+    """A network that runs in this process. Safe for several threads; one batch runs at a time.
+
+    Attributes:
+      encoder: makes the planes that it takes.
+      has_policy, has_value: whether its answers have these.
+      header: the header of its weights.
+    """
+
+    def __init__(
+        self, header: WeightsHeader, encoder: Encoder, *, where: str, fixed_batch: int | None
+    ) -> None:
+        self.header = header
+        self.encoder = encoder
+        self.has_policy = "policy" in header.outputs
+        self.has_value = "value" in header.outputs
+        self._where = where
+        self._fixed_batch = fixed_batch
+        self._lock = threading.Lock()
+        self._counter = WorkCounter()
+
+    def infer(self, planes: Planes) -> Answers:
+        """Return the network's answers.
+
+        Raises:
+          InferenceError: the planes do not fit, or the network fails or answers NaN.
+        """
+        check_planes(planes, self.encoder)
+        with self._lock:
+            began = time.perf_counter()
+            batches = list(_batches(planes, self._fixed_batch))
+            answers = join([self._answer(batch).rows(0, count) for batch, count in batches])
+            seconds = time.perf_counter() - began
+        self._counter.add(positions=len(planes), seconds=seconds, batches=len(batches))
+        for name, array in answers.arrays().items():
+            if not np.isfinite(array).all():
+                raise InferenceError(
+                    f"{self._where}: its {name} is not finite; the weights are damaged: train them "
+                    "again, or go back to an earlier checkpoint"
+                )
+        return answers
+
+    def _answer(self, batch: Planes) -> Answers:
+        try:
+            return self._run(batch)
+        except Exception as error:  # of many kinds, by the library that runs the network
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InferenceError(
+                f"{self._where}: failed on {len(batch)} positions: {reason}"
+            ) from error
+
+    def statistics(self) -> dict[str, float]:
+        """Return counts and times of the work so far; see `WorkCounter.statistics`."""
+        return self._counter.statistics()
+
+    def close(self) -> None:  # noqa: B027 - nothing outside this object to release
+        """Do nothing: the memory is released with the object."""
+
+    @abstractmethod
+    def _run(self, batch: Planes) -> Answers:
+        """Return the network's answers for one batch."""
+
+
 def check_planes(planes: Planes, encoder: Encoder) -> None:
-    """Raise `InferenceError` where planes are not what the encoder makes."""
+    """Raise `InferenceError` unless the encoder could have made the planes."""
     wanted = (encoder.planes, encoder.size, encoder.size)
     if planes.dtype != np.uint8 or planes.shape[1:] != wanted or len(planes) == 0:
         raise InferenceError(
@@ -126,13 +195,22 @@ def check_planes(planes: Planes, encoder: Encoder) -> None:
         )
 
 
-def cut(planes: Planes, *, fixed_batch: int | None, most: int) -> Iterator[tuple[Planes, int]]:
-    """Yield batches and how many of their rows are asked for.
+def join(parts: list[Answers]) -> Answers:
+    """Return the answers for several batches as those for one."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = (
+        [array for array in column if array is not None] for column in zip(*parts, strict=True)
+    )
+    return Answers(*(np.concatenate(column) if column else None for column in columns))
 
-    With `fixed_batch`, each has exactly that many rows, empty ones at the end; without, at most
-    `most`.
+
+def _batches(planes: Planes, fixed_batch: int | None) -> Iterator[tuple[Planes, int]]:
+    """Yield batches, each with the number of its rows that are not padding.
+
+    With `fixed_batch` each has exactly that many rows; without, at most `MAX_BATCH`.
     """
-    step = fixed_batch or most
+    step = fixed_batch or MAX_BATCH
     for begin in range(0, len(planes), step):
         batch = planes[begin : begin + step]
         count = len(batch)
@@ -140,43 +218,3 @@ def cut(planes: Planes, *, fixed_batch: int | None, most: int) -> Iterator[tuple
             batch = np.zeros((fixed_batch, *planes.shape[1:]), np.uint8)
             batch[:count] = planes[begin:]
         yield batch, count
-
-
-def join(parts: list[Answers]) -> Answers:
-    """Return the answers of several batches as those of one."""
-    if len(parts) == 1:
-        return parts[0]
-    return Answers(
-        policy=_joined([part.policy for part in parts]),
-        value=_joined([part.value for part in parts]),
-        ownership=_joined([part.ownership for part in parts]),
-        score=_joined([part.score for part in parts]),
-    )
-
-
-def rows(answers: Answers, begin: int, end: int) -> Answers:
-    """Return some of the answers, as views."""
-
-    def some(array: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
-        return None if array is None else array[begin:end]
-
-    return Answers(
-        some(answers.policy), some(answers.value), some(answers.ownership), some(answers.score)
-    )
-
-
-def check_answers(answers: Answers, where: str) -> Answers:
-    """Return the answers. Raises `InferenceError` where a number in them is not finite."""
-    for what in ("policy", "value", "ownership", "score"):
-        array = getattr(answers, what)
-        if array is not None and not np.isfinite(array).all():
-            raise InferenceError(
-                f"{where}: its {what} is not finite; the weights are spoilt: train them again, or "
-                "go back to an earlier checkpoint"
-            )
-    return answers
-
-
-def _joined(arrays: list[NDArray[np.float32] | None]) -> NDArray[np.float32] | None:
-    present = [array for array in arrays if array is not None]
-    return np.concatenate(present) if present else None

@@ -1,24 +1,51 @@
-"""Parameters of encoders and networks, kept apart so that listing them imports nothing heavy."""
+"""Parameters of encoders, networks and inference; importing them imports nothing heavy."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import field_validator
+from typing import Any, Literal, TypedDict
 
 from miai.parameters import Parameters, parameter
 
 SYMMETRIES = 8
 LANES = 16  # those of `miai.kernels.lanes`, which imports numba
 
+Backend = Literal["auto", "torch", "onnx"]
+Precision = Literal["auto", "fp32", "bf16", "int8"]
+Symmetry = Literal["none", "random", "average"]
+
+
+class OracleOptions(TypedDict, total=False):
+    """The options of `miai_go.nets.inference.load_oracle` that the inference server takes."""
+
+    backend: Backend
+    precision: Precision
+    symmetry: Symmetry
+    fixed_batch: int | None
+    device: str
+    seed: int
+
+
+def _channels(default: int, most: int) -> Any:
+    help = "Channels of the head's convolution"
+    return parameter(default, ge=1, le=most, unit="channels", help=help)
+
+
+def _hidden(default: int, most: int = 4096) -> Any:
+    return parameter(default, ge=1, le=most, unit="units", help="Units of the value's hidden layer")
+
+
+def _pooling(default: int, most: int) -> Any:
+    help = "Interval in blocks between global pooling; 0: no pooling"
+    return parameter(default, ge=0, le=most, unit="blocks", help=help)
+
 
 class FourConvParameters(Parameters):
     """Parameters of `FourConv`."""
 
     width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of each convolution")
-    hidden: int = parameter(256, ge=1, le=4096, unit="units", help="Units of the value's layer")
-    policy: bool = parameter(True, help="Whether it has a policy head")
-    value: bool = parameter(True, help="Whether it has a value head")
+    hidden: int = _hidden(256)
+    policy: bool = parameter(True, help="Add a policy head")
+    value: bool = parameter(True, help="Add a value head")
 
 
 class TowerParameters(Parameters):
@@ -26,25 +53,19 @@ class TowerParameters(Parameters):
 
     height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks of the base")
     width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of the base")
-    pooling: int = parameter(
-        0,
-        ge=0,
-        le=80,
-        unit="blocks",
-        help="Interval in blocks between global pooling; 0: no pooling",
-    )
-    base: str = parameter("residual", component="go.base", help="The base, by name")
+    pooling: int = _pooling(0, 80)
+    base: str = parameter("residual", component="go.base", help="Name of the base")
     base_parameters: dict[str, Any] = parameter({}, help="Parameters of the base")
     policy: str = parameter(
-        "convolution", component="go.policy-head", help="The policy head; none for no policy"
+        "convolution", component="go.policy-head", help="Name of the policy head; none: no policy"
     )
     policy_parameters: dict[str, Any] = parameter({}, help="Parameters of the policy head")
     value: str = parameter(
-        "dense", component="go.value-head", help="The value head; none for no value"
+        "dense", component="go.value-head", help="Name of the value head; none: no value"
     )
     value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
-    ownership: bool = parameter(False, help="Whether it predicts the owner of each point")
-    score: bool = parameter(False, help="Whether it predicts the final score")
+    ownership: bool = parameter(False, help="Predict the owner of each point")
+    score: bool = parameter(False, help="Predict the final score")
 
 
 class EquivariantParameters(Parameters):
@@ -55,55 +76,42 @@ class EquivariantParameters(Parameters):
         64,
         ge=SYMMETRIES,
         le=512,
+        multiple_of=SYMMETRIES,
         unit="channels",
-        help="Channels, a multiple of 8: one for each symmetry; costs what a tower as wide costs",
+        help="Channels, a multiple of 8: one for each symmetry; the cost is that of a tower of "
+        "this width",
     )
-    hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the value's layer")
-    policy: bool = parameter(True, help="Whether it has a policy head")
-    value: bool = parameter(True, help="Whether it has a value head")
-    ownership: bool = parameter(False, help="Whether it predicts the owner of each point")
-    score: bool = parameter(False, help="Whether it predicts the final score")
-
-    @field_validator("width")
-    @classmethod
-    def _whole_fields(cls, width: int) -> int:
-        if width % SYMMETRIES:
-            raise ValueError(f"{width} is no multiple of {SYMMETRIES}")
-        return width
+    hidden: int = _hidden(64)
+    policy: bool = parameter(True, help="Add a policy head")
+    value: bool = parameter(True, help="Add a value head")
+    ownership: bool = parameter(False, help="Predict the owner of each point")
+    score: bool = parameter(False, help="Predict the final score")
 
 
 class ConvolutionPolicyParameters(Parameters):
     """Parameters of `ConvolutionPolicy`."""
 
-    channels: int = parameter(
-        32, ge=1, le=512, unit="channels", help="Channels of the head's convolution"
-    )
+    channels: int = _channels(32, 512)
 
 
 class DensePolicyParameters(Parameters):
     """Parameters of `DensePolicy`."""
 
-    channels: int = parameter(
-        2, ge=1, le=64, unit="channels", help="Channels of the head's convolution"
-    )
+    channels: int = _channels(2, 64)
 
 
 class DenseValueParameters(Parameters):
     """Parameters of `DenseValue`."""
 
-    channels: int = parameter(
-        4, ge=1, le=64, unit="channels", help="Channels of the head's convolution"
-    )
-    hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the hidden layer")
+    channels: int = _channels(4, 64)
+    hidden: int = _hidden(64)
 
 
 class PooledValueParameters(Parameters):
     """Parameters of `PooledValue`."""
 
-    channels: int = parameter(
-        32, ge=1, le=512, unit="channels", help="Channels of the head's convolution"
-    )
-    hidden: int = parameter(64, ge=1, le=4096, unit="units", help="Units of the hidden layer")
+    channels: int = _channels(32, 512)
+    hidden: int = _hidden(64)
 
 
 class ZeroEncoderParameters(Parameters):
@@ -134,14 +142,8 @@ class ResidualParameters(Parameters):
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(32, ge=1, le=512, unit="channels", help="Channels")
-    hidden: int = parameter(64, ge=1, le=2048, unit="units", help="Units of the value's layer")
-    pooling: int = parameter(
-        2,
-        ge=0,
-        le=40,
-        unit="blocks",
-        help="Interval in blocks between global pooling; 0: no pooling",
-    )
+    hidden: int = _hidden(64, 2048)
+    pooling: int = _pooling(2, 40)
 
 
 class ZoneParameters(Parameters):
@@ -149,17 +151,10 @@ class ZoneParameters(Parameters):
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(
-        32, ge=16, le=512, unit="units", help="Units of a point, a multiple of 16"
+        32, ge=LANES, le=512, multiple_of=LANES, unit="units", help="Units per point"
     )
-    hidden: int = parameter(64, ge=1, le=2048, unit="units", help="Units of the value's layer")
+    hidden: int = _hidden(64, 2048)
     reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
-
-    @field_validator("width")
-    @classmethod
-    def _whole_words(cls, width: int) -> int:
-        if width % LANES:
-            raise ValueError(f"{width} is no multiple of {LANES}")
-        return width
 
 
 class EquivariantNetParameters(Parameters):
@@ -167,13 +162,11 @@ class EquivariantNetParameters(Parameters):
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(
-        32, ge=8, le=512, unit="channels", help="Channels, a multiple of 8: one for each symmetry"
+        32,
+        ge=SYMMETRIES,
+        le=512,
+        multiple_of=SYMMETRIES,
+        unit="channels",
+        help="Channels, a multiple of 8: one for each symmetry",
     )
-    hidden: int = parameter(64, ge=1, le=2048, unit="units", help="Units of the value's layer")
-
-    @field_validator("width")
-    @classmethod
-    def _whole_fields(cls, width: int) -> int:
-        if width % SYMMETRIES:
-            raise ValueError(f"{width} is no multiple of {SYMMETRIES}")
-        return width
+    hidden: int = _hidden(64, 2048)

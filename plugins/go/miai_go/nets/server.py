@@ -24,7 +24,7 @@ import traceback
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 from pydantic import Field
@@ -33,7 +33,6 @@ from miai.errors import MiaiError
 from miai.files import reading
 from miai.parameters import StrictModel, build_parameters
 from miai_go.errors import InferenceError
-from miai_go.nets.encoder import Encoder
 from miai_go.nets.frames import (
     Arrays,
     ConnectionOver,
@@ -44,8 +43,9 @@ from miai_go.nets.frames import (
     send,
     server_place,
 )
-from miai_go.nets.inference import Ensemble, open_network
-from miai_go.nets.oracle import Answers, Counter, Oracle, Planes, check_planes, rows
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.oracle import Answers, Oracle, Planes, WorkCounter, check_planes
+from miai_go.nets.parameters import Backend, Precision, Symmetry
 from miai_go.nets.weights import WeightsHeader
 
 
@@ -59,21 +59,16 @@ class _Request:
 
 
 class BatchingOracle:
-    """An oracle for many threads, which merges what waits into one batch of another oracle.
+    """An oracle for many threads, which merges waiting requests into one batch of another oracle.
 
-    One worker takes the requests that wait, in their order, up to `max_batch` positions; while the
-    network is at work the next ones gather. A request is never divided.
+    One worker takes waiting requests in their order, up to `max_batch` positions; more gather while
+    the network works. A request is never divided.
 
     Attributes:
-      encoder: makes the planes that it takes.
-      has_policy, has_value: which answers it gives.
-      askers: how many threads are expected to ask; None if nobody knows. Once requests of so many
-        wait, no more can come, and waiting on would be in vain.
+      encoder, has_policy, has_value: as of the other oracle.
+      askers: number of threads that may ask; None if unknown. Once as many requests wait, no more
+        can come and the batch begins.
     """
-
-    encoder: Encoder
-    has_policy: bool
-    has_value: bool
 
     def __init__(
         self,
@@ -86,10 +81,10 @@ class BatchingOracle:
         """Start the worker.
 
         Args:
-          oracle: answers the batches; it is asked by the worker alone, and closed with this one.
-          max_batch: positions after which a batch takes no further request.
-          max_wait: seconds that the oldest request may wait for others, beside the time that the
-            network is busy: 0 to go ahead with what is there.
+          oracle: answers the batches, asked by the worker alone and closed with this one.
+          max_batch: positions from which a batch takes no further request.
+          max_wait: seconds that the oldest request may wait for others, besides the time that the
+            network is busy; 0: no waiting.
         """
         self.encoder = oracle.encoder
         self.has_policy = oracle.has_policy
@@ -98,7 +93,7 @@ class BatchingOracle:
         self._oracle = oracle
         self._max_batch = max_batch
         self._max_wait = max_wait
-        self._counter = Counter()
+        self._counter = WorkCounter()
         self._most_waiting = 0
         self._closed = False
         self._waiting: deque[_Request] = deque()
@@ -107,10 +102,10 @@ class BatchingOracle:
         self._worker.start()
 
     def infer(self, planes: Planes) -> Answers:
-        """Return what the network makes of planes; waits until a batch with them is done.
+        """Return the network's answers, after waiting for a batch with these planes.
 
         Raises:
-          InferenceError: the planes do not fit, the network cannot answer, or this was closed.
+          InferenceError: the planes do not fit, the network cannot answer, or the oracle is closed.
         """
         check_planes(planes, self.encoder)
         request = _Request(planes)
@@ -127,16 +122,16 @@ class BatchingOracle:
         return request.answers
 
     def statistics(self) -> dict[str, float]:
-        """Return what was done so far; see `Counter.statistics`.
+        """Return `WorkCounter.statistics`, with queue and most_waiting.
 
-        Beside it: queue, the requests that wait now, and most_waiting, the most that ever did.
+        queue is the number of waiting requests; most_waiting its maximum so far.
         """
         with self._changed:
             queue = {"queue": float(len(self._waiting)), "most_waiting": float(self._most_waiting)}
         return {**self._counter.statistics(), **queue}
 
     def close(self) -> None:
-        """Answer what waits, end the worker and close the network's oracle."""
+        """Answer the waiting requests, end the worker and close the network's oracle."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -148,7 +143,7 @@ class BatchingOracle:
             began = time.perf_counter()
             try:
                 self._answer(batch)
-            except BaseException as error:  # told to those who asked, in their threads
+            except BaseException as error:  # raised again in the threads that asked
                 for request in batch:
                     request.error = error
             seconds = time.perf_counter() - began
@@ -159,15 +154,15 @@ class BatchingOracle:
                 request.done.set()
 
     def _next_batch(self) -> list[_Request]:
-        """Return requests that fit together, the oldest first; none when all is over."""
+        """Return requests that fit in one batch, the oldest first; none after the last one."""
         with self._changed:
             while not self._waiting:
                 if self._closed:
                     return []
                 self._changed.wait()
             deadline = self._waiting[0].since + self._max_wait
-            while not self._is_full() and (left := deadline - time.perf_counter()) > 0:
-                self._changed.wait(left)
+            while not self._is_full() and (remaining := deadline - time.perf_counter()) > 0:
+                self._changed.wait(remaining)
             batch = [self._waiting.popleft()]
             positions = len(batch[0].planes)
             while self._waiting and positions + len(self._waiting[0].planes) <= self._max_batch:
@@ -176,7 +171,7 @@ class BatchingOracle:
             return batch
 
     def _is_full(self) -> bool:
-        """Return whether waiting for more requests would be in vain."""
+        """Return whether the batch is full, or no further request can come."""
         if self._closed or (self.askers is not None and len(self._waiting) >= self.askers):
             return True
         return sum(len(request.planes) for request in self._waiting) >= self._max_batch
@@ -189,135 +184,126 @@ class BatchingOracle:
         begin = 0
         for request in batch:
             end = begin + len(request.planes)
-            request.answers = rows(together, begin, end)
+            request.answers = together.rows(begin, end)
             begin = end
 
 
-_KEPT_UNUSED = 4
+_MAX_UNUSED = 4
 
 
-class NetworkWish(StrictModel):
-    """Which network a client asks for, and how it is to be run; see `load_oracle`.
+class OpenRequest(StrictModel):
+    """A client's request to open a network; see `load_oracle` for the options.
 
     Attributes:
-      path: the weights file, from the root.
-      sha256: digest of the whole file; what lies at the path now must have it.
+      path: absolute path of the weights file.
+      sha256: digest of the whole file, which must not have been replaced since.
     """
 
     path: str = Field(max_length=4096)
     sha256: str = Field(max_length=64)
-    backend: Literal["auto", "torch", "onnx"] = "auto"
-    precision: Literal["auto", "fp32", "bf16", "int8"] = "auto"
-    symmetry: Literal["none", "average", "random"] = "none"
+    backend: Backend = "auto"
+    precision: Precision = "auto"
+    symmetry: Symmetry = "none"
     fixed_batch: int | None = Field(default=None, ge=1, le=1024)
     device: str = Field(default="cpu", max_length=40)
     seed: int = 0
 
     @property
     def key(self) -> str:
-        """What two wishes for one network have in common: all but the path."""
+        """Identifies the network: everything but the path."""
         return self.model_copy(update={"path": ""}).model_dump_json()
 
 
 @dataclass(slots=True, eq=False)
-class Held:
-    """One network of the shelf.
+class SharedNetwork:
+    """One network of the server.
 
     Attributes:
-      wish: the first wish for it.
+      request: the first request for it.
       users: connections that use it.
-      loading: held by who loads it.
+      loading: held by the thread that loads it.
       header, oracle: None until it is loaded.
     """
 
-    wish: NetworkWish
+    request: OpenRequest
     users: int = 0
     loading: threading.Lock = field(default_factory=threading.Lock)
     header: WeightsHeader | None = None
     oracle: BatchingOracle | None = None
 
 
-class Shelf:
-    """Networks by what was wished, loaded once, each with a queue that merges requests."""
+class NetworkPool:
+    """The networks of the server, each loaded once, with a queue that merges requests."""
 
     def __init__(self, *, threads: int, max_batch: int, max_wait: float) -> None:
         self._threads = threads
         self._max_batch = max_batch
         self._max_wait = max_wait
-        self._held: dict[str, Held] = {}
+        self._networks: dict[str, SharedNetwork] = {}
         self._lock = threading.Lock()
 
-    def take(self, wish: NetworkWish) -> Held:
-        """Return the network wished for, loaded if it is not; give it back with `release`.
+    def take(self, request: OpenRequest) -> SharedNetwork:
+        """Return the requested network, loaded if necessary; give it back with `release`.
 
         Raises:
-          MiaiError: it cannot be loaded, or is another than wished for.
+          MiaiError: it cannot be loaded, or the file was replaced.
         """
         with self._lock:
-            held = self._held.pop(wish.key, None) or Held(wish)
-            self._held[wish.key] = held  # the last used are the last of the shelf
-            self._count(held, 1)
+            network = self._networks.pop(request.key, None) or SharedNetwork(request)
+            self._networks[request.key] = network  # the most recently used come last
+            self._count(network, 1)
         try:
-            with held.loading:
-                if held.oracle is None:
-                    self._load(held)
+            with network.loading:
+                if network.oracle is None:
+                    self._load(network)
                     with self._lock:
-                        self._count(held, 0)
+                        self._count(network, 0)
         except BaseException:
-            self.release(held)
+            self.release(network)
             raise
-        return held
+        return network
 
-    def release(self, held: Held) -> None:
-        """Note that a connection uses it no more; few that nobody uses are kept."""
+    def release(self, network: SharedNetwork) -> None:
+        """Note that a connection stopped using a network; a few unused ones stay loaded."""
         with self._lock:
-            self._count(held, -1)
-            unused = [key for key, other in self._held.items() if other.users == 0]
-            failed = [key for key in unused if self._held[key].oracle is None]
-            surplus = [key for key in unused if key not in failed][:-_KEPT_UNUSED]
-            gone = [self._held.pop(key) for key in failed + surplus]
-        for other in gone:
+            self._count(network, -1)
+            unused = [key for key, other in self._networks.items() if other.users == 0]
+            failed = [key for key in unused if self._networks[key].oracle is None]
+            surplus = [key for key in unused if key not in failed][:-_MAX_UNUSED]
+            closing = [self._networks.pop(key) for key in failed + surplus]
+        for other in closing:
             if other.oracle is not None:
                 other.oracle.close()
 
     def statistics(self) -> list[dict[str, str | float]]:
         """Return the figures of each network, with its path, digest and users."""
         with self._lock:
-            held = list(self._held.values())
+            networks = list(self._networks.values())
         return [
             {
-                "path": one.wish.path,
-                "sha256": one.wish.sha256,
+                "path": one.request.path,
+                "sha256": one.request.sha256,
                 "users": float(one.users),
                 **(one.oracle.statistics() if one.oracle else {}),
             }
-            for one in held
+            for one in networks
         ]
 
-    def _count(self, held: Held, more: int) -> None:
-        held.users += more
-        if held.oracle is not None:
-            held.oracle.askers = held.users
+    def _count(self, network: SharedNetwork, more: int) -> None:
+        network.users += more
+        if network.oracle is not None:
+            network.oracle.askers = network.users
 
-    def _load(self, held: Held) -> None:
-        wish = held.wish
-        path = Path(wish.path)
-        _check_digest(path, wish.sha256)
-        runner = open_network(
-            path,
-            backend=wish.backend,
-            precision=wish.precision,
-            threads=self._threads,
-            fixed_batch=wish.fixed_batch,
-            device=wish.device,
-        )
-        _check_digest(path, wish.sha256)  # it may have been replaced while it was read
-        oracle: Oracle = runner
-        if wish.symmetry != "none":
-            oracle = Ensemble(runner, wish.symmetry, seed=wish.seed)
-        most = wish.fixed_batch or self._max_batch
-        held.header = runner.header
-        held.oracle = BatchingOracle(oracle, max_batch=most, max_wait=self._max_wait)
+    def _load(self, network: SharedNetwork) -> None:
+        request = network.request
+        path = Path(request.path)
+        _check_digest(path, request.sha256)
+        options = request.model_dump(exclude={"path", "sha256"})
+        oracle = load_oracle(path, threads=self._threads, **options)
+        _check_digest(path, request.sha256)  # it may have been replaced while it was read
+        most = request.fixed_batch or self._max_batch
+        network.header = oracle.header
+        network.oracle = BatchingOracle(oracle, max_batch=most, max_wait=self._max_wait)
 
 
 def file_digest(path: Path) -> str:
@@ -332,19 +318,19 @@ def _check_digest(path: Path, wanted: str) -> None:
 
 
 MAX_CLIENTS = 256
-_LOOK_EVERY = 0.2  # seconds between two looks whether anybody is still there
+_LOOK_EVERY = 0.2  # seconds between checks for connected clients
 _SHOWN = 2000  # characters of an error that are sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """How a server works; those of the client that starts it hold for all.
+    """Settings of a server, given by the client that starts it.
 
     Attributes:
-      threads: of the library that runs a network.
-      max_batch: positions after which a batch takes no further request.
-      max_wait: seconds that a request may wait for others, beside the time the network is busy.
-      idle_seconds: after which it ends when nobody is connected.
+      threads: threads of the library that runs a network.
+      max_batch: positions from which a batch takes no further request.
+      max_wait: seconds that a request may wait for others, besides the time the network is busy.
+      idle_seconds: seconds without a connection after which the server ends.
     """
 
     threads: int = 1
@@ -359,7 +345,7 @@ class Server:
     def __init__(self, listener: socket.socket, settings: ServerSettings) -> None:
         self._listener = listener
         self._settings = settings
-        self._shelf = Shelf(
+        self._pool = NetworkPool(
             threads=settings.threads, max_batch=settings.max_batch, max_wait=settings.max_wait
         )
         self._began = time.monotonic()
@@ -369,7 +355,7 @@ class Server:
         self._ending = threading.Event()
 
     def run(self) -> None:
-        """Serve until nobody was connected for the settings' idle seconds, or `end`."""
+        """Serve until no client was connected for `idle_seconds`, or until `end`."""
         self._listener.settimeout(_LOOK_EVERY)
         last = time.monotonic()
         while not self._ending.is_set():
@@ -387,7 +373,7 @@ class Server:
             self._welcome(connection)
 
     def end(self) -> None:
-        """Make `run` return soon; callable from a signal handler."""
+        """Make `run` return soon. May be called from a signal handler."""
         self._ending.set()
 
     def _welcome(self, connection: socket.socket) -> None:
@@ -398,19 +384,23 @@ class Server:
             self._served += not full
         if full:
             with contextlib.suppress(OSError), connection:
-                send(connection, {"error": f"it serves {MAX_CLIENTS} clients, and no more"}, {})
+                send(
+                    connection,
+                    {"error": f"it serves {MAX_CLIENTS} clients, its limit"},
+                    {},
+                )
             return
         threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         """Answer one connection until it ends."""
-        client = _Client(self._shelf)
+        client = _Client(self._pool)
         try:
             with connection:
                 while self._exchange(connection, client):
                     pass
         except (ConnectionOver, FrameError, OSError):
-            pass  # the client is gone; nobody is left to be told
+            pass  # the client is gone
         finally:
             client.leave()
             with self._lock:
@@ -440,13 +430,13 @@ class Server:
         if operation == "infer":
             return {}, client.infer(arrays)
         if operation == "open":
-            return client.open(build_parameters(NetworkWish, message, where="open")), {}
+            return client.open(build_parameters(OpenRequest, message, where="open")), {}
         if operation == "status":
             return {**self._status(), "own": client.statistics()}, {}
         if operation == "stop":
             self.end()
             return {}, {}
-        raise InferenceError(f"no operation is called {str(operation)[:40]!r}")
+        raise InferenceError(f"unknown operation {str(operation)[:40]!r}")
 
     def _status(self) -> dict[str, Any]:
         with self._lock:
@@ -456,47 +446,41 @@ class Server:
             "seconds": time.monotonic() - self._began,
             "clients": clients,
             "served": served,
-            "networks": self._shelf.statistics(),
+            "networks": self._pool.statistics(),
         }
 
 
 class _Client:
     """What one connection uses."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
-        self._held: Held | None = None
+    def __init__(self, pool: NetworkPool) -> None:
+        self._pool = pool
+        self._network: SharedNetwork | None = None
 
-    def open(self, wish: NetworkWish) -> dict[str, Any]:
+    def open(self, request: OpenRequest) -> dict[str, Any]:
         self.leave()
-        self._held = self._shelf.take(wish)
-        header = self._held.header
+        self._network = self._pool.take(request)
+        header = self._network.header
         assert header is not None
         return {"header": header.model_copy(update={"history": ()}).model_dump(mode="json")}
 
     def infer(self, arrays: Arrays) -> Arrays:
-        if self._held is None or self._held.oracle is None:
-            raise InferenceError("no network was opened on this connection; open one first")
+        if self._network is None or self._network.oracle is None:
+            raise InferenceError("open a network on this connection first")
         if set(arrays) != {"planes"} or arrays["planes"].ndim != 4:
             raise InferenceError("give planes, uint8 of shape (n, planes, size, size)")
-        answers = self._held.oracle.infer(arrays["planes"])
-        named = {
-            "policy": answers.policy,
-            "value": answers.value,
-            "ownership": answers.ownership,
-            "score": answers.score,
-        }
-        return {name: array for name, array in named.items() if array is not None}
+        answers = self._network.oracle.infer(arrays["planes"])
+        return answers.arrays()
 
     def statistics(self) -> dict[str, float]:
-        if self._held is None or self._held.oracle is None:
+        if self._network is None or self._network.oracle is None:
             return {}
-        return self._held.oracle.statistics()
+        return self._network.oracle.statistics()
 
     def leave(self) -> None:
-        if self._held is not None:
-            self._shelf.release(self._held)
-            self._held = None
+        if self._network is not None:
+            self._pool.release(self._network)
+            self._network = None
 
 
 def main() -> None:
@@ -511,8 +495,8 @@ def main() -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(place.socket))
     listener.listen(MAX_CLIENTS)
-    # Whoever started this waits for it to exit, and can connect then. What serves is no child of
-    # that one, which may be killed with all its children.
+    # The client that started this process waits for its exit and then connects. The server itself
+    # is not a child of the client, which may be killed with all its children.
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -526,11 +510,11 @@ def main() -> None:
         listener.close()
         lock.close()
         sys.stderr.flush()
-        os._exit(0)  # threads that wait for clients are not waited for
+        os._exit(0)  # without waiting for the threads that wait for clients
 
 
 def _only_one(place: ServerPlace) -> IO[bytes] | None:
-    """Return the lock of the one server, or None where another has it."""
+    """Return the lock of the only server, or None if another process holds it."""
     lock = place.run_lock.open("ab")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -548,8 +532,8 @@ def _arguments() -> tuple[Path, ServerSettings]:
     parser.add_argument("--max-batch", type=int, default=defaults.max_batch)
     parser.add_argument("--max-wait", type=float, default=defaults.max_wait)
     parser.add_argument("--idle-seconds", type=float, default=defaults.idle_seconds)
-    given = vars(parser.parse_args())
-    return given.pop("folder"), ServerSettings(**given)
+    arguments = vars(parser.parse_args())
+    return arguments.pop("folder"), ServerSettings(**arguments)
 
 
 if __name__ == "__main__":

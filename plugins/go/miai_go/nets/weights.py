@@ -18,14 +18,15 @@ from pydantic import Field, model_validator
 
 from miai.errors import PluginError
 from miai_go.errors import WeightsError, require_torch
+from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
+from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-MAX_SIZE: Final = 25
 MAX_PLANES: Final = 512
 _MAX_KOMI: Final = 1000.0
 
@@ -203,3 +204,21 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
                 f"{where}: '{name}' is {array.dtype.name} of shape {array.shape}; its network "
                 f"takes {dtype} of shape {shape}"
             )
+
+
+def encoder_of(header: WeightsHeader, *, where: str) -> Encoder:
+    """Return the encoder whose planes weights take.
+
+    Raises:
+      WeightsError: no plugin has it, or it makes other planes than the weights were trained on.
+    """
+    try:
+        encoder = load_encoder(header.encoder, header.size, header.encoder_parameters)
+    except PluginError as error:
+        raise WeightsError(f"{where}: its encoder is unavailable: {error}") from error
+    if encoder.planes != header.planes:
+        raise WeightsError(
+            f"{where}: trained on {header.planes} planes of the encoder '{header.encoder}', which "
+            f"makes {encoder.planes} here; install the version of its plugin that trained it"
+        )
+    return encoder

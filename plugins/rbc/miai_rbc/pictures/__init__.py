@@ -1,6 +1,6 @@
-"""Pictures for people: what a player holds possible, and what a turn told it, as SVG."""
+"""SVG pictures of beliefs, and of what a turn told a player, on the board of `chess.svg`."""
 
 from miai_rbc.pictures.belief import draw_belief
-from miai_rbc.pictures.observation import draw_observation
+from miai_rbc.pictures.turn import draw_observation
 
 __all__ = ["draw_belief", "draw_observation"]

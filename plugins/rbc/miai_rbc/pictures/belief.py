@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Final
 
 import chess
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai.markup import number, tag
 from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.pictures.svg import (
-    BOTTOM,
+from miai_rbc.pictures.board import (
     GREEN,
     INK,
     LEFT,
     ORANGE,
+    PIECES,
     SIDES,
+    SIZE,
     SQUARE,
-    BoardLayout,
+    corner,
     document,
-    element,
+    draw_board,
     frame,
-    name_of,
-    number,
-    outline_at,
-    piece_at,
+    line_of_text,
+    outline_of,
+    place_shape,
+    shape_of,
     shapes,
-    words,
 )
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.state import window as window_round
 
-LEAST: Final = 0.01
-"""Pieces less probable than this are left out; they could not be seen."""
-
-_MOST_KINDS = 4  # on a square
-_PIECES = "PNBRQKpnbrqk"
-_HEIGHT = 494
-_NO_WEIGHTS = np.zeros(0)
+_VISIBLE: Final = 0.01  # the least probability at which a piece is drawn
+_KINDS_ON_A_SQUARE: Final = 4
+_EQUAL_WEIGHTS: Final = np.zeros(0)
 
 Values = NDArray[np.float64]
 
@@ -56,32 +53,30 @@ def draw_belief(
 
     A piece is as opaque as it is probable, and a square as orange as it is probable that the
     opponent stands on it. Of several kinds on a square the four most probable are drawn small, the
-    most probable first. A viewer shows all numbers of a square under the pointer.
+    most probable first. A viewer shows all numbers of the square under the pointer.
 
     Args:
-      player: whose belief it is, 0 for white; an `RbcBelief` says that itself.
-      weights: (n,) of the boards, not negative; without them all count the same.
+      player: the player of the belief, 0 for White; an `RbcBelief` knows it.
+      weights: (n,) of the boards, not negative; without them all boards count the same.
       truth: the true board; its pieces of the opponent are outlined.
-      sensed: the square round which was sensed; its window is framed. 64 for none.
-      heading: the first line, any text; without it whose belief it is.
+      sensed: the centre of the window sensed, which is framed; 64 for none.
+      heading: the first line, any text; by default it names the player.
 
     Raises:
-      ValueError: the player is not known or another's, or the weights are none of these boards.
+      ValueError: the player is missing or another's, or the weights do not fit the boards.
     """
     boards, player = _boards_of(belief, player)
-    layout = BoardLayout(player)
     chances = boards.occupancy(_checked(weights, boards))[:, :, :12].reshape(64, 12)
     window = () if sensed is None else window_round(sensed) if sensed < 64 else ()
-    outlines = [] if truth is None else _outlines(truth, layout)
     return document(
-        layout.board(),
-        *(_square(square, chances[square], layout) for square in range(64)),
-        *outlines,
-        frame(layout, window) if window else "",
+        draw_board(player),
+        *(_square(square, chances[square], player) for square in range(64)),
+        *([] if truth is None else _outlines(truth, player)),
+        frame(player, window) if window else "",
         _legend(SIDES[1 - player], window=bool(window), truth=truth is not None),
-        height=_HEIGHT,
-        heading=heading or f"What {SIDES[player]} holds possible",
-        below=f"{SIDES[player]}'s view: {_size(belief)}",
+        legend_height=62,
+        heading=heading or f"What {SIDES[player]} considers possible",
+        subheading=f"{SIDES[player]}'s view: {_size(belief)}",
         definitions=shapes(outlines=truth is not None) + _gradient(),
     )
 
@@ -98,7 +93,7 @@ def _boards_of(belief: RbcBelief | BoardSet, player: int | None) -> tuple[BoardS
 
 def _checked(weights: Values | None, boards: BoardSet) -> Values:
     if weights is None:
-        return _NO_WEIGHTS
+        return _EQUAL_WEIGHTS
     values = np.asarray(weights, np.float64)
     if values.shape != (len(boards),):
         raise ValueError(f"one weight for each of {len(boards)} boards, got shape {values.shape}")
@@ -112,76 +107,64 @@ def _size(belief: RbcBelief | BoardSet) -> str:
     if isinstance(belief, BoardSet) or belief.complete:
         return size
     if belief.rebuilt:
-        return f"{size}, made up anew"
+        return f"{size}, rebuilt"
     return f"{size}, a sample; others are {'lost' if belief.dropped else 'stashed'}"
 
 
-# -- a square -------------------------------------------------------------------------------------
-
-
-def _square(square: int, chances: Values, layout: BoardLayout) -> str:
-    """Return heat and pieces of a square.
+def _square(square: int, chances: Values, player: int) -> Markup:
+    """Return the colour and the pieces of a square.
 
     Args:
-      chances: (12,) of white's pawn to king and black's pawn to king.
+      chances: (12,) of `PIECES`.
     """
-    theirs = slice(6, 12) if layout.player == 0 else slice(0, 6)
-    occupied = float(chances[theirs].sum())
     if not chances.any():
-        return ""
-    x, y = layout.corner(square)
-    parts = [element("title", _told(square, chances))]
+        return Markup()
+    x, y = corner(player, square)
+    occupied = float(chances[6:].sum() if player == 0 else chances[:6].sum())
+    heat = Markup()
     if occupied:
-        parts.append(
-            element(
-                "rect",
-                class_="heat",
-                x=x,
-                y=y,
-                width=SQUARE,
-                height=SQUARE,
-                fill=ORANGE,
-                fill_opacity=occupied,
-            )
-        )
-    parts += _pieces(chances, x, y)
-    return element("g", *parts, data_square=chess.square_name(square))
+        place = {"x": x, "y": y, "width": SQUARE, "height": SQUARE}
+        heat = tag("rect", class_="heat", **place, fill=ORANGE, fill_opacity=number(occupied, 4))
+    order = [kind for kind in np.argsort(-chances, kind="stable").tolist() if chances[kind] > 0]
+    return tag(
+        "g",
+        tag("title", _numbers(square, chances, order)),
+        heat,
+        *_pieces(chances, order, x, y),
+        data_square=chess.square_name(square),
+    )
 
 
-def _told(square: int, chances: Values) -> str:
-    """Return the pieces of a square in words, the most probable first."""
-    order = [kind for kind in np.argsort(-chances, kind="stable") if chances[kind] > 0]
-    told = [f"{_called(_PIECES[kind])} {number(100 * chances[kind])} %" for kind in order]
-    return escape(f"{chess.square_name(square)}: {', '.join(told)}")
+def _numbers(square: int, chances: Values, order: list[int]) -> str:
+    numbers = (
+        f"{shape_of(PIECES[kind]).replace('-', ' ')} {number(100 * chances[kind], 4)} %"
+        for kind in order
+    )
+    return f"{chess.square_name(square)}: {', '.join(numbers)}"
 
 
-def _called(piece: str) -> str:
-    return name_of(piece).replace("-", " ")
-
-
-def _pieces(chances: Values, x: int, y: int) -> list[str]:
-    likely = [kind for kind in np.argsort(-chances, kind="stable") if chances[kind] >= LEAST]
-    shown = likely[:_MOST_KINDS]
+def _pieces(chances: Values, order: list[int], x: int, y: int) -> list[Markup]:
+    shown = [kind for kind in order if chances[kind] >= _VISIBLE][:_KINDS_ON_A_SQUARE]
     size = SQUARE if len(shown) == 1 else SQUARE / 2
     top = y + (SQUARE / 4 if len(shown) == 2 else 0)
     return [
-        piece_at(
-            _PIECES[kind],
+        place_shape(
+            shape_of(PIECES[kind]),
             x + size * (place % 2),
             top + size * (place // 2),
             size=size,
-            opacity=float(chances[kind]),
+            opacity=number(chances[kind], 4),
         )
         for place, kind in enumerate(shown)
     ]
 
 
-def _outlines(truth: chess.Board, layout: BoardLayout) -> list[str]:
-    theirs = truth.occupied_co[layout.player == 1]
+def _outlines(truth: chess.Board, player: int) -> list[Markup]:
+    theirs = truth.occupied_co[player == 1]
     return [
-        outline_at(
-            piece.symbol(),
-            *layout.corner(square),
+        place_shape(
+            outline_of(piece.symbol()),
+            *corner(player, square),
             class_="truth",
             data_square=chess.square_name(square),
         )
@@ -189,41 +172,28 @@ def _outlines(truth: chess.Board, layout: BoardLayout) -> list[str]:
     ]
 
 
-# -- the legend -----------------------------------------------------------------------------------
+def _gradient() -> Markup:
+    stops = (tag("stop", offset=at, stop_color=ORANGE, stop_opacity=at) for at in (0, 1))
+    return tag("linearGradient", *stops, id="heat")
 
 
-def _gradient() -> str:
-    stops = [
-        element("stop", offset=place, stop_color=ORANGE, stop_opacity=place) for place in (0, 1)
-    ]
-    return element("linearGradient", *stops, id="heat")
-
-
-def _legend(opponent: str, *, window: bool, truth: bool) -> str:
-    y = BOTTOM + 28
+def _legend(opponent: str, *, window: bool, truth: bool) -> Markup:
+    y = SIZE + 10
     bar = {"x": LEFT, "y": y, "width": 120, "height": 12}
     parts = [
-        element("rect", **bar, fill="url(#heat)", stroke=INK, stroke_width=0.6),
-        words("0", LEFT, y + 24, size=10, anchor="middle"),
-        words("1/2", LEFT + 60, y + 24, size=10, anchor="middle"),
-        words("1", LEFT + 120, y + 24, size=10, anchor="middle"),
-        words(f"probability that {opponent} stands there", LEFT + 130, y + 10),
+        tag("rect", **bar, fill="url(#heat)", stroke=INK, stroke_width=0.6),
+        line_of_text("0", LEFT, y + 24, size=10, anchor="middle"),
+        line_of_text("1/2", LEFT + 60, y + 24, size=10, anchor="middle"),
+        line_of_text("1", LEFT + 120, y + 24, size=10, anchor="middle"),
+        line_of_text(f"probability that {opponent} stands there", LEFT + 130, y + 10),
     ]
-    x, y = float(LEFT), y + 34
+    x, y = LEFT, y + 34
     if window:
-        parts.append(_frame_sign(x, y) + words("sensed", x + 20, y + 11))
+        place = {"x": x, "y": y, "width": 13, "height": 13}
+        parts.append(tag("rect", **place, fill="none", stroke=GREEN, stroke_width=2.5))
+        parts.append(line_of_text("sensed", x + 20, y + 11))
         x += 80
     if truth:
-        parts.append(_outline_sign(x, y, opponent))
-        parts.append(words(f"where {opponent} truly stands", x + 20, y + 11))
-    return "".join(parts)
-
-
-def _frame_sign(x: float, y: float) -> str:
-    return element(
-        "rect", x=x, y=y, width=13, height=13, fill="none", stroke=GREEN, stroke_width=2.5
-    )
-
-
-def _outline_sign(x: float, y: float, opponent: str) -> str:
-    return outline_at("p" if opponent == "black" else "P", x - 2, y - 2, size=18)
+        parts.append(place_shape("outline-pawn", x - 2, y - 2, size=18))
+        parts.append(line_of_text(f"where {opponent} truly stands", x + 20, y + 11))
+    return Markup().join(parts)

@@ -28,9 +28,9 @@ from miai.game import Game, Observation
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.parameters import ReconchessParameters
 from miai_rbc.reconchess.loading import import_reconchess, load_bot, make_bot, reload_bot
-from miai_rbc.reconchess.own_board import OwnBoard
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of
 from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.knowledge import OwnBoard
 
 
 class Offspring:

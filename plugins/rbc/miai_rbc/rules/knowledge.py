@@ -1,4 +1,4 @@
-"""What one player of a game knows for certain, and where it saw the opponent's pieces last."""
+"""What a player knows for certain: its own pieces, and where it last saw the opponent's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import chess
 
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.reconchess.own_board import OwnBoard
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of
 from miai_rbc.rules.rows import piece_at
 
@@ -17,8 +16,58 @@ if TYPE_CHECKING:
     from miai import Observation
 
 
+class OwnBoard:
+    """A player's own pieces, updated by its observations.
+
+    Attributes:
+      board: of python-chess, without the opponent's pieces; the player is to move.
+    """
+
+    def __init__(self, board: chess.Board, colour: chess.Color) -> None:
+        mine = board.occupied_co[colour]
+        self.board = board.transform(lambda squares: squares & mine)
+        self.board.turn = colour
+        self._settle()
+
+    def lose(self, square: chess.Square | None) -> None:
+        """Remove a captured piece; None for none."""
+        if square is not None:
+            self.board.remove_piece_at(square)
+            self._settle()
+
+    def move(self, taken: chess.Move | None) -> None:
+        """Make the move taken; None for none."""
+        if taken is not None:
+            self.board.push(taken)
+            self.board.turn = not self.board.turn
+            self._settle()
+
+    def _settle(self) -> None:
+        board = self.board
+        board.clear_stack()
+        board.ep_square = None
+        board.castling_rights = board.clean_castling_rights()
+
+    def move_actions(self) -> list[chess.Move]:
+        """Return the moves that can be requested, each once, in the order of `LocalGame`.
+
+        A capture en passant is among the pawns' diagonal steps. `LocalGame` lists it twice, which
+        reveals the double step of the opponent's pawn; this list does not.
+        """
+        moves = list(self.board.generate_pseudo_legal_moves())
+        for pawn in self.board.pieces(chess.PAWN, self.board.turn):
+            for square in self.board.attacks(pawn):
+                if self.board.piece_at(square) is None:
+                    moves.append(chess.Move(pawn, square))
+                    if chess.square_rank(square) in (0, 7):
+                        moves += (chess.Move(pawn, square, kind) for kind in _PROMOTIONS)
+        return moves
+
+
+_PROMOTIONS: Final = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
+
 UNKNOWN: Final = "x"
-"""A piece of the opponent whose kind was not told: it captured, or stood in the way."""
+"""A piece of the opponent of unknown kind: it captured, or blocked a pawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +75,8 @@ class Sighting:
     """A piece of the opponent on a square.
 
     Attributes:
-      piece: ``P`` for white's, ``p`` for black's pawn, or `UNKNOWN`.
-      turn: of the player, counted from 0, in which it was known to be there.
+      piece: ``P`` for White's, ``p`` for Black's pawn, or `UNKNOWN`.
+      turn: the player's turn, counted from 0, in which the piece was certainly there.
     """
 
     piece: str
@@ -35,18 +84,18 @@ class Sighting:
 
 
 class Knowledge:
-    """What a player was told in a game so far.
+    """What a player has observed in a game so far.
 
     Attributes:
-      player: 0 for white, 1 for black.
+      player: 0 for White, 1 for Black.
       own: its own pieces.
       turn: its turns, counted from 0.
-      theirs: the opponent's pieces, where they were known to stand last.
+      theirs: the opponent's pieces on the squares where they were last known to stand.
       count: how many it had at the start.
       fresh: the squares that the opponent cannot have touched since they were seen.
       sensed: the window sensed last, and its turn; None before the first.
-      moved: the own move made last, or None.
-      told_capture: what the opponent's last turn captured: the piece and its square; None for none.
+      moved: the player's last move, or None.
+      last_loss: the piece and square that the opponent's last turn captured; None for none.
       lost, captured: all captures of pieces and on squares, with their turns.
       result: empty before the end.
     """
@@ -65,16 +114,16 @@ class Knowledge:
         self.count = len(self.theirs)
         self.sensed: tuple[Sensed, int] | None = None
         self.moved: Moved | None = None
-        self.told_capture: tuple[str, int] | None = None
+        self.last_loss: tuple[str, int] | None = None
         self.lost: list[tuple[str, int, int]] = []
         self.captured: list[tuple[int, int]] = []
         self.result = ""
 
     def observe(self, observation: Observation) -> Event | None:
-        """Follow what the player was told; return it, None where it told no more than the start.
+        """Take in an observation and return its event; None if only the game's start is observed.
 
         Raises:
-          BadObservationError: the game never tells that.
+          BadObservationError: not an observation of this game.
         """
         if isinstance(observation.data, Mapping):
             self.result = str(observation.data.get("result", ""))
@@ -92,13 +141,13 @@ class Knowledge:
 
     def _opponent_moved(self, captured: int | None) -> None:
         self.fresh = set()
-        self.told_capture = None
+        self.last_loss = None
         if captured is None:
             return
         piece = self.own.board.piece_at(captured)
         symbol = "?" if piece is None else piece.symbol()  # "?" by a false observation alone
         self.own.lose(captured)
-        self.told_capture = (symbol, captured)
+        self.last_loss = (symbol, captured)
         self.lost.append((symbol, captured, self.turn))
         self.theirs[captured] = Sighting(UNKNOWN, self.turn)
         self.fresh.add(captured)
@@ -114,46 +163,43 @@ class Knowledge:
                 self._see(piece, square)
 
     def _see(self, piece: str, square: int) -> None:
-        if piece in "kK":  # there is one, so it has left where it was
+        if piece in "kK":  # the only one: forget where it stood
             self.theirs = {s: seen for s, seen in self.theirs.items() if seen.piece != piece}
         self.theirs[square] = Sighting(piece, self.turn)
 
     def _moved(self, event: Moved) -> None:
         self.moved = event
-        refused = _refused_square(event, pawns=self.own.board.pawns)
+        refusal = _refused_square(event, pawns=self.own.board.pawns)
         if event.taken != NOTHING:
-            move = chess.Move(event.taken & 63, event.taken >> 6 & 63, _promotion(event.taken))
-            self.own.move(move)
-            self._find_empty(move.from_square, move.to_square)
-            self._find_empty(*chess.SquareSet.between(move.from_square, move.to_square))
+            promotion = event.taken >> 12
+            start, end = event.taken & 63, event.taken >> 6 & 63
+            self.own.move(chess.Move(start, end, promotion + 1 if promotion else None))
+            self._note_empty(start, end)
+            self._note_empty(*chess.SquareSet.between(start, end))
         if event.captured is not None:
             self.captured.append((event.captured, self.turn))
-            self._find_empty(event.captured)
-        if refused is not None:
-            square, stands = refused
-            if not stands:
-                self._find_empty(square)
+            self._note_empty(event.captured)
+        if refusal is not None:
+            square, occupied = refusal
+            if not occupied:
+                self._note_empty(square)
             elif square not in self.theirs:
                 self.theirs[square] = Sighting(UNKNOWN, self.turn)
                 self.fresh.add(square)
         self.turn += 1
 
-    def _find_empty(self, *squares: int) -> None:
-        """Note that nothing of the opponent's stands there."""
+    def _note_empty(self, *squares: int) -> None:
+        """Note that the opponent has no piece on these squares."""
         self.fresh.update(squares)
         for square in squares:
             self.theirs.pop(square, None)
 
 
-def _promotion(move: int) -> chess.PieceType | None:
-    return (move >> 12) + 1 if move >> 12 else None
-
-
 def _refused_square(event: Moved, *, pawns: int) -> tuple[int, bool] | None:
-    """Return the square for which a pawn's move was not made as asked, and whether it is taken.
+    """Return the square that changed a pawn's move, and whether it is occupied; None for none.
 
-    A pawn's step straight on fails where a piece stands, its capture where none does. What other
-    pieces meet on their way they capture.
+    A pawn's step fails where a piece stands, its capture where none does. Other pieces capture
+    whatever stands in their way.
     """
     start, end = event.requested & 63, event.requested >> 6 & 63
     if event.requested in (NOTHING, event.taken) or not pawns >> start & 1:

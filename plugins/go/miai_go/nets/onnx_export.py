@@ -26,13 +26,10 @@ from miai_go.errors import MissingExtraError, WeightsError
 from miai_go.kernels.trail import begin_trail, extend_trail
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.nets.network import Outputs, folded
-from miai_go.nets.weights import WeightsHeader
+from miai_go.nets.weights import NetworkWeights, WeightsHeader, encoder_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-    from miai_go.nets.weights import NetworkWeights
-
 
 INPUT = "planes"
 PRECISION_KEY = "miai_precision"
@@ -47,15 +44,15 @@ def export_onnx(
     positions: int = 1024,
     seed: int = 0,
 ) -> WeightsHeader:
-    """Write a network as an ONNX file, whole or not at all; return the header that it carries.
+    """Write a network as an ONNX file, atomically; return the header that it carries.
 
-    The digest in the header is that of the weights that it was made of.
+    The digest in the header is that of the original weights.
 
     Args:
-      precision: int8 makes the file a quarter as long, and on processors with int8 instructions
-        (AVX512-VNNI) several times as fast.
-      positions: that activations are measured on, for int8.
-      seed: of the games that these are from.
+      precision: int8 makes the file a quarter as long and, on processors with int8 instructions
+        (AVX512-VNNI), several times as fast.
+      positions: for int8, the number of positions on which activations are measured.
+      seed: seed of the games with these positions.
 
     Raises:
       MissingExtraError: onnx or onnxscript, or for int8 onnxruntime, is not installed.
@@ -77,12 +74,10 @@ def onnx_model(
 ) -> ModelProto:
     """Return a network as an ONNX model; see `export_onnx`."""
     _require("onnx", "onnxscript")
-    from miai_go.nets.inference import encoder_of
-
     encoder = encoder_of(weights.header, where="the weights")
     model = _traced(weights, encoder)
     if precision == "int8":
-        model = _quantised(model, own_games(weights, encoder, positions, seed=seed))
+        model = _quantized(model, own_games(weights, encoder, positions, seed=seed))
     entries = {WeightsHeader.KEY: weights.header.to_json(), PRECISION_KEY: precision}
     del model.metadata_props[:]
     for key, text in entries.items():
@@ -100,10 +95,8 @@ def _require(*modules: str) -> None:
 
 
 def _traced(weights: NetworkWeights, encoder: Encoder) -> ModelProto:
-    """Return the network as torch exports it, without the traces of where it was made."""
-    import torch
-
-    network = Exported(weights.network, encoder.scales).eval()
+    """Return the network as torch exports it, without traces of this machine."""
+    network = _Exported(weights.network, encoder.scales).eval()
     shape = weights.header.shape
     planes = torch.zeros(2, shape.planes, shape.size, shape.size, dtype=torch.uint8)
     with _quietly():
@@ -123,7 +116,7 @@ def _traced(weights: NetworkWeights, encoder: Encoder) -> ModelProto:
 
 
 def _strip(graph: Any) -> None:
-    """Remove what torch notes on each node: traces with paths of this machine."""
+    """Remove the traces on the nodes, which contain paths of this machine."""
     for part in (graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
         part.ClearField("metadata_props")
         part.ClearField("doc_string")
@@ -132,21 +125,20 @@ def _strip(graph: Any) -> None:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Silence what torch's exporter says of itself: other packages it would know of, its age."""
+    """Silence what torch's exporter says about its own deprecations and optional packages."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.simplefilter("ignore", UserWarning)
+            for category in (FutureWarning, DeprecationWarning, UserWarning):
+                warnings.simplefilter("ignore", category)
             yield
     finally:
         logger.setLevel(level)
 
 
-def _quantised(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
+def _quantized(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
     """Return the model with int8 convolutions, its activations measured on planes."""
     _require("onnxruntime")
     import onnx
@@ -185,15 +177,15 @@ def _quantised(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
                 weight_type=QuantType.QInt8,
                 op_types_to_quantize=["Conv"],
             )
-        except Exception as error:  # a library's, of many kinds
+        except Exception as error:  # of many kinds, by ONNX Runtime
             raise WeightsError(
                 f"the network cannot be quantised: {type(error).__name__}: {error}; use fp32"
             ) from error
         return onnx.load(target)
 
 
-class Exported(nn.Module):
-    """A network, folded, with the scaling of its encoder before it."""
+class _Exported(nn.Module):
+    """A folded network that scales the planes of its encoder itself."""
 
     scales: Tensor
 
@@ -203,7 +195,7 @@ class Exported(nn.Module):
         self.register_buffer("scales", torch.from_numpy(scales).view(1, -1, 1, 1))
 
     def forward(self, planes: Tensor) -> tuple[Tensor, ...]:
-        """Return the answers that there are, in their order, of uint8 planes (n, P, S, S)."""
+        """Return the answers that are not None for uint8 planes (n, planes, size, size)."""
         outputs: Outputs = self.network(planes.to(torch.float32) * self.scales)
         return tuple(output for output in outputs if output is not None)
 
@@ -217,12 +209,11 @@ def own_games(
 ) -> NDArray[np.uint8]:
     """Return planes of positions of games in which moves are drawn from the network's policy.
 
-    Without a policy head moves are drawn evenly. A game begins anew after as many moves as the
-    board has points and half of that, or when no legal move was drawn, which happens rarely
-    before its end.
+    Without a policy head all moves are equally likely. A game restarts after 1.5 moves per point of
+    the board, or when no legal move was drawn, which is rare before its end.
 
     Args:
-      positions: how many, rounded up to whole plies of the games played at once.
+      positions: their number, rounded up to whole plies of the games played at once.
 
     Returns:
       uint8 of shape (positions, planes, size, size).
@@ -235,24 +226,22 @@ def own_games(
     for row in range(_GAMES):
         begin_trail(games.words[row], games.trails[row], np.int64(1), half_komi)
     fresh = games.trails.copy()
-    found: list[NDArray[np.uint8]] = []
-    while len(found) * _GAMES < positions:
+    batches: list[NDArray[np.uint8]] = []
+    while len(batches) * _GAMES < positions:
         planes = encoder.encode(games)
-        found.append(planes.copy())
+        batches.append(planes.copy())
         chances = _chances(weights, encoder, planes)
         for row in range(_GAMES):
             over = games.plies()[row] >= size**2 * 3 // 2
             if over or not _play(games, row, chances[row], rng):
                 games.words[row], games.trails[row] = empty[row], fresh[row]
-    return np.concatenate(found)
+    return np.concatenate(batches)
 
 
 def _chances(
     weights: NetworkWeights, encoder: Encoder, planes: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
     """Return the probabilities of the moves, (n, size * size + 1)."""
-    import torch
-
     actions = weights.header.shape.actions
     if "policy" not in weights.header.outputs:
         return np.full((len(planes), actions), 1 / actions)

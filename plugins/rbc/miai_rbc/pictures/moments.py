@@ -14,17 +14,17 @@ from miai.errors import ConfigError
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.pictures.belief import draw_belief
-from miai_rbc.pictures.knowledge import Knowledge
-from miai_rbc.pictures.observation import draw_observation
-from miai_rbc.pictures.svg import SIDES
+from miai_rbc.pictures.board import SIDES
+from miai_rbc.pictures.turn import draw_observation
 from miai_rbc.reconchess.reading import History
+from miai_rbc.rules.knowledge import Knowledge
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
 from miai_rbc.rules.state import RbcState
 
 PhaseName = Literal["before-sense", "after-sense", "after-move"]
 Subject = Literal["belief", "observation"]
 
-_ENDS: dict[PhaseName, type[Event]] = {
+_LAST_EVENT: dict[PhaseName, type[Event]] = {
     "before-sense": OpponentMoved,
     "after-sense": Sensed,
     "after-move": Moved,
@@ -37,8 +37,8 @@ class Moment:
     """A point in a game.
 
     Attributes:
-      player: 0 for white, 1 for black.
-      turn: the player's own, counted from 0.
+      player: 0 for White, 1 for Black.
+      turn: the player's own turn, counted from 0.
       phase: before its sense, between sense and move, or after its move.
     """
 
@@ -52,12 +52,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """What a player was told at one point.
+    """What a player observed at one point.
 
     Attributes:
-      turn: the player's own, counted from 0.
-      observation: as it was told.
-      event: the same; None where it told no more than that the game begins.
+      turn: the player's own turn, counted from 0.
+      observation: as the player received it.
+      event: its content; None where only the game's start is observed.
       state: the true state then.
       own: the player's own pieces then.
     """
@@ -70,34 +70,34 @@ class HistoryStep:
 
 
 def steps_of(history: History, player: int) -> list[HistoryStep]:
-    """Return all that a player was told, oldest first.
+    """Return all observations of a player, oldest first.
 
-    A turn begins with what is told of the opponent's, so that each has at most three steps.
+    A turn begins with the opponent's move, so it has at most three steps.
     """
-    known = Knowledge(history.game.start, player)
+    knowledge = Knowledge(history.game.start, player)
     steps = []
     for state in history.states():
         observation = state.observation(player)
         if observation is not None:
-            turn = known.turn
-            event = known.observe(observation)
-            steps.append(HistoryStep(turn, observation, event, state, known.own.board.copy()))
+            turn = knowledge.turn
+            event = knowledge.observe(observation)
+            steps.append(HistoryStep(turn, observation, event, state, knowledge.own.board.copy()))
     return steps
 
 
 def picture_of(
     history: History, moment: Moment, *, show: Subject, truth: bool = False, limit: int
 ) -> str:
-    """Return the picture of what a player held possible at a moment, or was told in that turn.
+    """Return the picture of a player's belief at a moment, or of what the turn told it.
 
-    How far a belief's boards are is told on standard error where it takes seconds.
+    Progress is printed on standard error if following the belief takes seconds.
 
     Args:
       truth: outline the opponent's true pieces on a belief.
-      limit: most boards that live.
+      limit: maximum boards of the belief.
 
     Raises:
-      ConfigError: the game has no such moment, or the limit is less than what one board may become.
+      ConfigError: the game has no such moment, or the limit is below the moves of one board.
     """
     steps = steps_of(history, moment.player)
     last = _step_at(moment, steps)
@@ -105,7 +105,11 @@ def picture_of(
         return _observation(history, moment, steps[: last + 1])
     if limit < MAX_MOVES:
         raise ConfigError(f"--limit {limit}: a belief needs room for {MAX_MOVES} boards or more")
-    _refuse_ended(moment, steps[last])
+    if any(steps[last].state.returns()):
+        raise ConfigError(
+            f"--turn {moment.turn} --phase {moment.phase}: that move captured the king, after "
+            "which nothing is hidden; use --phase after-sense"
+        )
     belief = RbcBelief(history.game, moment.player, limit=limit, spill_bytes=0)
     try:
         _follow(belief, steps[: last + 1])
@@ -137,28 +141,20 @@ def _step_at(moment: Moment, steps: list[HistoryStep]) -> int:
         there = f"has turns 0 to {turns - 1}" if turns else "has no turn"
         raise ConfigError(f"--turn {moment.turn}: {name} {there} in this game")
     for number, step in enumerate(steps):
-        if step.turn == moment.turn and isinstance(step.event, _ENDS[moment.phase]):
+        if step.turn == moment.turn and isinstance(step.event, _LAST_EVENT[moment.phase]):
             return number
     raise ConfigError(
         f"--turn {moment.turn} --phase {moment.phase}: the game stopped before {name} moved; "
-        "take --phase after-sense"
+        "use --phase after-sense"
     )
 
 
-def _refuse_ended(moment: Moment, step: HistoryStep) -> None:
-    if any(step.state.returns()):
-        raise ConfigError(
-            f"--turn {moment.turn} --phase {moment.phase}: that move captured the king, after "
-            "which nothing is hidden; take --phase after-sense"
-        )
-
-
 def _follow(belief: RbcBelief, steps: list[HistoryStep]) -> None:
-    told = time.monotonic()
+    printed = time.monotonic()
     for step in steps:
         belief.observe(step.observation)
-        if time.monotonic() - told > _SECONDS_BETWEEN_LINES:
-            told = time.monotonic()
+        if time.monotonic() - printed > _SECONDS_BETWEEN_LINES:
+            printed = time.monotonic()
             print(
                 f"turn {step.turn} of {steps[-1].turn}: {len(belief):,} boards",
                 file=sys.stderr,
