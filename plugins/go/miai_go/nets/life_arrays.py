@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,67 +21,18 @@ from miai_go.errors import WeightsError
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
 from miai_go.life.kernels import planes as plane_kernels
-from miai_go.life.kernels.planes import NEAREST
-from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
+from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout, batch_of
 from miai_go.nets.life_weights import NetHeader, read_net
 from miai_go.nets.network import filled_parameters
 from miai_go.nets.parameters import ZoneParameters
 
-
-class NetBatch(NamedTuple):
-    """n positions in the order in which kernels take them; see `miai_go.nets.life_planes.encode`.
-
-    Attributes:
-      words, diagonals, facts, boards: of the layout.
-      problems: int64 of shape (n,), which problem of the layout each position is of.
-      attackers, defenders: uint64 of shape (n,), their stones within the zone.
-      sides: int64 of shape (n,), who moves.
-      picks: int64 of shape (n,), which window is taken.
-    """
-
-    words: NDArray[np.uint64]
-    diagonals: NDArray[np.uint64]
-    facts: NDArray[np.int64]
-    boards: NDArray[np.int64]
-    problems: NDArray[np.int64]
-    attackers: NDArray[np.uint64]
-    defenders: NDArray[np.uint64]
-    sides: NDArray[np.int64]
-    picks: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls,
-        layout: PlaneLayout,
-        problems: ArrayLike,
-        attackers: ArrayLike,
-        defenders: ArrayLike,
-        sides: ArrayLike,
-        picks: ArrayLike | None = None,
-    ) -> Self:
-        """Return positions of a layout; without `picks` the nearest window is taken of each."""
-        numbers = np.ascontiguousarray(problems, np.int64)
-        return cls(
-            layout.words,
-            layout.diagonals,
-            layout.facts,
-            layout.boards,
-            numbers,
-            np.ascontiguousarray(attackers, np.uint64),
-            np.ascontiguousarray(defenders, np.uint64),
-            np.ascontiguousarray(sides, np.int64),
-            np.full(len(numbers), NEAREST)
-            if picks is None
-            else np.ascontiguousarray(picks, np.int64),
-        )
-
-    def room(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return arrays for values (n,) and logits (n, 64)."""
-        count = len(self.problems)
-        return np.empty(count, np.float32), np.empty((count, 64), np.float32)
-
-
 _Floats = NDArray[np.float32]
+
+
+def _room_for(batch: plane_kernels.Batch) -> tuple[_Floats, _Floats]:
+    """Return arrays for values (n,) and logits (n, 64)."""
+    count = len(batch.problems)
+    return np.empty(count, np.float32), np.empty((count, 64), np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,21 +42,12 @@ class DenseArrays:
     Attributes:
       window: points on a side of the window.
       few: whether it takes the reference's planes alone.
-      first: float32 of shape (planes * window ** 2, width); bias: of shape (width,).
-      inner: of shape (2 * blocks, width, width), inputs first; biases: (2 * blocks, width).
-      value: of shape (width + 1,), the bias last.
-      policy: of shape (width, window ** 2 + 1); policy_bias: of shape (window ** 2 + 1,).
+      weights: the arrays.
     """
 
     window: int
     few: bool
-    first: _Floats
-    bias: _Floats
-    inner: _Floats
-    biases: _Floats
-    value: _Floats
-    policy: _Floats
-    policy_bias: _Floats
+    weights: dense_net.DenseWeights
 
     @classmethod
     def of(cls, header: NetHeader, tensors: dict[str, NDArray[Any]]) -> Self:
@@ -126,9 +68,7 @@ class DenseArrays:
         ]
         first = _turned(tensors["first.weight"])
         width, actions = int(values["width"]), header.shape.actions
-        arrays = cls(
-            window=header.window,
-            few=header.planes == REFERENCE,
+        weights = dense_net.DenseWeights(
             first=first,
             bias=_float(tensors["first.bias"]),
             inner=np.stack(
@@ -140,16 +80,18 @@ class DenseArrays:
             policy=_turned(tensors["policy.weight"]),
             policy_bias=_float(tensors["policy.bias"]),
         )
-        arrays._check((header.shape.planes * header.window**2, width), actions)
-        return arrays
+        _check_dense(weights, (header.shape.planes * header.window**2, width), actions)
+        return cls(header.window, header.planes == REFERENCE, weights)
 
-    def arrays(self) -> tuple[_Floats, ...]:
-        """Return the weights in the order in which `evaluate` takes them, `bias` left out."""
-        return self.first, self.inner, self.biases, self.value, self.policy, self.policy_bias
-
-    def room(self) -> _Floats:
-        """Return work space for `evaluate`."""
-        return np.empty((4, max(len(self.bias), self.window**2 + 1)), np.float32)
+    def work(self) -> dense_net.DenseWork:
+        """Return work space for the kernel."""
+        width = len(self.weights.bias)
+        return dense_net.DenseWork(
+            places=np.empty(64, np.int16),
+            base=np.empty(width, np.float32),
+            codes=np.empty(64, np.uint64),
+            room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
+        )
 
     def load(self) -> None:
         """Load the kernel, or compile it, before a clock runs."""
@@ -167,44 +109,29 @@ class DenseArrays:
     ) -> tuple[_Floats, _Floats]:
         """Return values and logits; see `miai_go.nets.life_arrays.ArrayNet`."""
         self.load()
-        return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
+        return self._evaluate(batch_of(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: NetBatch) -> tuple[_Floats, _Floats]:
-        values, logits = batch.room()
-        dense_net.evaluate_all(
-            *batch,
-            self.window,
-            self.few,
-            self.first,
-            self.bias,
-            self.inner,
-            self.biases,
-            self.value,
-            self.policy,
-            self.policy_bias,
-            np.empty(64, np.int16),
-            np.empty(len(self.bias), np.float32),
-            np.empty(64, np.uint64),
-            self.room(),
-            values,
-            logits,
-        )
+    def _evaluate(self, batch: plane_kernels.Batch) -> tuple[_Floats, _Floats]:
+        values, logits = _room_for(batch)
+        work = self.work()
+        dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
         return values, logits
 
-    def _check(self, first: tuple[int, int], actions: int) -> None:
-        width = first[1]
-        shapes = {
-            "first": (self.first.shape, first),
-            "first's bias": (self.bias.shape, (width,)),
-            "blocks": (self.inner.shape[1:], (width, width)),
-            "blocks' biases": (self.biases.shape, (len(self.inner), width)),
-            "value": (self.value.shape, (width + 1,)),
-            "policy": (self.policy.shape, (width, actions)),
-            "policy's bias": (self.policy_bias.shape, (actions,)),
-        }
-        for name, (shape, wanted) in shapes.items():
-            if shape != wanted:
-                raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
+
+def _check_dense(weights: dense_net.DenseWeights, first: tuple[int, int], actions: int) -> None:
+    width = first[1]
+    shapes = {
+        "first": (weights.first.shape, first),
+        "first's bias": (weights.bias.shape, (width,)),
+        "blocks": (weights.inner.shape[1:], (width, width)),
+        "blocks' biases": (weights.biases.shape, (len(weights.inner), width)),
+        "value": (weights.value.shape, (width + 1,)),
+        "policy": (weights.policy.shape, (width, actions)),
+        "policy's bias": (weights.policy_bias.shape, (actions,)),
+    }
+    for name, (shape, wanted) in shapes.items():
+        if shape != wanted:
+            raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
 
 
 def _turned(weights: NDArray[Any]) -> _Floats:
@@ -219,14 +146,9 @@ def _float(values: Any) -> _Floats:
 @cache
 def load_dense() -> None:
     """Load the kernel, or compile it, before a clock runs."""
-    from miai_go.life.kernels import planes as plane_kernels
-    from miai_go.life.kernels import stones
-
     few = plane_kernels.FEW_PLANES
     one = np.zeros((1, 1), np.float32)
-    nothing = DenseArrays(
-        window=3,
-        few=True,
+    weights = dense_net.DenseWeights(
         first=np.zeros((few * 9, 1), np.float32),
         bias=one[0],
         inner=one[None][:0],
@@ -235,12 +157,13 @@ def load_dense() -> None:
         policy=np.zeros((1, 10), np.float32),
         policy_bias=np.zeros(10, np.float32),
     )
+    nothing = DenseArrays(window=3, few=True, weights=weights)
     words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
     words[0, [stones.POINTS, stones.TARGET]] = 1
     facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
     layout = PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
     with FAMILY.compiling("tsumego-net"):
-        nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
+        nothing._evaluate(batch_of(layout, [0], [0], [1], [0]))
 
 
 _Tensors = dict[str, NDArray[Any]]
@@ -323,12 +246,12 @@ class ZoneArrays:
     ) -> tuple[_Floats, _Floats]:
         """Return values and logits; see `miai_go.nets.life_arrays.ArrayNet`."""
         self.load()
-        return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
+        return self._evaluate(batch_of(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: NetBatch) -> tuple[_Floats, _Floats]:
-        values, logits = batch.room()
+    def _evaluate(self, batch: plane_kernels.Batch) -> tuple[_Floats, _Floats]:
+        values, logits = _room_for(batch)
         zone_net.evaluate_all(
-            *batch,
+            batch,
             self.window,
             self.parameters.reach,
             self.parameters.width,
@@ -448,7 +371,7 @@ def load_zone() -> None:
     facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
     layout = PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
     with FAMILY.compiling("tsumego-zone"):
-        nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
+        nothing._evaluate(batch_of(layout, [0], [0], [1], [0]))
 
 
 class ArrayNet(Protocol):

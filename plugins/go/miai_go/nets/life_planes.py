@@ -112,6 +112,29 @@ def layout_of_zones(zones: Sequence[Zone]) -> PlaneLayout:
     return layout_of(words, points, [zone.size for zone in zones])
 
 
+def batch_of(
+    layout: PlaneLayout,
+    problems: ArrayLike,
+    attackers: ArrayLike,
+    defenders: ArrayLike,
+    sides: ArrayLike,
+    picks: ArrayLike | None = None,
+) -> kernels.Batch:
+    """Return positions of a layout for kernels; without `picks`, each has its nearest window."""
+    numbers = np.ascontiguousarray(problems, np.int64)
+    return kernels.Batch(
+        layout.words,
+        layout.diagonals,
+        layout.facts,
+        layout.boards,
+        numbers,
+        np.ascontiguousarray(attackers, np.uint64),
+        np.ascontiguousarray(defenders, np.uint64),
+        np.ascontiguousarray(sides, np.int64),
+        np.full(len(numbers), NEAREST) if picks is None else np.ascontiguousarray(picks, np.int64),
+    )
+
+
 def encode(
     layout: PlaneLayout,
     problems: ArrayLike,
@@ -136,20 +159,12 @@ def encode(
         nearest to its middle.
       turns: symmetry of each, numbered as in `miai_go.rules.symmetry`; by default none.
     """
-    numbers = np.ascontiguousarray(problems, np.int64)
-    count = len(numbers)
+    batch = batch_of(layout, problems, attackers, defenders, sides, picks)
+    count = len(batch.problems)
     out = np.empty((count, PLANE_SETS[planes], window, window), np.uint8)
     places = np.empty((count, 64), np.int16)
     kernels.encode(
-        layout.words,
-        layout.diagonals,
-        layout.facts,
-        layout.boards,
-        numbers,
-        np.ascontiguousarray(attackers, np.uint64),
-        np.ascontiguousarray(defenders, np.uint64),
-        np.ascontiguousarray(sides, np.int64),
-        np.full(count, NEAREST) if picks is None else np.ascontiguousarray(picks, np.int64),
+        batch,
         np.zeros(count, np.int64) if turns is None else np.ascontiguousarray(turns, np.int64),
         window,
         out.reshape(count, -1, window * window),

@@ -26,6 +26,7 @@ from miai_go.life.kernels.planes import (
     ROW,
     TARGET_BLOCK,
     ZONE,
+    Batch,
     Ints,
     centre_of,
     find_codes,
@@ -320,7 +321,7 @@ def evaluate(
     Args:
       zone, diagonals, facts: of the zone, see `miai_go.life.kernels.planes`.
       attacker, defender: the stones; the work's `base` includes the first mover.
-      weights, work: `Weights`, and `Work` after `lay_ground` and `lay_base`.
+      weights, work: `ZoneWeights`, and `ZoneWork` after `lay_ground` and `lay_base`.
       logits: of shape (64,), written: of every point of the zone, NONE for no move; -inf where
         there is no such point, or it is beyond the window.
     """
@@ -421,15 +422,7 @@ def eight_near(
 
 @kernel
 def evaluate_all(
-    zones: Words,
-    diagonals: Words,
-    facts: Ints,
-    boards: Ints,
-    problems: Ints,
-    attackers: Words,
-    defenders: Words,
-    sides: Ints,
-    picks: Ints,
+    batch: Batch,
     window: int,
     reach: int,
     width: int,
@@ -442,30 +435,23 @@ def evaluate_all(
     """Evaluate n positions; those of one zone, mover and centre in a row cost less.
 
     Args:
-      picks: the stone of the target in the middle, as in `miai_go.life.kernels.planes.encode`.
       reach: how far a point sees in the first layer.
       values: of shape (n,), written; logits: of shape (n, 64), written.
     """
-    problem, side = np.int64(-1), np.int64(-1)
+    last, last_side = np.int64(-1), np.int64(-1)
     centre: Int = np.int64(-1)
-    for i in range(len(problems)):
-        zone, fact = zones[problems[i]], facts[problems[i]]
-        middle = centre_of(zone, fact, defenders[i], picks[i])
-        if problems[i] != problem or middle != centre:
-            problem, centre, side = problems[i], middle, np.int64(-1)
-            lay_ground(zone, fact, boards[problem], centre, window, reach, width, work)
-        if sides[i] != side:
-            side = sides[i]
+    for i in range(len(batch.problems)):
+        problem, side = batch.problems[i], batch.sides[i]
+        zone, facts = batch.zones[problem], batch.facts[problem]
+        attacker, defender = batch.attackers[i], batch.defenders[i]
+        middle = centre_of(zone, facts, defender, batch.picks[i])
+        if problem != last or middle != centre:
+            last, centre, last_side = problem, middle, np.int64(-1)
+            lay_ground(zone, facts, batch.boards[problem], centre, window, reach, width, work)
+        if side != last_side:
+            last_side = side
             lay_base(zone, side, window, reach, width, weights, work)
+        diagonals = batch.diagonals[problem]
         values[i] = evaluate(
-            zone,
-            diagonals[problem],
-            fact,
-            attackers[i],
-            defenders[i],
-            width,
-            blocks,
-            weights,
-            work,
-            logits[i],
+            zone, diagonals, facts, attacker, defender, width, blocks, weights, work, logits[i]
         )
