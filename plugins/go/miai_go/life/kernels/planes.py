@@ -167,24 +167,24 @@ def centre_of(zone: Words, facts: Ints, defender: np.uint64, pick: Int) -> Int:
     block, _rim = block_at(zone, defender, lowest(zone[TARGET]))
     count = popcount(block)
     if pick >= 0:
-        left = block
+        remaining = block
         for _ in range(pick % count):
-            left &= left - ONE
-        stone: np.int64 = lowest(left)
+            remaining &= remaining - ONE
+        stone: np.int64 = lowest(remaining)
         return stone
     rows, columns = np.int64(0), np.int64(0)
-    left = block
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = block
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         rows += facts[p, ROW]
         columns += facts[p, COLUMN]
     best: Int = lowest(block)
     nearest: Int = np.int64(1 << 40)
-    left = block
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = block
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         away = (facts[p, ROW] * count - rows) ** 2 + (facts[p, COLUMN] * count - columns) ** 2
         if away < nearest:
             best, nearest = p, away
@@ -268,10 +268,10 @@ def find_codes(
     target = code_blocks(zone, attacker, defender, DEFENDER, codes)
     code_blocks(zone, attacker, defender, ATTACKER, codes)
     free = zone[POINTS] & ~(attacker | defender)
-    left = free
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = free
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         if is_eye(zone, diagonals, facts, defender, p):
             codes[p] |= plane(EYE)
     if not few:
@@ -286,10 +286,10 @@ def code_blocks(
     stones = defender if side == DEFENDER else attacker
     free = zone[POINTS] & ~(attacker | defender)
     target = ZERO
-    left = stones
-    while left:
-        block, rim = block_at(zone, stones, lowest(left))
-        left &= ~block
+    remaining = stones
+    while remaining:
+        block, rim = block_at(zone, stones, lowest(remaining))
+        remaining &= ~block
         liberties, size = popcount(rim & free), popcount(block)
         if side == ATTACKER and block & zone[OPEN] != ZERO:
             liberties, size = 4, 4
@@ -360,10 +360,10 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
         room, _rim = block_at(zone, rest, lowest(rest))
         rest &= ~room
         if 3 <= popcount(room) <= 6:
-            most, middle, left = np.int64(1), ZERO, room
-            while left:
-                p = lowest(left)
-                left &= left - ONE
+            most, middle, remaining = np.int64(1), ZERO, room
+            while remaining:
+                p = lowest(remaining)
+                remaining &= remaining - ONE
                 near = popcount(zone[p] & room)
                 if near > most:
                     most, middle = near, bit(p)
@@ -377,10 +377,10 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
 def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
     """Return the Euler number of a block: 1 minus its holes within the zone."""
     stones, sides, squares = popcount(block), np.int64(0), np.int64(0)
-    left = block
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = block
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         sides += popcount(zone[p] & block)
         corners = diagonals[p] & block
         while corners:
@@ -408,7 +408,7 @@ def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, row: In
       query: uint64 of shape (views, words), the first half of the words one bit a point, the
         second half another.
       rows: uint64 of shape (n, words).
-      keys: rows with another key than `key` are left out.
+      keys: rows with another key than `key` are remaining out.
       row: the number of the row is written here, -1 if there is none.
     """
     words = query.shape[1]
