@@ -26,6 +26,7 @@ import numpy as np
 from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.record import GameRecord
+from miai.record_reader import read_record
 from miai_tournaments.compare.summary import wilson
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter
@@ -107,7 +108,7 @@ def play(folder: Path, arguments: argparse.Namespace, name: str, match: Match) -
 def figures_of(folder: Path) -> dict[str, Any]:
     """Return the figures of a finished match."""
     with Store.read(folder) as store:
-        records = [GameRecord.from_json_lines(store.record(r.game_id)) for r in store.results()]
+        records = [read_record(store.record(r.game_id)) for r in store.results()]
     ours = [[player.name for player in record.players].index("we") for record in records]
     scores = [record.returns[us] for record, us in zip(records, ours, strict=True)]
     wins, losses = sum(s > 0 for s in scores), sum(s < 0 for s in scores)

@@ -27,6 +27,7 @@ from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.game import Observation
 from miai.record import GameRecord, MoveRecord
+from miai.record_reader import read_record
 from miai_rbc.belief.belief import make_belief
 from miai_rbc.parameters import BeliefParameters, RbcParameters
 from miai_rbc.rules.game import RbcGame
@@ -72,7 +73,7 @@ def figures_of(folder: Path) -> dict[str, Any]:
     """Return the figures of a finished match."""
     with Store.read(folder) as store:
         rows = store.results()
-        records = [GameRecord.from_json_lines(store.record(row.game_id)) for row in rows]
+        records = [read_record(store.record(row.game_id)) for row in rows]
     ours = [[player.name for player in record.players].index("we") for record in records]
     scores = [record.returns[us] for record, us in zip(records, ours, strict=True)]
     wins, losses = sum(s > 0 for s in scores), sum(s < 0 for s in scores)

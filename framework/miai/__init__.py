@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from miai.playing.match import play
     from miai.plugins.hooks import hookimpl
     from miai.record import GameRecord
-
+    from miai.record_reader import read_record
 
 __version__ = "0.1.0"
 
-# Where each public name lives. Names are imported when first used, so that `import miai`, which
-# every plugin module does for its hook marker, costs next to nothing.
+# The module of each public name. Names are imported on first use: every plugin module imports miai
+# for its hook marker, which must cost next to nothing.
 _HOMES = {
     "miai.agent": ("Agent", "Decision", "RandomAgent"),
     "miai.api": ("load_game", "make_agent"),
     "miai.clock": ("Clock", "ClockReading", "TimeControl"),
     "miai.errors": ("MiaiError",),
-    "miai.game": ("Game", "GameInfo", "Json", "Observation", "Player", "State"),
+    "miai.game": ("Game", "GameInfo", "Observation", "Player", "State"),
     "miai.information": (
         "BeliefState",
         "Determinizer",
@@ -53,11 +53,14 @@ _HOMES = {
         "PlayerView",
     ),
     "miai.playing.match": ("play",),
-    "miai.plugins.hooks": ("hookimpl",),
     "miai.parameters": ("Parameters", "parameter"),
+    "miai.plain": ("Json",),
+    "miai.plugins.hooks": ("hookimpl",),
     "miai.record": ("GameRecord",),
+    "miai.record_reader": ("read_record",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = ("errors", "record", "search", "testing")
 
 __all__ = [
     "Agent",
@@ -86,13 +89,11 @@ __all__ = [
     "make_agent",
     "parameter",
     "play",
+    "read_record",
     "record",
     "search",
     "testing",
 ]
-
-
-_MODULES = ("errors", "record", "search", "testing")
 
 
 def __getattr__(name: str) -> Any:
@@ -102,7 +103,7 @@ def __getattr__(name: str) -> Any:
         value = import_module(f"miai.{name}")
     else:
         raise AttributeError(f"module 'miai' has no attribute '{name}'")
-    globals()[name] = value  # so that the next access does not come here
+    globals()[name] = value  # the next access does not come here
     return value
 
 

@@ -6,7 +6,8 @@ The first line is the head, then one line for every action, then the end::
     {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
     {"returns": [1.0, -1.0], "termination": "terminal", ...}
 
-The verdicts of adjudicators are in the end of a record, whose schema is then ``miai.record/2``.
+A record with adjudicators' verdicts holds them in its last line and has schema ``miai.record/2``.
+`miai.record_reader` reads records; writing them needs no pydantic.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from miai.plain import Json, dumps, to_plain
 SCHEMA = "miai.record/1"
 
 SCHEMA_WITH_VERDICTS = "miai.record/2"
-"""Schema of records with verdicts; versions without adjudication can read all others."""
+"""Schema of records with verdicts, which versions of miai without adjudication refuse."""
 
 
 class Termination(StrEnum):
@@ -132,9 +133,9 @@ class GameRecord:
       seconds: wall time of the game.
       versions: versions of python, miai, numpy and the plugins involved.
       tags: the organiser's labels: tournament, round, pair, opening.
-      verdicts: at most one of each adjudicator, in order of time. If `termination` is
-        ``adjudication`` the last one ended the game; otherwise the game was held out and played
-        on to measure how often adjudicators are wrong.
+      verdicts: the first verdict of each adjudicator, oldest first. If `termination` is
+        ``adjudication``, the last one ended the game; otherwise the game was held out and played
+        on, to measure how often adjudicators are wrong.
     """
 
     game: str
@@ -179,18 +180,6 @@ class GameRecord:
                 f"game record of {self.game} cannot be written: {error}; parameters, tags, "
                 "statistics and observations must be plain data"
             ) from error
-
-    @classmethod
-    def from_json_lines(cls, text: str) -> GameRecord:
-        """Return the record that `to_json_lines` wrote.
-
-        Raises:
-          RecordError: the text is malformed, truncated, too long, contradictory or of another
-            schema; the message names the line and the field.
-        """
-        from miai.record_reader import read_record  # pydantic is imported only to read
-
-        return read_record(text)
 
 
 def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Reading game records from untrusted files: strict pydantic models of their lines.
-
-`miai.record` imports this module when it reads, so that writing records needs no pydantic.
-"""
+"""Reads game records from untrusted text, with a strict pydantic model for each kind of line."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ from miai.record import (
 )
 
 MAX_CHARACTERS: Final = 1 << 28
-"""Length of the longest record that is read."""
+"""Maximum length of a record."""
 MAX_NAME: Final = 10_000
-"""Characters of the longest name."""
+"""Maximum length of a name in characters."""
 MAX_ENTRIES: Final = 1000
 """Maximum number of players, versions and verdicts."""
 
@@ -103,16 +100,21 @@ _END: Final[Mapping[str, type[_End]]] = {SCHEMA: _End, SCHEMA_WITH_VERDICTS: _En
 
 
 def read_record(text: str) -> GameRecord:
-    """Return the record in JSON lines. Raises `RecordError` naming the line and the field."""
+    """Return the record that `GameRecord.to_json_lines` wrote.
+
+    Raises:
+      RecordError: the text is malformed, truncated, too long, contradictory or of another schema;
+        the message names the line and the field.
+    """
     if len(text) > MAX_CHARACTERS:
         raise RecordError(
             f"a game record of {len(text)} characters; at most {MAX_CHARACTERS} are read"
         )
     if not text.endswith("\n"):
-        raise RecordError("the game record is truncated: its last line has no end")
+        raise RecordError("the game record is truncated: its last line is incomplete")
     lines = [_line(line, number) for number, line in enumerate(text.split("\n")[:-1], 1)]
     if len(lines) < 2:
-        raise RecordError("the game record is truncated: it has no end")
+        raise RecordError("the game record is truncated: its last line is missing")
     schema = _take_schema(lines[0])
     head = _fields(_Head, lines[0], "line 1")
     head["players"] = [PlayerRecord(**vars(player)) for player in head["players"]]
@@ -127,10 +129,10 @@ def read_record(text: str) -> GameRecord:
 
 
 def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
-    """Return the returns of a record and the verdicts on it; only its end is read.
+    """Return the returns and the verdicts of a record, from its last line alone.
 
     Raises:
-      RecordError: the end is malformed.
+      RecordError: that line is malformed.
     """
     line = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
     schema = SCHEMA_WITH_VERDICTS if type(line) is dict and "verdicts" in line else SCHEMA
@@ -149,10 +151,10 @@ def _line(text: str, number: int) -> Any:
 
 
 def _take_schema(head: Any) -> str:
-    """Remove the schema from a head and return it."""
+    """Return the schema of the first line and remove it."""
     schema = head.pop("schema", None) if type(head) is dict else None
     if schema is None:
-        raise RecordError("not a game record: its first line is not a head with a schema")
+        raise RecordError("not a game record: its first line names no schema")
     if schema not in (SCHEMA, SCHEMA_WITH_VERDICTS):
         raise RecordError(
             f"game record of schema {str(schema)[:60]!r}; this version of miai reads {SCHEMA!r} "

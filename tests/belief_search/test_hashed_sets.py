@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miai.beliefs import named_bounds
-from miai.beliefs.bounds import Bounds
+from miai.beliefs.bounds import BoundEntry, Bounds
 from miai.beliefs.sets import HashedSet, bytes_of, hashed, is_subset, size_of
 
 STATES = 12
@@ -105,8 +105,7 @@ def test_bounds_say_the_same_of_arrays_as_of_masks(arm: str, seed: int) -> None:
         lower = rng.random() < 0.5
         told = value - rng.randrange(3) if lower else value + rng.randrange(3)
         for bounds, form in ((masks, as_mask(belief)), (arrays, as_array(belief))):
-            record = bounds.record_lower if lower else bounds.record_upper
-            entry = record(public, depth, form, told)
+            entry = bounds.record(BoundEntry(lower, public, depth, form), told)
             if entry and seed % 5 == 0:
                 bounds.forget(entry)
     counts, others = masks.statistics(), arrays.statistics()
@@ -122,7 +121,7 @@ def test_a_limit_in_bytes_holds_for_arrays(arm: str, retention: str) -> None:
     rng = np.random.default_rng(1)
     for turn in range(60):
         belief = HashedSet.of(rng.integers(0, 2**64, 100, np.uint64))
-        bounds.record_lower("public", 1, belief, float(turn))
+        bounds.record(BoundEntry(True, "public", 1, belief), float(turn))
         assert bounds.held <= 20_000
     assert bounds.statistics()["forgotten"] > 0
 
@@ -134,6 +133,6 @@ def test_sketches_of_arrays_are_their_first_hashes(a: frozenset[int], b: frozens
     for arm in ("approx-dominance", "approx-minhash"):
         masks = named_bounds(arm, k=3)(cast(Any, Numbered))
         arrays = named_bounds(arm, k=3)(cast(Any, Numbered))
-        masks.record_upper("p", 1, as_mask(a), 1.0)
-        arrays.record_upper("p", 1, as_array(a), 1.0)
+        masks.record(BoundEntry(False, "p", 1, as_mask(a)), 1.0)
+        arrays.record(BoundEntry(False, "p", 1, as_array(a)), 1.0)
         assert masks.probe("p", 1, as_mask(b)).upper == arrays.probe("p", 1, as_array(b)).upper, arm

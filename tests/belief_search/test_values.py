@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
 from miai.beliefs import BeliefSearch, Root, named_bounds, search_belief
-from miai.beliefs.bounds import ExactBounds
+from miai.beliefs.bounds import BoundEntry, ExactBounds
 from miai.beliefs.search import Window
 from miai.errors import UnsuitableGameError
 
@@ -80,24 +80,20 @@ def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:
     search = BeliefSearch(problem, lambda _: bounds, window="null")
     for hidden in (tuple(range(STATES)), (0, 2, 4), (1,)):
         search.search(Root((0, 0), hidden), 2)
-    for kind, public, depth, mask, value in bounds.told:
+    for (lower, public, depth, mask), value in bounds.told:
         belief = frozenset(search.universe.parts(mask))
-        true = value_by_definition(problem, public, belief, depth)
-        assert true >= value if kind == "lower" else true <= value
+        true = value_by_definition(problem, cast(Any, public), belief, depth)
+        assert true >= value if lower else true <= value
 
 
 class _Witness(ExactBounds):
     def __init__(self, *, explains: bool, singles: bool, across: bool) -> None:
         super().__init__(explains=explains, singles=singles, across=across)
-        self.told: list[tuple[str, tuple[int, int], int, int, float]] = []
+        self.told: list[tuple[BoundEntry, float]] = []
 
-    def record_lower(self, public: Any, depth: int, belief: int, value: float) -> None:
-        self.told.append(("lower", public, depth, belief, value))
-        super().record_lower(public, depth, belief, value)
-
-    def record_upper(self, public: Any, depth: int, belief: int, value: float) -> None:
-        self.told.append(("upper", public, depth, belief, value))
-        super().record_upper(public, depth, belief, value)
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
+        self.told.append((entry, value))
+        return super().record(entry, value)
 
 
 # -- means --------------------------------------------------------------------------------------
@@ -151,5 +147,5 @@ def test_roots_and_depths_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="from 0 on"):
         Root((0, 0), (-1, 2))
     deep = BeliefSearch(RandomProblem(1, reachability=True), named_bounds("table"))
-    with pytest.raises(UnsuitableGameError, match="more often than Python allows"):
+    with pytest.raises(UnsuitableGameError, match="exceeds Python's recursion limit"):
         deep.search(Root((0, 0), (0,)), 5000)

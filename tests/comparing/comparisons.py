@@ -38,7 +38,7 @@ import time
 
 from miai import hookimpl
 from miai.beliefs.bounds import NoBounds
-from miai.beliefs.bounds import Known
+from miai.beliefs.bounds import ProbeResult
 from miai.beliefs.search import BeliefSearchParameters, recursive
 from miai.parameters import Parameters
 
@@ -47,7 +47,7 @@ class Lying(NoBounds):
     """Takes every belief for won that it is asked of."""
 
     def probe(self, public, depth, belief):
-        return Known(lower=1.0, closure=belief)
+        return ProbeResult(lower=1.0, closure=belief)
 
 
 class Odd:

@@ -35,6 +35,7 @@ from miai.playing.agreement import (
 from miai.playing.match import play
 from miai.playing.replay import replay
 from miai.record import SCHEMA, GameRecord, MoveRecord, Termination, VerdictRecord
+from miai.record_reader import read_record
 from miai.search.solved import SolvedAdjudicator, SolvedParameters
 
 GAME = miai.load_game("tic_tac_toe")
@@ -260,7 +261,7 @@ def test_records_with_verdicts_can_be_read_and_replayed(hold_out: float) -> None
     record = play(GAME, randoms(), seed=2, panel=panel)
     text = record.to_json_lines()
     assert text.startswith('{"schema":"miai.record/2",')
-    assert GameRecord.from_json_lines(text) == record
+    assert read_record(text) == record
     replay(record)
 
 
@@ -299,7 +300,7 @@ def test_records_without_verdicts_are_what_they_were() -> None:
 def test_an_invalid_adjudication_is_refused(change: dict[str, Any], message: str) -> None:
     record = replace(play(GAME, randoms(), panel=Panel(GAME, {"a": Always(-1, 1)})), **change)
     with pytest.raises(RecordError, match=message):
-        replay(GameRecord.from_json_lines(record.to_json_lines()))
+        replay(read_record(record.to_json_lines()))
 
 
 @pytest.mark.parametrize("returns", [(1.0,), (1.0, 1.0), (2.0, -2.0), (math.nan, 0.0)])

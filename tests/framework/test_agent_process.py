@@ -35,6 +35,7 @@ from miai.process import AgentProcess, ProcessLimits
 from miai.process.child import SHARED_FOLDER
 from miai.process.sandbox import landlock_version
 from miai.record import GameRecord, Termination
+from miai.record_reader import read_record
 from miai.seeds import derive_seed
 
 CONTROL = TimeControl(kind="per-move", seconds=20.0)
@@ -466,7 +467,7 @@ def test_the_shell_s_hash_seed_does_not_reach_an_agent(monkeypatch: pytest.Monke
 def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) -> None:
     record = play_against(shared_seats(), seed=fatal("nan_statistics"))
     assert record.moves[1].statistics == {"it": ["nan", "inf"]}
-    assert GameRecord.from_json_lines(record.to_json_lines()) == record
+    assert read_record(record.to_json_lines()) == record
 
 
 def test_agent_versions_are_reported(make_seat: MakeSeat) -> None:

@@ -17,21 +17,20 @@ from hypothesis import strategies as st
 from reconchess.utilities import revise_move
 from tests.rbc.games import follow, rbc, taken_moves
 
-from miai_rbc.agents.minimax import Choice, Mixture, choose_move, draw_boards, rank_candidates
-from miai_rbc.agents.outcome_scan import outcome_values
-from miai_rbc.agents.scoring import Scorer, mixed, squeeze
-from miai_rbc.agents.weights import by_opponent
+from miai_rbc.agents.choice import Choice, choose_move, draw_boards, rank_candidates, window_values
+from miai_rbc.agents.scoring import Scorer, combine, opponent_weights, squeeze
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.choice import find_checks, find_escapes
+from miai_rbc.parameters import MoveParameters
 from miai_rbc.rules.actions import move_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import row_of_board
 
-WORST, MEAN = Mixture(), Mixture(mean=1.0, low=0.0)
+MEAN: dict[str, Any] = {"mean": 1.0, "low": 0.0}
 WIDE: dict[str, Any] = {"samples": 500, "top": 3, "widest": 500}
 """Room for all boards and all candidates of the beliefs below: nothing is drawn."""
 
@@ -50,9 +49,10 @@ class Noting(KernelEngine):
 
 
 def choose(boards: BoardSet, scorer: Scorer | None = None, *, seed: int = 0, **more: Any) -> Choice:
-    given = {**WIDE, "mixture": WORST, **more}
-    rng = np.random.default_rng(seed)
-    return choose_move(boards, boards.requests(), scorer or Scorer(Noting()), rng, **given)
+    given = {name: more.pop(name) for name in ("weights", "deadline") if name in more}
+    rng, parameters = np.random.default_rng(seed), MoveParameters(**{**WIDE, **more})
+    scorer = scorer or Scorer(Noting())
+    return choose_move(boards, boards.requests(), scorer, rng, parameters, **given)
 
 
 @cache
@@ -109,7 +109,7 @@ def test_a_mixture_is_made_of_the_mean_and_the_low_end(
     total = sum(weights)
     # Between two sums of weights, where rounding decides nothing; or no quantile.
     quantile = (place % total + 0.5) / total if place else 0.0
-    found = mixed(
+    found = combine(
         np.array([row for row, _ in table], np.float64),
         np.array(weights, np.float64),
         mean=mean,
@@ -135,8 +135,8 @@ def test_squeezing_keeps_the_order_and_ends_at_twenty_pawns(values: list[int]) -
 def test_boards_of_no_weight_still_have_scores() -> None:
     """All weight may lie on boards that time did not reach, or in other outcomes of a sense."""
     table = np.array([[100.0, -50.0], [20.0, 30.0]])
-    found = mixed(table, np.zeros(2), mean=1.0, low=0.0)
-    assert found.tolist() == mixed(table, np.ones(2), mean=1.0, low=0.0).tolist()
+    found = combine(table, np.zeros(2), mean=1.0, low=0.0)
+    assert found.tolist() == combine(table, np.ones(2), mean=1.0, low=0.0).tolist()
 
 
 def test_a_matrix_holds_what_each_request_is_worth_on_each_board() -> None:
@@ -159,10 +159,10 @@ def test_values_are_in_order_and_no_position_is_asked_twice() -> None:
         assert found.tolist() == Noting().evaluate(rows).scores.tolist()
         scorer.matrix(boards.rows, boards.requests()[:5])
     assert len(engine.valued) == len(set(engine.valued)) > 100
-    assert scorer.asked - scorer.found >= len(engine.valued)
+    assert scorer.lookups - scorer.hits >= len(engine.valued)
     before = len(engine.valued)
     scorer.new_game()
-    assert scorer.asked == scorer.found == 0
+    assert scorer.lookups == scorer.hits == 0
     scorer.values(beliefs()[0].rows)
     assert len(engine.valued) > before
 
@@ -264,16 +264,16 @@ def test_a_king_is_captured_where_one_board_of_many_allows_it() -> None:
     opened = "4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"
     assert choose(BoardSet.of_fens(closed)).why == "minimax"
     boards = BoardSet.of_fens([*closed, opened])
-    for mixture in (WORST, MEAN):
-        choice = choose(boards, mixture=mixture)
+    for mixture in ({}, MEAN):
+        choice = choose(boards, **mixture)
         assert (move_name(choice.request), choice.why) == ("e2e8", "king")
 
 
 def test_a_check_on_one_board_comes_before_a_queen_on_all_others() -> None:
     safe = [f"k7/{n}p{7 - n}/8/3q4/8/8/8/3QK3 w - - 0 1" for n in range(2, 7)]
     checked = "k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1"
-    assert move_name(choose(BoardSet.of_fens(safe), mixture=MEAN).request) == "d1d5"
-    choice = choose(BoardSet.of_fens([*safe, checked]), mixture=MEAN)
+    assert move_name(choose(BoardSet.of_fens(safe), **MEAN).request) == "d1d5"
+    choice = choose(BoardSet.of_fens([*safe, checked]), **MEAN)
     assert not _leaves_check(chess.Board(checked), choice.request)
     assert move_name(choice.request) != "d1d5"
     hopeless = "k3r3/8/8/8/8/8/3r1r2/4K3 w - - 0 1"  # no move ends it: then all count
@@ -282,9 +282,8 @@ def test_a_check_on_one_board_comes_before_a_queen_on_all_others() -> None:
 
 def test_without_candidates_it_passes() -> None:
     boards = BoardSet.of_fens([chess.STARTING_FEN])
-    choice = choose_move(
-        boards, [], Scorer(Noting()), np.random.default_rng(0), mixture=WORST, **WIDE
-    )
+    rng, parameters = np.random.default_rng(0), MoveParameters(**WIDE)
+    choice = choose_move(boards, [], Scorer(Noting()), rng, parameters)
     assert (choice.request, choice.why, choice.value) == (NOTHING, "only", None)
 
 
@@ -300,7 +299,7 @@ def test_weights_decide_a_mean() -> None:
     fens = [f"k7/pp6/8/{rank}/8/8/8/K2R2R1 w - - 0 1" for rank in ("3q4", "6q1")]
     boards = BoardSet.of_fens(fens)
     for likely, weights in enumerate(([0.9, 0.1], [0.1, 0.9])):
-        choice = choose(boards, mixture=MEAN, weights=np.array(weights))
+        choice = choose(boards, **MEAN, weights=np.array(weights))
         for number, fen in enumerate(fens):
             left = after(chess.Board(fen), choice.request).queens
             assert bool(left) == (number != likely), choice
@@ -310,7 +309,7 @@ def test_weights_of_boards_are_a_distribution_that_prefers_the_opponent_s_good_o
     good, bad = "k7/8/8/q7/8/8/8/6K1 w - - 0 1", "k7/8/8/p7/8/8/8/6K1 w - - 0 1"
     rows = np.concatenate([BoardSet.of_fens([fen]).rows for fen in (good, bad)])
     for temperature, blind in ((150.0, 0.4), (1e-6, 0.0), (1e5, 0.0), (150.0, 1.0)):
-        weights = by_opponent(rows, Scorer(Noting()), temperature, blind=blind)
+        weights = opponent_weights(rows, Scorer(Noting()), temperature, blind=blind)
         assert weights.sum() == pytest.approx(1.0)
         assert weights.min() >= blind / 2 - 1e-12
         assert weights[0] >= weights[1]
@@ -324,8 +323,8 @@ def test_an_attack_on_our_king_makes_a_board_as_probable_as_centipawns_would() -
     checks = np.empty(len(rows), np.bool_)
     find_checks(rows, checks)
     assert checks.sum() == 1
-    plain = by_opponent(rows, Scorer(Noting()), 150.0, blind=0.0)
-    more = by_opponent(rows, Scorer(Noting()), 150.0, blind=0.0, check=300.0)
+    plain = opponent_weights(rows, Scorer(Noting()), 150.0, blind=0.0)
+    more = opponent_weights(rows, Scorer(Noting()), 150.0, blind=0.0, check=300.0)
     ratio = more / plain
     assert ratio[checks] / ratio[~checks] == pytest.approx([np.exp(2)] * 3)
 
@@ -352,16 +351,15 @@ def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:
     for boards in beliefs()[:6]:
         weights = np.zeros(len(boards))
         weights[0] = 1.0
-        values = outcome_values(
+        values = window_values(
             boards,
             weights,
             int(boards.rows[0, 7]) & 1,
             Scorer(Noting()),
             boards.requests(),
             np.random.default_rng(0),
-            mixture=Mixture(mean=0.7, low=0.3, quantile=0.05),
+            MoveParameters(mean=0.7, low=0.3, quantile=0.05, **WIDE),
             deadline=None,
-            **WIDE,
         )
         assert values.shape == (len(CENTRES),)
         assert np.isfinite(values).all()

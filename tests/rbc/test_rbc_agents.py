@@ -18,7 +18,8 @@ from miai import ClockReading, TimeControl
 from miai.playing.match import play_game
 from miai.process import AgentProcess
 from miai.record import GameRecord, Termination
-from miai_rbc.agents.strong import BeliefAgent
+from miai.record_reader import read_record
+from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.stash import Order, Stash
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
 from miai_rbc.rules.board_set import BoardSet
@@ -94,7 +95,7 @@ def test_whole_games_come_to_their_end(name: str, opponent: str) -> None:
         agents = [agent(name, game), miai.make_agent(opponent, game)]
         record = miai.play(game, agents[:: 1 - 2 * (seed % 2)], seed=seed)
         assert record.termination is Termination.TERMINAL, record.detail
-        assert GameRecord.from_json_lines(record.to_json_lines()).moves[-1] == record.moves[-1]
+        assert read_record(record.to_json_lines()).moves[-1] == record.moves[-1]
         agents[0].close()
 
 

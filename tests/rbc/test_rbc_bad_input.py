@@ -25,7 +25,7 @@ from miai.errors import InvalidStateError, ParameterError, RecordError
 from miai.playing.match import InProcessSeat, play_game
 from miai.process import AgentProcess
 from miai.record import Termination
-from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.fallback import impose
 from miai_rbc.kernels.board import NOTHING

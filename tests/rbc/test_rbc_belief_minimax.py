@@ -16,6 +16,7 @@ from tests.rbc.games import follow, rbc
 from tests.rbc.minimax_oracle import WIN, Oracle, material
 
 from miai.beliefs import named_bounds
+from miai.beliefs.bounds import BoundEntry
 from miai.errors import UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
@@ -207,8 +208,7 @@ def test_every_recorded_result_is_true() -> None:
         for more in ({"blind_first": True}, {"singles": True}):
             made = search(rules, "cores", **more)
             told: list[tuple[bool, Any, int, Any, float]] = []
-            for name in ("record_lower", "record_upper"):
-                spy(made.bounds, name, told)
+            spy(made.bounds, told)
             made.search(root, 2)
             plain = search(rules)
             plain.search(root, 2)
@@ -231,15 +231,15 @@ def test_every_recorded_result_is_true() -> None:
             assert proved >= 10
 
 
-def spy(bounds: Any, name: str, told: list[tuple[bool, Any, int, Any, float]]) -> None:
-    """Have bounds note what they are told, and do what they did."""
-    record = getattr(bounds, name)
+def spy(bounds: Any, told: list[tuple[bool, Any, int, Any, float]]) -> None:
+    """Have bounds note what they record."""
+    record = bounds.record
 
-    def noting(public: Any, depth: int, belief: Any, value: float) -> Any:
-        told.append((name == "record_lower", public, depth, belief, value))
-        return record(public, depth, belief, value)
+    def noting(entry: BoundEntry, value: float) -> Any:
+        told.append((*entry, value))
+        return record(entry, value)
 
-    setattr(bounds, name, noting)
+    bounds.record = noting
 
 
 # -- candidates and samples -----------------------------------------------------------------------

@@ -13,7 +13,7 @@ from miai.errors import AgentUnavailableError, ParameterError
 from miai.parameters import build_parameters
 from miai_rbc.engines.kernel import KernelEngine
 from miai_rbc.engines.protocol import make_engine
-from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters, settle
+from miai_rbc.engines.stockfish import StockfishEngine, settle
 from miai_rbc.kernels.bits import NO_MOVE, WIN
 from miai_rbc.parameters import ChessEngineParameters, StrongParameters
 from miai_rbc.rules.board_set import BoardSet
@@ -48,7 +48,9 @@ def test_positions_that_chess_does_not_know_are_settled(
 @pytest.mark.engine("stockfish")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_stockfish_values_a_batch(processes: int) -> None:
-    engine = StockfishEngine(StockfishParameters(depth=6, processes=processes))
+    engine = StockfishEngine(
+        ChessEngineParameters(engine="stockfish", depth=6, processes=processes)
+    )
     rows = BoardSet.of_fens([MATE_IN_ONE, KING_HANGS, STALEMATE, START]).rows
     found = engine.evaluate(rows, top=3)
     assert found.scores[0] == WIN - 3  # mate now, and the king two plies later
@@ -65,7 +67,7 @@ def test_stockfish_values_a_batch(processes: int) -> None:
 
 @pytest.mark.engine("stockfish")
 def test_stockfish_is_restarted_after_a_kill() -> None:
-    engine = StockfishEngine(StockfishParameters(depth=4))
+    engine = StockfishEngine(ChessEngineParameters(engine="stockfish", depth=4))
     rows = BoardSet.of_fens([START, MATE_IN_ONE]).rows
     before = engine.evaluate(rows).scores.tolist()
     process = engine._processes[0]
@@ -79,7 +81,7 @@ def test_stockfish_is_restarted_after_a_kill() -> None:
 
 @pytest.mark.engine("stockfish")
 def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
-    engine = StockfishEngine(StockfishParameters(depth=30))
+    engine = StockfishEngine(ChessEngineParameters(engine="stockfish", depth=30))
     rows = BoardSet.of_fens([START, MATE_IN_ONE, KING_HANGS]).rows
     began = time.monotonic()
     found = engine.evaluate(rows, deadline=began - 1.0)
@@ -91,7 +93,7 @@ def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
 
 def test_a_missing_program_is_reported() -> None:
     with pytest.raises(AgentUnavailableError, match="not found"):
-        StockfishEngine(StockfishParameters(command="no-such-engine"))
+        StockfishEngine(ChessEngineParameters(engine="stockfish", command="no-such-engine"))
 
 
 # -- what an agent's parameters say of its engine ------------------------------------------------
@@ -126,7 +128,7 @@ def test_nodes_and_memory_reach_the_embedded_engine(
     ],
 )
 def test_options_the_embedded_engine_lacks_are_refused(name: str, value: object) -> None:
-    with pytest.raises(ParameterError, match=f"{name}: of a UCI engine alone"):
+    with pytest.raises(ParameterError, match=f"{name}: for UCI engines only"):
         build_parameters(StrongParameters, {name: value})
     given = build_parameters(StrongParameters, {"engine": "stockfish", name: value})
     assert getattr(given, name) == value

@@ -18,9 +18,9 @@ import pytest
 
 from miai.parameters import build_parameters
 from miai_rbc.engines.protocol import make_engine
-from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
+from miai_rbc.engines.stockfish import StockfishEngine
 from miai_rbc.engines.uci import EngineError, UciProcess
-from miai_rbc.parameters import StrongParameters
+from miai_rbc.parameters import ChessEngineParameters, StrongParameters
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name
 
@@ -118,8 +118,9 @@ def make(tmp_path: Path) -> Iterator[Make]:
     made: list[StockfishEngine] = []
 
     def _make(way: str, **given: Any) -> StockfishEngine:
-        program = executable(tmp_path, way)
-        made.append(StockfishEngine(StockfishParameters(command=program, **given)))
+        patience = given.pop("patience", 10.0)
+        given |= {"engine": "stockfish", "command": executable(tmp_path, way)}
+        made.append(StockfishEngine(ChessEngineParameters(**given), patience=patience))
         return made[-1]
 
     yield _make
@@ -270,7 +271,7 @@ def test_without_a_clock_a_hanging_engine_ends_the_valuation(make: Make, tmp_pat
 
 def test_an_engine_that_hangs_once_is_restarted(make: Make) -> None:
     rows = BoardSet.of_fens([START]).rows
-    given = {"seconds": 0.1, "patience": 2.0}
+    given = {"movetime": 0.1, "patience": 2.0}
     began = time.monotonic()
     found = make("hang-once", **given).evaluate(rows, deadline=began + LONG)
     assert found.scores.tolist() == [12]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tests.warm_command import run_miai
 
-from miai.record import GameRecord, VerdictRecord
+from miai.record import VerdictRecord
+from miai.record_reader import read_record
 from miai_tournaments.store.store import Store
 
 PLUGIN = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
@@ -128,11 +129,10 @@ def verdicts_of(folder: Path) -> dict[str, list[VerdictRecord]]:
     """Return for each finished game the verdicts of adjudicators."""
     with Store.read(folder) as store:
         return {
-            row.game_id: GameRecord.from_json_lines(store.record(row.game_id)).verdicts
-            for row in store.results()
+            row.game_id: read_record(store.record(row.game_id)).verdicts for row in store.results()
         }
 
 
 def actions(record: str) -> tuple[tuple[int, int], ...]:
     """Return who did what in a recorded game."""
-    return tuple((move.actor, move.action) for move in GameRecord.from_json_lines(record).moves)
+    return tuple((move.actor, move.action) for move in read_record(record).moves)

@@ -22,6 +22,7 @@ from miai.errors import ConfigError
 from miai.playing.adjudication import held_out
 from miai.playing.replay import replay
 from miai.record import GameRecord, Termination
+from miai.record_reader import read_record
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.joint_ratings import read_run
@@ -58,10 +59,7 @@ def folder(config: Path) -> Path:
 
 def records(folder: Path) -> dict[str, GameRecord]:
     with Store.read(folder) as store:
-        return {
-            row.game_id: GameRecord.from_json_lines(store.record(row.game_id))
-            for row in store.results()
-        }
+        return {row.game_id: read_record(store.record(row.game_id)) for row in store.results()}
 
 
 def test_games_end_by_verdicts_but_those_that_are_held_out(folder: Path) -> None:

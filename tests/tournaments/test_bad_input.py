@@ -160,7 +160,7 @@ def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> Non
     done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)
     assert "miai: warning: plugin 'shaky'" in done.stderr
     assert f"{config}: players[1] (cid): agent: no agent is called 'absent'" in done.stderr
-    assert "Broken plugins may have brought it: 'shaky'" in done.stderr
+    assert "It may belong to a broken plugin: 'shaky'" in done.stderr
     config.write_text(config_text(player("ann"), player("bob", "late")))
     done = tournament("run", config, "--out", tmp_path / "out", env=env, status=2)
     assert f"{config}: players[1] (bob): " in done.stderr

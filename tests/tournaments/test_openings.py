@@ -16,7 +16,7 @@ from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, ref
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError
 from miai.playing.replay import replay
-from miai.record import GameRecord
+from miai.record_reader import read_record
 from miai.search.evaluators import Appraiser, Kind
 from miai_tournaments.commands import openings as book_command
 from miai_tournaments.config.balance import Balance
@@ -400,7 +400,7 @@ def test_games_start_from_the_positions_of_a_file(tmp_path: Path) -> None:
     play(load(tmp_path, text), folder)
     with Store.read(folder) as store:
         rows = store.results()
-        records = [GameRecord.from_json_lines(store.record(row.game_id)) for row in rows]
+        records = [read_record(store.record(row.game_id)) for row in rows]
         report = build_report(store)
         info = store.info()
     assert [(row.round, dict(row.settings)) for row in rows] == [

@@ -1,9 +1,9 @@
-"""Search over beliefs: what a player can guarantee who knows only what it was told.
+"""Search over beliefs: what a player can guarantee who knows only its observations.
 
 >>> from miai.beliefs import Root, named_bounds, search_belief
 
-A game is a `BeliefProblem`; `search_belief` values a `Root`; bounds on the values of beliefs that
-were searched before (`miai.beliefs.bounds`) make it faster. See docs/belief-search.md.
+A game is a `BeliefProblem`, and `search_belief` returns the value of a `Root`. Bounds from earlier
+results (`miai.beliefs.bounds`) speed up the search. See docs/belief-search.md.
 """
 
 from miai.beliefs.bounds import MakeBounds, named_bounds

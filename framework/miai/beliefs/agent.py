@@ -1,14 +1,14 @@
-"""The agent `belief-minimax`: maximises its guarantee against an omniscient opponent."""
+"""The agent `belief-minimax`: maximises its guaranteed value against an omniscient opponent."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.beliefs.bounds import named_bounds
 from miai.beliefs.problem import BeliefProblem, GameProblem, Root
-from miai.beliefs.search import BeliefSearch
+from miai.beliefs.search import BeliefSearch, Window
 from miai.clock import ClockReading
 from miai.game import Game, Observation, State
 from miai.information import BeliefState
@@ -20,10 +20,10 @@ from miai.plugins.loader import registry
 
 @runtime_checkable
 class ProblemGame(Protocol):
-    """A game with its own `BeliefProblem` for player 0, faster than `GameProblem`.
+    """A game with a `BeliefProblem` of its own for player 0, faster than `GameProblem`.
 
-    Its states have the attributes ``public`` and ``hidden`` of the problem, and player 0's actions
-    have the same numbers in both.
+    Its states have the problem's attributes ``public`` and ``hidden``, and player 0's actions have
+    the same numbers in both.
     """
 
     def belief_problem(self) -> BeliefProblem[Any]:
@@ -39,7 +39,7 @@ class BeliefMinimaxParameters(Parameters):
     )
     bounds: str = parameter("cores", component="bounds", help="Bounds on beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
-    window: Literal["alpha-beta", "null"] = parameter(
+    window: Window = parameter(
         "null", help="Search window: one full window, or a series of null windows"
     )
     belief: str = parameter(
@@ -49,7 +49,7 @@ class BeliefMinimaxParameters(Parameters):
 
 
 class BeliefMinimax(Agent):
-    """Plays the action with the best worst case over all worlds of its belief.
+    """Plays the action with the best worst case over the worlds of its belief.
 
     Attributes:
       search: the search, whose bounds serve all turns of a game.
@@ -71,16 +71,14 @@ class BeliefMinimax(Agent):
         self._belief.observe(observation)
 
     def act(self, clock: ClockReading) -> Decision:
-        """Return the best action as deep as the budget allows.
+        """Return the best action at the greatest depth that the budget allows.
 
         Raises:
           UnsuitableGameError: legal actions depend on hidden state.
         """
-        given, legal = self.parameters, self.view.legal_actions
-        seconds = clock.allotment()
-        result = self.search.search(
-            self._root(), given.depth, max_nodes=given.nodes, seconds=seconds
-        )
+        legal = self.view.legal_actions
+        depth, nodes = self.parameters.depth, self.parameters.nodes
+        result = self.search.search(self._root(), depth, max_nodes=nodes, seconds=clock.allotment())
         statistics: dict[str, Json] = {
             "belief": len(self._belief),
             "depth": result.depth,
@@ -92,17 +90,16 @@ class BeliefMinimax(Agent):
         return Decision(action, statistics=statistics)
 
     def _begin(self, player: int) -> None:
-        given, game = self.parameters, self.game
+        parameters, game = self.parameters, self.game
         problem: BeliefProblem[Any] = GameProblem(game, player)
         if isinstance(game, ProblemGame) and player == 0:
             problem = game.belief_problem()
         self._problem = problem
-        self.search = BeliefSearch(
-            problem, named_bounds(given.bounds, **given.bounds_parameters), window=given.window
-        )
-        component = registry().get(BELIEF, given.belief, game=game.info.name)
+        make_bounds = named_bounds(parameters.bounds, **parameters.bounds_parameters)
+        self.search = BeliefSearch(problem, make_bounds, window=parameters.window)
+        component = registry().get(BELIEF, parameters.belief, game=game.info.name)
         self._belief: BeliefState[State] = component.build(
-            game, player, values=given.belief_parameters
+            game, player, values=parameters.belief_parameters
         )
 
     def _root(self) -> Root[Any]:

@@ -1,17 +1,16 @@
-"""Bounds on beliefs: what a search remembers, and what follows from it for other beliefs.
+"""Bounds on beliefs: what a search records, and what follows from it for other beliefs.
 
-A value never grows when states are added (B1 in docs/belief-search.md). With the same public part
-and depth, a belief that contains another is therefore worth at most as much, and a part of a belief
-at least as much.
+A value never grows when states are added (B1 in docs/belief-search.md). So with the same public
+part and depth, a belief is worth at most what any of its subsets is worth, and at least what any of
+its supersets is worth.
 
-`Bounds` is what a search asks; `none`, `table`, `singles`, `exact` and `cores` are here, and the
-bounds by sketches in `miai.beliefs.sketches`. `LimitedBounds` keeps any of them below a number of
-bytes; a retention policy chooses what to forget.
+A search talks to `Bounds`. The bounds `none`, `table`, `singles`, `exact` and `cores` are here,
+those by sketches in `miai.beliefs.sketches`. `LimitedBounds` adds a memory limit to any of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     Masks: TypeAlias = dict[int, float]
     Sets: TypeAlias = dict[HashedSet, float]
 
-
 _INFINITE = float("inf")
+
+# -- what a search asks ---------------------------------------------------------------------------
 
 AnyBelief: TypeAlias = Any
 """A `miai.beliefs.sets.Belief`. A search passes in beliefs of one kind and gets the same kind back,
@@ -37,7 +37,7 @@ which these annotations do not express."""
 
 
 class BoundEntry(NamedTuple):
-    """Names a stored bound on the value of one belief.
+    """Names a bound on the value of one belief.
 
     Attributes:
       lower: whether it is a lower bound; else an upper one.
@@ -51,28 +51,28 @@ class BoundEntry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ProbeResult:
     """Bounds on the value of a belief, to the player who searches.
 
     Attributes:
-      lower, upper: the value lies between them; infinite where nothing is known.
+      lower, upper: the value lies between them; infinite without a bound.
       closure: a superset of the belief that is worth at least `lower`; 0 for none.
       core: a subset of the belief that is worth at most `upper`; 0 for none.
-      used: the entries that the bounds follow from.
+      entries: the entries that the bounds follow from.
     """
 
     lower: float = -_INFINITE
     upper: float = _INFINITE
     closure: AnyBelief = 0
     core: AnyBelief = 0
-    used: tuple[BoundEntry, ...] = ()
+    entries: tuple[BoundEntry, ...] = ()
 
 
-UNKNOWN = Known()
+UNKNOWN = ProbeResult()
 
 
 class Bounds(Protocol):
-    """Remembers values of beliefs and derives bounds on other beliefs.
+    """Records values of beliefs and derives bounds on other beliefs.
 
     Attributes:
       explains: whether the search should record cores and closures: few states that refute a
@@ -87,20 +87,17 @@ class Bounds(Protocol):
 
     @property
     def held(self) -> int:
-        """Approximate bytes of the entries."""
+        """Approximate size of the entries in bytes."""
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return the bounds on a belief that follow from the records."""
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+        """Return the bounds on a belief that follow from the entries."""
 
-    def record_lower(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Record that a belief is worth at least `value`; return the entry, if one is stored."""
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
+        """Record a bound: the entry's belief is worth at least, or at most, `value`.
 
-    def record_upper(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Record that a belief is worth at most `value`; return the entry, if one is stored."""
+        Returns:
+          The entry as stored; None if it is not stored.
+        """
 
     def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still stored."""
@@ -114,10 +111,188 @@ class Bounds(Protocol):
 
 BOUNDS: Kind[Bounds] = kinds.BOUNDS
 
+# -- bounds without inference ---------------------------------------------------------------------
+
+
+class NoBounds:
+    """Records nothing."""
+
+    explains = singles = infers = False
+    held = 0
+
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+        """Return infinite bounds."""
+        return UNKNOWN
+
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
+        """Return None."""
+        return None
+
+    def forget(self, entry: BoundEntry) -> None:
+        """Do nothing."""
+
+    def take_replaced(self) -> Sequence[BoundEntry]:
+        """Return nothing."""
+        return ()
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return nothing."""
+        return {}
+
+
+class TableBounds(NoBounds):
+    """A transposition table of beliefs."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self._values: dict[BoundEntry, float] = {}
+        self._probes = self._hits = 0
+
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+        """Return the bounds recorded for an equal belief."""
+        self._probes += 1
+        below = BoundEntry(True, public, depth, belief)
+        above = BoundEntry(False, public, depth, belief)
+        lower, upper = self._values.get(below), self._values.get(above)
+        if lower is None and upper is None:
+            return UNKNOWN
+        self._hits += 1
+        return ProbeResult(
+            UNKNOWN.lower if lower is None else lower,
+            UNKNOWN.upper if upper is None else upper,
+            belief if lower is not None else 0,
+            belief if upper is not None else 0,
+            tuple(e for e, v in ((below, lower), (above, upper)) if v is not None),
+        )
+
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
+        """Store the bound unless an equal belief has one as strong."""
+        stored = self._values.get(entry)
+        if stored is None:
+            self.held += bytes_of(entry.belief)
+        elif value <= stored if entry.lower else value >= stored:
+            return None
+        self._values[entry] = value
+        return entry
+
+    def forget(self, entry: BoundEntry) -> None:
+        """Forget an entry, if it is still stored."""
+        if self._values.pop(entry, None) is not None:
+            self.held -= bytes_of(entry.belief)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the numbers of probes, hits, entries and bytes."""
+        counts = {"probes": self._probes, "hits": self._hits}
+        return {**counts, "entries": len(self._values), "bytes": self.held}
+
+
+class SinglesBounds(TableBounds):
+    """A table; the search tries each state alone first, as most lost beliefs fail by one."""
+
+    singles = infers = True
+
+
+# -- bounds from subsets and supersets ------------------------------------------------------------
 
 Chain: TypeAlias = dict[Belief, float]
-"""Beliefs of one public part and depth, with bounds on their values. Masks are compared without a
-call: a search over small games spends most of its time here."""
+"""Bounds on beliefs of one public part and depth. Masks are compared without a call, as a search
+over small games spends most of its time here."""
+
+_Chains = dict[Hashable, dict[int, Chain]]  # by public part and depth
+
+
+class ExactBounds:
+    """Bounds from all subsets and supersets, without error.
+
+    For each public part and depth there is an antichain of lower bounds and one of upper bounds: of
+    two beliefs with the same bound the former keeps the larger, the latter the smaller.
+
+    Args:
+      explains: whether cores and closures are recorded in place of beliefs.
+      singles: whether states are tried alone first.
+      across: whether bounds hold across depths (B2): for reachability problems only.
+    """
+
+    def __init__(
+        self, *, explains: bool = False, singles: bool = False, across: bool = False
+    ) -> None:
+        self.explains, self.singles, self.infers = explains, singles, True
+        self._across = across
+        self.held = 0
+        self._lower: _Chains = {}
+        self._upper: _Chains = {}
+        self._replaced: list[BoundEntry] = []
+        self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
+
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+        """Return the best lower bound of a superset and the best upper bound of a subset."""
+        self._counts["probes"] += 1
+        lower, upper = UNKNOWN.lower, UNKNOWN.upper
+        closure: AnyBelief = 0
+        core: AnyBelief = 0
+        entries = []
+        for at, chain in self._chains(self._lower, public, depth, up_to=True):
+            self._counts["tests"] += len(chain)
+            value, larger = best_superset(chain, belief, lower)
+            if larger:
+                lower, closure, below = value, larger, at
+        for at, chain in self._chains(self._upper, public, depth, up_to=False):
+            self._counts["tests"] += len(chain)
+            value, smaller = best_subset(chain, belief, upper)
+            if smaller:
+                upper, core, above = value, smaller, at
+        if closure:
+            entries.append(BoundEntry(True, public, below, closure))
+        if core:
+            entries.append(BoundEntry(False, public, above, core))
+        self._counts["hits"] += bool(entries)
+        return ProbeResult(lower, upper, closure, core, tuple(entries)) if entries else UNKNOWN
+
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
+        """Store the bound unless it follows from another; drop those that follow from it."""
+        lower, public, depth, belief = entry
+        chains = self._lower if lower else self._upper
+        chain = chains.setdefault(public, {}).setdefault(depth, {})
+        stronger, weaker = (supersets, subsets) if lower else (subsets, supersets)
+        if any(stronger(chain, belief, value)):
+            return None
+        redundant = list(weaker(chain, belief, value))
+        self._replaced += [entry._replace(belief=other) for other in redundant]
+        self._drop(chain, redundant)
+        chain[belief] = value
+        self._counts["entries"] += 1
+        self.held += bytes_of(belief)
+        return entry
+
+    def forget(self, entry: BoundEntry) -> None:
+        """Forget an entry, if it is still stored."""
+        chains = self._lower if entry.lower else self._upper
+        chain = chains.get(entry.public, {}).get(entry.depth, {})
+        self._drop(chain, [entry.belief] if entry.belief in chain else [])
+
+    def take_replaced(self) -> Sequence[BoundEntry]:
+        """Return the entries that stronger ones replaced since the last call."""
+        replaced, self._replaced = self._replaced, []
+        return replaced
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return the numbers of probes, hits, subset tests, entries and bytes."""
+        return {**self._counts, "bytes": self.held}
+
+    def _drop(self, chain: Chain, beliefs: Iterable[Belief]) -> None:
+        for belief in beliefs:
+            del chain[belief]
+            self._counts["entries"] -= 1
+            self.held -= bytes_of(belief)
+
+    def _chains(
+        self, chains: _Chains, public: Hashable, depth: int, *, up_to: bool
+    ) -> list[tuple[int, Chain]]:
+        """Return the chains whose bounds hold at a depth, each with its own depth."""
+        by_depth = chains.get(public, {})
+        if not self._across:
+            return [(depth, by_depth[depth])] if depth in by_depth else []
+        return [(d, c) for d, c in by_depth.items() if (d <= depth if up_to else d >= depth)]
 
 
 def best_superset(chain: Chain, belief: Belief, floor: float) -> tuple[float, Belief]:
@@ -150,267 +325,36 @@ def best_subset(chain: Chain, belief: Belief, ceiling: float) -> tuple[float, Be
     return best, which
 
 
-def has_superset(chain: Chain, belief: Belief, least: float) -> bool:
-    """Return whether a superset has a bound of at least `least`."""
+def supersets(chain: Chain, belief: Belief, minimum: float) -> Iterator[Belief]:
+    """Iterate over the supersets with a bound of at least `minimum`."""
     if isinstance(belief, int):
         masks = cast("Masks", chain).items()
-        return any(value >= least and not belief & ~mask for mask, value in masks)
+        return (mask for mask, value in masks if value >= minimum and not belief & ~mask)
     contains, hashes, size = subset_test(), belief.hashes, belief.size
-    return any(
-        value >= least and larger.size >= size and contains(larger.hashes, hashes)
-        for larger, value in cast("Sets", chain).items()
-    )
-
-
-def has_subset(chain: Chain, belief: Belief, most: float) -> bool:
-    """Return whether a subset has a bound of at most `most`."""
-    if isinstance(belief, int):
-        masks = cast("Masks", chain).items()
-        return any(value <= most and not mask & ~belief for mask, value in masks)
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    return any(
-        value <= most and smaller.size <= size and contains(hashes, smaller.hashes)
-        for smaller, value in cast("Sets", chain).items()
-    )
-
-
-def subsets(chain: Chain, belief: Belief, most: float) -> list[Belief]:
-    """Return the subsets whose bounds are at most `most`."""
-    if isinstance(belief, int):
-        masks = cast("Masks", chain).items()
-        return [mask for mask, value in masks if value <= most and not mask & ~belief]
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    return [
-        smaller
-        for smaller, value in cast("Sets", chain).items()
-        if value <= most and smaller.size <= size and contains(hashes, smaller.hashes)
-    ]
-
-
-def supersets(chain: Chain, belief: Belief, least: float) -> list[Belief]:
-    """Return the supersets whose bounds are at least `least`."""
-    if isinstance(belief, int):
-        masks = cast("Masks", chain).items()
-        return [mask for mask, value in masks if value >= least and not belief & ~mask]
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    return [
+    return (
         larger
         for larger, value in cast("Sets", chain).items()
-        if value >= least and larger.size >= size and contains(larger.hashes, hashes)
-    ]
+        if value >= minimum and larger.size >= size and contains(larger.hashes, hashes)
+    )
 
 
-_Chains = dict[Hashable, dict[int, Chain]]  # by public part and depth
+def subsets(chain: Chain, belief: Belief, maximum: float) -> Iterator[Belief]:
+    """Iterate over the subsets with a bound of at most `maximum`."""
+    if isinstance(belief, int):
+        masks = cast("Masks", chain).items()
+        return (mask for mask, value in masks if value <= maximum and not mask & ~belief)
+    contains, hashes, size = subset_test(), belief.hashes, belief.size
+    return (
+        smaller
+        for smaller, value in cast("Sets", chain).items()
+        if value <= maximum and smaller.size <= size and contains(hashes, smaller.hashes)
+    )
 
 
-class ExactBounds:
-    """Bounds from all subsets and supersets, without error.
+# -- a memory limit -------------------------------------------------------------------------------
 
-    For each public part and depth there is one antichain of lower bounds, which keeps the larger of
-    two beliefs that say the same, and one of upper bounds, which keeps the smaller.
-
-    Args:
-      explains: whether cores and closures are recorded in place of beliefs.
-      singles: whether states are tried alone first.
-      across: whether bounds hold across depths (B2): for reachability problems only.
-    """
-
-    def __init__(
-        self, *, explains: bool = False, singles: bool = False, across: bool = False
-    ) -> None:
-        self.explains, self.singles, self.infers = explains, singles, True
-        self._across = across
-        self.held = 0
-        self._lower: _Chains = {}
-        self._upper: _Chains = {}
-        self._replaced: list[BoundEntry] = []
-        self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
-
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return the best lower bound of a superset and the best upper bound of a subset."""
-        self._counts["probes"] += 1
-        lower, upper = UNKNOWN.lower, UNKNOWN.upper
-        closure: AnyBelief = 0
-        core: AnyBelief = 0
-        used = []
-        for at, chain in self._chains(self._lower, public, depth, up_to=True):
-            self._counts["tests"] += len(chain)
-            value, larger = best_superset(chain, belief, lower)
-            if larger:
-                lower, closure, below = value, larger, at
-        for at, chain in self._chains(self._upper, public, depth, up_to=False):
-            self._counts["tests"] += len(chain)
-            value, smaller = best_subset(chain, belief, upper)
-            if smaller:
-                upper, core, above = value, smaller, at
-        if closure:
-            used.append(BoundEntry(True, public, below, closure))
-        if core:
-            used.append(BoundEntry(False, public, above, core))
-        self._counts["hits"] += bool(used)
-        return Known(lower, upper, closure, core, tuple(used)) if used else UNKNOWN
-
-    def record_lower(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Store it unless a superset is known to be worth as much."""
-        chain = self._lower.setdefault(public, {}).setdefault(depth, {})
-        if has_superset(chain, belief, value):
-            return None
-        self._replace(chain, BoundEntry(True, public, depth, belief), subsets(chain, belief, value))
-        return self._keep(chain, BoundEntry(True, public, depth, belief), value)
-
-    def record_upper(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Store it unless a subset is known to be worth as little."""
-        chain = self._upper.setdefault(public, {}).setdefault(depth, {})
-        if has_subset(chain, belief, value):
-            return None
-        self._replace(
-            chain, BoundEntry(False, public, depth, belief), supersets(chain, belief, value)
-        )
-        return self._keep(chain, BoundEntry(False, public, depth, belief), value)
-
-    def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still stored."""
-        chains = self._lower if entry.lower else self._upper
-        chain = chains.get(entry.public, {}).get(entry.depth, {})
-        self._drop(chain, [entry.belief] if entry.belief in chain else [])
-
-    def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return the entries that stronger ones replaced since the last call."""
-        gone, self._replaced = self._replaced, []
-        return gone
-
-    def statistics(self) -> Mapping[str, int]:
-        """Return the numbers of probes, hits, subset tests, entries and bytes."""
-        return {**self._counts, "bytes": self.held}
-
-    def _keep(self, chain: Chain, entry: BoundEntry, value: float) -> BoundEntry:
-        chain[entry.belief] = value
-        self._counts["entries"] += 1
-        self.held += bytes_of(entry.belief)
-        return entry
-
-    def _replace(self, chain: Chain, entry: BoundEntry, beliefs: Iterable[Belief]) -> None:
-        """Drop beliefs that a new entry makes redundant."""
-        gone = list(beliefs)
-        self._replaced += [entry._replace(belief=belief) for belief in gone]
-        self._drop(chain, gone)
-
-    def _drop(self, chain: Chain, beliefs: Iterable[Belief]) -> None:
-        for belief in beliefs:
-            del chain[belief]
-            self._counts["entries"] -= 1
-            self.held -= bytes_of(belief)
-
-    def _chains(
-        self, chains: _Chains, public: Hashable, depth: int, *, up_to: bool
-    ) -> list[tuple[int, Chain]]:
-        """Return the chains whose bounds hold at a depth, each with its own depth."""
-        by_depth = chains.get(public, {})
-        if not self._across:
-            return [(depth, by_depth[depth])] if depth in by_depth else []
-        return [(d, c) for d, c in by_depth.items() if (d <= depth if up_to else d >= depth)]
-
-
-class NoBounds:
-    """Remembers nothing."""
-
-    explains = singles = infers = False
-    held = 0
-
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return infinite bounds."""
-        return UNKNOWN
-
-    def record_lower(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Remember nothing."""
-        return None
-
-    record_upper = record_lower
-
-    def forget(self, entry: BoundEntry) -> None:
-        """Do nothing."""
-
-    def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return nothing."""
-        return ()
-
-    def statistics(self) -> Mapping[str, int]:
-        """Return nothing."""
-        return {}
-
-
-class TableBounds:
-    """A transposition table of beliefs."""
-
-    explains = singles = infers = False
-
-    def __init__(self) -> None:
-        self.held = 0
-        self._values: dict[BoundEntry, float] = {}
-        self._probes = self._hits = 0
-
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
-        """Return the bounds recorded for an equal belief."""
-        self._probes += 1
-        below = BoundEntry(True, public, depth, belief)
-        above = BoundEntry(False, public, depth, belief)
-        lower, upper = self._values.get(below), self._values.get(above)
-        if lower is None and upper is None:
-            return UNKNOWN
-        self._hits += 1
-        return Known(
-            UNKNOWN.lower if lower is None else lower,
-            UNKNOWN.upper if upper is None else upper,
-            belief if lower is not None else 0,
-            belief if upper is not None else 0,
-            tuple(e for e, v in ((below, lower), (above, upper)) if v is not None),
-        )
-
-    def record_lower(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Store the greatest lower bound."""
-        entry = BoundEntry(True, public, depth, belief)
-        return self._keep(entry, value) if value > self._values.get(entry, -1e999) else None
-
-    def record_upper(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Store the lowest upper bound."""
-        entry = BoundEntry(False, public, depth, belief)
-        return self._keep(entry, value) if value < self._values.get(entry, 1e999) else None
-
-    def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still stored."""
-        if self._values.pop(entry, None) is not None:
-            self.held -= bytes_of(entry.belief)
-
-    def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return nothing: entries are not replaced."""
-        return ()
-
-    def statistics(self) -> Mapping[str, int]:
-        """Return the numbers of probes, hits, entries and bytes."""
-        counts = {"probes": self._probes, "hits": self._hits}
-        return {**counts, "entries": len(self._values), "bytes": self.held}
-
-    def _keep(self, entry: BoundEntry, value: float) -> BoundEntry:
-        if entry not in self._values:
-            self.held += bytes_of(entry.belief)
-        self._values[entry] = value
-        return entry
-
-
-class SinglesBounds(TableBounds):
-    """A table; the search tries each state alone first, as most lost beliefs fail by one."""
-
-    singles = infers = True
+MIN_LIMIT = 4096
+"""Minimum memory limit in bytes; one entry of a large belief takes hundreds."""
 
 
 class LimitedBounds:
@@ -425,9 +369,9 @@ class LimitedBounds:
     """
 
     def __init__(self, bounds: Bounds, retention: Retention, *, limit: int) -> None:
-        if limit < LEAST_LIMIT:
+        if limit < MIN_LIMIT:
             raise ValueError(
-                f"a limit of {limit} bytes is too small for one entry; use {LEAST_LIMIT}"
+                f"a limit of {limit} bytes is too small for one entry; use at least {MIN_LIMIT}"
             )
         self.explains, self.singles = bounds.explains, bounds.singles
         self.infers = bounds.infers
@@ -437,27 +381,36 @@ class LimitedBounds:
 
     @property
     def held(self) -> int:
-        """Approximate bytes of the entries."""
+        """Approximate size of the entries in bytes."""
         return self._bounds.held
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
         """Return the bounds on a belief; the entries behind them count as used."""
-        known = self._bounds.probe(public, depth, belief)
-        for entry in known.used:
+        result = self._bounds.probe(public, depth, belief)
+        for entry in result.entries:
             self._retention.used(_name(entry))
-        return known
+        return result
 
-    def record_lower(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """Record it, and forget entries until there is room."""
-        return self._kept(self._bounds.record_lower(public, depth, belief, value))
-
-    def record_upper(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """As `record_lower`."""
-        return self._kept(self._bounds.record_upper(public, depth, belief, value))
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
+        """Record a bound, and forget entries until there is room."""
+        stored = self._bounds.record(entry, value)
+        for replaced in self._bounds.take_replaced():
+            self._entries.pop(_name(replaced), None)
+        if stored is None:
+            return None
+        name = _name(stored)
+        self._entries[name] = stored
+        self._retention.added(name)
+        while self._bounds.held > self._limit:
+            victim = self._retention.victim()
+            forgotten = self._entries.pop(name if victim is None else victim, None)
+            if forgotten is None:
+                continue  # it was replaced before
+            self._bounds.forget(forgotten)
+            self._forgotten += 1
+            if victim is None:
+                return None
+        return stored
 
     def forget(self, entry: BoundEntry) -> None:
         """Forget an entry."""
@@ -472,33 +425,13 @@ class LimitedBounds:
         """Return the counts of the bounds and the number of forgotten entries."""
         return {**self._bounds.statistics(), "forgotten": self._forgotten}
 
-    def _kept(self, entry: BoundEntry | None) -> BoundEntry | None:
-        for replaced in self._bounds.take_replaced():
-            self._entries.pop(_name(replaced), None)
-        if entry is None:
-            return None
-        name = _name(entry)
-        self._entries[name] = entry
-        self._retention.added(name)
-        while self._bounds.held > self._limit:
-            victim = self._retention.victim()
-            forgotten = self._entries.pop(name if victim is None else victim, None)
-            if forgotten is None:
-                continue  # it was replaced before
-            self._bounds.forget(forgotten)
-            self._forgotten += 1
-            if victim is None:
-                return None
-        return entry
-
-
-LEAST_LIMIT = 4096
-"""Bytes; one entry of a large belief takes hundreds."""
-
 
 def _name(entry: BoundEntry) -> int:
     """Return a 64-bit name that is the same in every process."""
     return int.from_bytes(blake2b(repr(entry).encode(), digest_size=8).digest(), "little")
+
+
+# -- components -----------------------------------------------------------------------------------
 
 
 class BoundsParameters(Parameters):
@@ -506,7 +439,7 @@ class BoundsParameters(Parameters):
 
     limit: int | None = parameter(
         None,
-        ge=LEAST_LIMIT,
+        ge=MIN_LIMIT,
         unit="bytes",
         help="Approximate memory limit of the entries (default: unlimited)",
     )
@@ -538,21 +471,21 @@ class MinHashParameters(SketchParameters):
 class ReferenceParameters(MinHashParameters):
     """Parameters of `reference-minhash`."""
 
-    verified: bool = parameter(True, help="Whether candidates are tested exactly")
+    verified: bool = parameter(True, help="Test candidates exactly; otherwise drop the beliefs")
 
 
 def none(universe: Universe[Any], parameters: Parameters) -> Bounds:
-    """Remember nothing."""
+    """Record nothing."""
     return NoBounds()
 
 
 def table(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
-    """Remember beliefs in a table."""
+    """Record beliefs in a table."""
     return _limited(TableBounds(), parameters)
 
 
 def singles(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
-    """Remember beliefs in a table, and try states alone first."""
+    """Record beliefs in a table, and try states alone first."""
     return _limited(SinglesBounds(), parameters)
 
 
@@ -593,36 +526,36 @@ def reference_minhash(universe: Universe[Any], parameters: ReferenceParameters) 
     """Bound beliefs by datasketch's MinHash, as an oracle."""
     from miai.beliefs.sketches import ReferenceBounds
 
-    given = parameters
-    bounds = ReferenceBounds(
-        universe, k=given.k, verified=given.verified, threshold=given.threshold
-    )
-    return _limited(bounds, given)
+    k, threshold = parameters.k, parameters.threshold
+    bounds = ReferenceBounds(universe, k=k, verified=parameters.verified, threshold=threshold)
+    return _limited(bounds, parameters)
 
 
-def _dominance(universe: Universe[Any], given: SketchParameters, *, verified: bool) -> Bounds:
+def _dominance(universe: Universe[Any], parameters: SketchParameters, *, verified: bool) -> Bounds:
     from miai.beliefs.sketches import DominanceBounds
 
-    return _limited(DominanceBounds(universe, k=given.k, verified=verified), given)
+    return _limited(DominanceBounds(universe, k=parameters.k, verified=verified), parameters)
 
 
-def _minhash(universe: Universe[Any], given: MinHashParameters, *, verified: bool) -> Bounds:
+def _minhash(universe: Universe[Any], parameters: MinHashParameters, *, verified: bool) -> Bounds:
     from miai.beliefs.sketches import MinHashBounds
 
-    bounds = MinHashBounds(universe, k=given.k, verified=verified, threshold=given.threshold)
-    return _limited(bounds, given)
+    k, threshold = parameters.k, parameters.threshold
+    bounds = MinHashBounds(universe, k=k, verified=verified, threshold=threshold)
+    return _limited(bounds, parameters)
 
 
-def _limited(bounds: Bounds, given: BoundsParameters) -> Bounds:
-    if given.limit is None:
+def _limited(bounds: Bounds, parameters: BoundsParameters) -> Bounds:
+    limit = parameters.limit
+    if limit is None:
         return bounds
-    least = getattr(bounds, "entry_bytes", LEAST_LIMIT)
-    if given.limit < least:
+    minimum = getattr(bounds, "entry_bytes", MIN_LIMIT)
+    if limit < minimum:
         raise ParameterError(
-            f"limit: {given.limit} bytes have no room for one entry; use at least {least}"
+            f"limit: {limit} bytes have no room for one entry; use at least {minimum}"
         )
-    retention: Retention = registry().get(RETENTION, given.retention).build(values={})
-    return LimitedBounds(bounds, retention, limit=given.limit)
+    retention: Retention = registry().build(RETENTION, parameters.retention)
+    return LimitedBounds(bounds, retention, limit=limit)
 
 
 MakeBounds: TypeAlias = Callable[[Universe[Any]], Bounds]
@@ -638,9 +571,4 @@ def named_bounds(name: str, **parameters: Any) -> MakeBounds:
     """
     component = registry().get(BOUNDS, name)
     component.fill(parameters)  # raises now rather than when the first search begins
-
-    def make(universe: Universe[Any]) -> Bounds:
-        bounds: Bounds = component.build(universe, values=parameters)
-        return bounds
-
-    return make
+    return lambda universe: component.build(universe, values=parameters)

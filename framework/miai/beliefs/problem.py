@@ -1,18 +1,18 @@
-"""What a search over beliefs needs of a game: `BeliefProblem`.
+"""The interface between a game and a search over beliefs: `BeliefProblem`.
 
 A state has a *public* part, which the player knows, and a *hidden* part. A belief is a set of
-hidden parts that share one public part. The player's actions depend on the public part alone; the
-opponent is assumed omniscient, so all its replies count. A strategy then guarantees::
+hidden parts with one public part. The player's actions depend on the public part alone; the
+opponent is assumed omniscient, so all its replies count. The player can then guarantee::
 
     V_0(X) = min over x in X of evaluate(x)
     V_d(X) = max over actions a of the minimum of the terminal values that a can lead to and, for
              every observation o, V_{d - cost(a)} of the hidden parts that a can lead to with o
 
-from the player's point of view. That is the value of the best deterministic strategy that knows
-only its observations, not of an equilibrium. Sensing is an action of cost 0 that changes no state.
-`miai.beliefs.search` computes it.
+from its own point of view. That is the value of the best deterministic strategy that knows only
+its observations, not the value of an equilibrium. Sensing is an action of cost 0 that changes no
+state. `miai.beliefs.search` computes these values.
 
-`GameProblem` makes a problem of any game. It is slow, and the oracle of faster problems.
+`GameProblem` makes a problem of any game. It is slow; tests compare faster problems with it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Reply:
 
 
 def goes_on(observation: Hashable, hidden: int) -> Reply:
-    """Return a reply that does not end the game."""
+    """Return a reply after which the game continues."""
     return Reply(observation, hidden)
 
 
@@ -62,14 +62,14 @@ def over(value: float) -> Reply:
 class BeliefProblem(Protocol[Public]):
     """A game from the point of view of the player who searches; immutable.
 
-    Hidden parts are numbers from 0 to 2**63 - 1, with the same meaning under every public part.
+    Hidden parts are integers from 0 to 2**63 - 1, with the same meaning under every public part.
     Public parts are hashable and include the phase of a turn.
 
     Attributes:
-      least, greatest: bounds of all values.
+      least, greatest: the lowest and the highest value.
       reachability: whether every value is `greatest` (won) or `least` (not proved). Then wins hold
         at greater depths and refutations at smaller ones, only the end of a game wins, and
-        `evaluate` is always `least`.
+        `evaluate` always returns `least`.
     """
 
     least: float
@@ -80,29 +80,29 @@ class BeliefProblem(Protocol[Public]):
         """Return the player's actions, in the order in which a search tries them."""
 
     def cost(self, public: Public, action: int) -> int:
-        """Return the depth that an action takes: 0 for a sense."""
+        """Return the depth that an action costs: 0 for a sense."""
 
     def replies(self, public: Public, hidden: int, action: int) -> Sequence[Reply]:
         """Return every outcome of an action in one state.
 
-        If there is none, the state is inconsistent with the action: it leaves the belief and does
-        not limit the value.
+        A state without outcomes is inconsistent with the action: it leaves the belief and does not
+        limit the value.
         """
 
     def after(self, public: Public, action: int, observation: Hashable) -> Public:
         """Return the public part after an action and an observation."""
 
     def evaluate(self, public: Public, hidden: int) -> float:
-        """Return what a state is worth where the depth ends."""
+        """Return the value of a state where the depth ends."""
 
     def universe(self, public: Public) -> Iterable[int] | None:
         """Return all hidden parts that a public part allows; None if they cannot be listed."""
 
 
 def averages(problem: object) -> bool:
-    """Return whether a leaf is worth the mean of its states rather than the minimum.
+    """Return whether the value of a leaf is the mean over its states rather than the minimum.
 
-    A problem says so with an attribute `averages`. Then no belief bounds another (B1 fails).
+    The problem's attribute `averages` says so. Then no belief bounds another (B1 fails).
     """
     return bool(getattr(problem, "averages", False))
 
@@ -111,24 +111,24 @@ def leaf_value(problem: BeliefProblem[Public], public: Public, hidden: int) -> f
     """Return the value of a state where the depth ends.
 
     Raises:
-      UnsuitableGameError: the problem is one of reachability, and the value is not `least`.
+      UnsuitableGameError: the value of a reachability problem is not `least`.
     """
     value = problem.evaluate(public, hidden)
     if problem.reachability and value != problem.least:
         raise UnsuitableGameError(
-            f"{type(problem).__name__}: a state is worth {value} where the depth ends; in a "
-            f"reachability problem it must be worth {problem.least}"
+            f"{type(problem).__name__}: evaluate() returned {value}; in a reachability problem it "
+            f"must return {problem.least}"
         )
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class Root(Generic[Public]):
-    """Where a search begins.
+    """The belief that a search begins with.
 
     Attributes:
       public: the public part.
-      hidden: the belief: at least one hidden part, strictly increasing.
+      hidden: the hidden parts, strictly increasing; at least one.
     """
 
     public: Public
@@ -141,11 +141,11 @@ class Root(Generic[Public]):
 
     def __post_init__(self) -> None:
         if not self.hidden:
-            raise ValueError("a belief has at least one state")
+            raise ValueError("a belief needs at least one state")
         if self.hidden[0] < 0:
-            raise ValueError(f"hidden parts are numbers from 0 on, not {self.hidden[0]}")
+            raise ValueError(f"hidden parts are integers from 0 on, not {self.hidden[0]}")
         if any(a >= b for a, b in zip(self.hidden, self.hidden[1:], strict=False)):
-            raise ValueError("the hidden parts of a belief are strictly increasing")
+            raise ValueError("the hidden parts of a belief must be strictly increasing")
 
 
 Leaf = Callable[[State, int], float]
@@ -158,12 +158,12 @@ class GameProblem:
     Args:
       game: of two players.
       player: the player who searches.
-      leaf: values states where the depth ends; by default the middle of the game's utilities.
-      cost: the depth that an action takes; by default 1.
-      averages: whether leaves are worth the mean over their states.
+      leaf: values states where the depth ends; by default the midpoint of the game's utilities.
+      cost: the depth that an action costs; by default 1.
+      averages: whether the value of a leaf is the mean over its states.
 
     Attributes:
-      least, greatest: bounds of the game's utilities.
+      least, greatest: the lowest and the highest utility of the game.
       reachability: False.
     """
 
@@ -198,17 +198,17 @@ class GameProblem:
         Raises:
           UnsuitableGameError: legal actions depend on hidden state.
         """
-        found = {tuple(state.legal_actions()) for state in states}
-        if len(found) != 1:
+        legal = {tuple(state.legal_actions()) for state in states}
+        if len(legal) != 1:
             raise self._unsuitable()
-        return found.pop()
+        return legal.pop()
 
     def actions(self, public: tuple[int, ...]) -> Sequence[int]:
         """Return the player's actions."""
         return public
 
     def cost(self, public: tuple[int, ...], action: int) -> int:
-        """Return the depth that an action takes."""
+        """Return the depth that an action costs."""
         return 1 if self._cost is None else self._cost(action)
 
     def replies(self, public: tuple[int, ...], hidden: int, action: int) -> Sequence[Reply]:
@@ -225,7 +225,7 @@ class GameProblem:
         return legal
 
     def evaluate(self, public: tuple[int, ...], hidden: int) -> float:
-        """Return what a state is worth where the depth ends."""
+        """Return the value of a state where the depth ends."""
         if self._leaf is None:
             return (self.least + self.greatest) / 2
         return self._leaf(self._states[hidden], self.player)

@@ -1,7 +1,8 @@
-"""Retention policies: which entries bounds with a memory limit forget.
+"""Retention policies: which entries bounds forget at their memory limit.
 
-`none` keeps what came first, `lru` what was used last, `space-saving` what was used most, and
-`count-sketch` what a Count-Sketch estimates to be most frequent, forgotten entries included.
+`none` keeps the first entries, `lru` the most recently used, `space-saving` the most used, and
+`count-sketch` those that a Count-Sketch, which counts forgotten entries too, estimates as the most
+frequent.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from miai.plugins.kinds import Kind
 
 
 class Retention(Protocol):
-    """Chooses what to forget. An entry has a 64-bit name, always the same for the same belief."""
+    """Chooses the entries to forget. An entry's 64-bit name is the same in every process."""
 
     def added(self, name: int) -> None:
         """Called after an entry is stored."""
 
     def used(self, name: int) -> None:
-        """Called after an entry gave a bound."""
+        """Called after a bound was derived from an entry."""
 
     def victim(self) -> int | None:
         """Remove and return the entry to forget; None to reject the newest one."""
@@ -48,7 +49,7 @@ class KeepFirst:
 
 
 class LeastRecentlyUsed:
-    """Forgets the entry that was unused for longest."""
+    """Forgets the least recently used entry."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[int, None] = OrderedDict()
@@ -76,7 +77,7 @@ class SpaceSaving:
     them, and its count is too high by at most the lowest count.
 
     Attributes:
-      inherited: the count of the last forgotten entry, the error of those that came after it.
+      inherited: the count of the last forgotten entry, which new entries inherit.
     """
 
     def __init__(self) -> None:
@@ -89,19 +90,17 @@ class SpaceSaving:
         """Count one use on top of the inherited count."""
         if name in self._counts:
             self.used(name)
-            return
-        self._put(name, self.inherited + 1)
+        else:
+            self._put(name, self.inherited + 1)
 
     def used(self, name: int) -> None:
         """Count one use."""
-        count = self._counts.get(name)
-        if count is None:
-            return
-        self._drop(name, count)
-        self._put(name, count + 1)
+        if (count := self._counts.get(name)) is not None:
+            self._drop(name, count)
+            self._put(name, count + 1)
 
     def count(self, name: int) -> int:
-        """Return an upper bound of the uses of a name; 0 if it has no counter."""
+        """Return an upper bound on the uses of a name; 0 if it has no counter."""
         return self._counts.get(name, 0)
 
     def victim(self) -> int | None:
@@ -156,11 +155,10 @@ class CountSketch:
 
     def estimate(self, name: int) -> float:
         """Return the estimated count of a name."""
-        found = []
-        for row, counters in enumerate(self._counters):
-            at, sign = self._place(name, row)
-            found.append(sign * counters[at])
-        return statistics.median(found)
+        places = [self._place(name, row) for row in range(len(self._counters))]
+        return statistics.median(
+            sign * counters[at] for (at, sign), counters in zip(places, self._counters, strict=True)
+        )
 
     def _place(self, name: int, row: int) -> tuple[int, int]:
         mixed = hashed(name ^ hashed(row + 1))
@@ -170,7 +168,7 @@ class CountSketch:
 class MostFrequent:
     """Forgets the stored entry that the sketch estimates to be least frequent.
 
-    Estimates change with the stream, so the heap is corrected at its top only.
+    Estimates change with the stream, so only the top of the heap is brought up to date.
     """
 
     def __init__(self, *, rows: int = 5, width: int = 4096) -> None:
@@ -211,20 +209,20 @@ class CountSketchParameters(Parameters):
 
 
 def none(parameters: Parameters) -> Retention:
-    """Keep what came first."""
+    """Keep the first entries."""
     return KeepFirst()
 
 
 def lru(parameters: Parameters) -> Retention:
-    """Forget what was unused for longest."""
+    """Forget the least recently used entry."""
     return LeastRecentlyUsed()
 
 
 def space_saving(parameters: Parameters) -> Retention:
-    """Forget what was used least."""
+    """Forget the least used entry."""
     return SpaceSaving()
 
 
 def count_sketch(parameters: CountSketchParameters) -> Retention:
-    """Forget what a Count-Sketch estimates to be least frequent."""
+    """Forget the entry that a Count-Sketch estimates as the least frequent."""
     return MostFrequent(rows=parameters.rows, width=parameters.width)

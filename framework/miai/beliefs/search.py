@@ -1,17 +1,16 @@
-"""Alpha-beta over beliefs: one recursion for every representation of a set of states.
+"""Alpha-beta over beliefs, depth by depth, for every representation of a set of states.
 
-At a node the player chooses an action. Each observation that can follow leads to a child belief,
-and the worst child counts. `Recursion` holds the search; a subclass brings the sets, the successors
-and the values where the depth ends: `MaskRecursion` for the bits of an integer, and a plugin may
-bring another one, as Reconnaissance Blind Chess does for arrays of board numbers.
+`BeliefSearch` searches the roots of any `BeliefProblem`. At a node the player chooses an action.
+Each observation that can follow leads to a successor belief, and the worst one counts.
 
-Results go to the bounds, which derive bounds of other beliefs from them. Where the bounds ask for
-it, results are *explained* first. A *core* is a part of a belief that fails by itself (B5): an
-action that leads to a belief with a known core is refuted without a search. A *closure* is a set of
-states among which one strategy wins (B6).
+`Recursion` is the search itself. A subclass brings the sets of states, the successors and the
+values where the depth ends: `MaskRecursion` for the bits of an integer, and a plugin its own, as
+Reconnaissance Blind Chess does for arrays of board numbers.
 
-`RecursiveSearch` searches a root depth by depth within a budget. `BeliefSearch` does so for every
-`BeliefProblem`.
+Results are recorded as bounds, from which bounds on other beliefs follow. Where the bounds ask for
+it, results are explained first. A *core* is a subset of a belief that fails by itself (B5): an
+action that leads to a belief with a recorded core is refuted without a search. A *closure* is a set
+of states that one strategy wins (B6).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from miai.beliefs.bounds import AnyBelief, Bounds, MakeBounds, NoBounds, named_bounds
+from miai.beliefs.bounds import AnyBelief, BoundEntry, Bounds, MakeBounds, NoBounds, named_bounds
 from miai.beliefs.problem import BeliefProblem, Public, Root, averages
 from miai.beliefs.sets import Mask, Universe, numbers, size_of
 from miai.errors import ParameterError, UnsuitableGameError
@@ -40,11 +39,11 @@ Place = TypeVar("Place", bound=Hashable)
 RootType = TypeVar("RootType")
 
 Line = tuple[tuple[int, Hashable], ...]
-"""Actions, each with the observation after it."""
+"""The expected actions, each with the observation that follows it."""
 
 Window = Literal["alpha-beta", "null"]
 
-# -- what a search returns, and what comparisons and agents ask of it -----------------------------
+# -- results, and the protocols of comparisons and agents ------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +51,13 @@ class BeliefResult:
     """The result of a search.
 
     Attributes:
-      value: of the root at `depth`, to the player who searches; exact, except with `approx-`
-        bounds. The lowest possible value when depth 1 was not completed.
-      action: the best one; -1 when depth 1 was not completed.
-      depth: the last depth that was completed. No greater depth is searched after a win.
-      line: the best action and the worst observation after it, and so on.
+      value: the root's value at `depth` to the player who searches; exact, except with `approx-`
+        bounds. The lowest possible value if depth 1 was not completed.
+      action: the best action; -1 if depth 1 was not completed.
+      depth: the last completed depth. A win ends the search.
+      line: the best action, the worst observation after it, and so on.
       complete: whether the requested depth, or a win, was reached.
-      statistics: counts: nodes, leaves, singles, and those of the bounds, such as
+      statistics: counts of nodes, leaves and singles, and those of the bounds, such as
         ``bounds_entries`` and ``bounds_bytes``.
     """
 
@@ -71,19 +70,19 @@ class BeliefResult:
 
 
 class BeliefSearcher(Protocol):
-    """Searches roots of one problem; bounds learnt at one root serve the next.
+    """Searches roots of one problem; bounds recorded at one root serve the next.
 
     Component kind ``belief-search``.
 
     Attributes:
-      prepares: whether `prepare` computes everything that the problem caches, so that timings do
-        not depend on earlier searches of the same problem.
+      prepares: whether `prepare` computes all that the problem caches, so that timings do not
+        depend on earlier searches of the same problem.
     """
 
     prepares: bool
 
     def prepare(self, root: Any, depth: int) -> None:
-        """Do the work that precedes a search, such as enumerating a game; nothing is learnt."""
+        """Do the work that precedes a search, such as enumerating a game; record no bounds."""
 
     def search(
         self,
@@ -104,7 +103,7 @@ BELIEF_SEARCH: Kind[BeliefSearcher] = kinds.BELIEF_SEARCH
 
 
 class SizedRoot(Protocol):
-    """Where a search begins."""
+    """The belief that a search begins with."""
 
     @property
     def size(self) -> int:
@@ -126,14 +125,206 @@ class RootedProblem(Protocol):
         The same arguments give the same roots, and a smaller count gives the first of them.
 
         Raises:
-          ValueError: there is no such class, or it has too few roots.
+          ValueError: the class is unknown or has too few roots.
         """
 
 
 BELIEF_PROBLEM: Kind[RootedProblem] = kinds.BELIEF_PROBLEM
 
+# -- searching a root ------------------------------------------------------------------------------
 
-# -- the recursion --------------------------------------------------------------------------------
+
+class ValueRange(Protocol):
+    """The possible values of a problem; see `BeliefProblem`."""
+
+    @property
+    def least(self) -> float:
+        """The lowest value."""
+
+    @property
+    def greatest(self) -> float:
+        """The highest value."""
+
+    @property
+    def reachability(self) -> bool:
+        """Whether every value is one of these two."""
+
+
+class RecursiveSearch(ABC, Generic[RootType]):
+    """Searches roots of one problem, depth by depth; bounds recorded at one root serve the next.
+
+    Attributes:
+      values: the range of the problem's values.
+      bounds: the bounds recorded so far.
+    """
+
+    prepares = False
+
+    def __init__(self, values: ValueRange, recursion: Recursion[Any, Any]) -> None:
+        self.values, self.bounds = values, recursion.bounds
+        self._recursion = recursion
+
+    def prepare(self, root: RootType, depth: int) -> None:
+        """Do nothing: states are enumerated as the search reaches them."""
+
+    def search(
+        self,
+        root: RootType,
+        depth: int,
+        *,
+        deepening: bool = False,
+        max_nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> BeliefResult:
+        """Return the value of a root at a depth, and the best action.
+
+        Args:
+          depth: the depth, in units of `BeliefProblem.cost`; at least 1.
+          deepening: whether to search depths 1, 2, ... first; a budget implies it.
+          max_nodes, seconds: the budget. When it is spent, the last complete depth counts.
+
+        Raises:
+          ValueError: the depth or the root is not valid.
+          UnsuitableGameError: the depth exceeds Python's recursion limit.
+        """
+        self._begin(root, depth)
+        budget = self._recursion.budget
+        budget.begin(max_nodes=max_nodes, seconds=seconds)
+        step_by_step = deepening or max_nodes is not None or seconds is not None
+        result: NodeResult[Any] = NodeResult(self.values.least)
+        completed, won = 0, False
+        try:
+            for current in range(1 if step_by_step else depth, depth + 1):
+                result = self._at_depth(root, current, result.value if completed else None)
+                completed = current
+                won = self.values.reachability and result.value >= self.values.greatest
+                if won:
+                    break  # this is the shortest win; a longer line need not make progress
+        except BudgetSpentError:
+            pass  # the last complete depth counts
+        except RecursionError as error:
+            raise UnsuitableGameError(
+                f"a search of depth {depth} exceeds Python's recursion limit; reduce the depth, or "
+                "use the search 'compiled'"
+            ) from error
+        return BeliefResult(
+            value=result.value,
+            action=result.line[0][0] if result.line else -1,
+            depth=completed,
+            line=result.line,
+            complete=completed == depth or won,
+            statistics={
+                "nodes": budget.nodes,
+                "leaves": budget.leaves,
+                "singles": budget.singles,
+                **self._statistics(root),
+                **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
+            },
+        )
+
+    @abstractmethod
+    def _begin(self, root: RootType, depth: int) -> None:
+        """Prepare a search; raise ValueError if the root or the depth is not valid."""
+
+    @abstractmethod
+    def _at_depth(self, root: RootType, depth: int, guess: float | None) -> NodeResult[Any]:
+        """Return the exact value at one depth, and the line.
+
+        Args:
+          guess: the value at the depth before; None at first.
+        """
+
+    def _statistics(self, root: RootType) -> Mapping[str, int]:
+        """Return further counts of the last search."""
+        return {}
+
+
+class BeliefSearch(RecursiveSearch[Root[Public]], Generic[Public]):
+    """Searches roots of any `BeliefProblem`, in plain Python.
+
+    Args:
+      make_bounds: makes the bounds of this search; see `miai.beliefs.named_bounds`.
+      window: ``alpha-beta`` searches with a full window; ``null`` with null windows, from the top
+        of the range down (MTD, Plaat et al. 1996).
+      adaptive: whether the last best action under the same public part is tried first.
+
+    Raises:
+      UnsuitableGameError: the problem averages, and the bounds infer values of other beliefs.
+
+    Attributes:
+      universe: the states visited so far, and their numbers.
+    """
+
+    def __init__(
+        self,
+        problem: BeliefProblem[Public],
+        make_bounds: MakeBounds,
+        *,
+        window: Window = "alpha-beta",
+        adaptive: bool = False,
+    ) -> None:
+        self.problem, self.window = problem, window
+        self.universe = Universe(problem)
+        bounds = make_bounds(self.universe)
+        if averages(problem) and bounds.infers:
+            raise UnsuitableGameError(
+                "the problem averages over states: a larger belief may be worth more, so no belief "
+                "bounds another; use the bounds 'table' or 'none'"
+            )
+        super().__init__(problem, MaskRecursion(self.universe, bounds, adaptive=adaptive))
+
+    def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
+        """Return the value that an action guarantees at a root, with best play after it.
+
+        Args:
+          depth: as in `search`; the action's cost is included.
+        """
+        self._recursion.budget.begin()
+        belief, values = self.universe.mask(root.hidden), self.values
+        result = self._recursion.action(
+            root.public, belief, action, depth, values.least, values.greatest
+        )
+        return result.value
+
+    def _begin(self, root: Root[Public], depth: int) -> None:
+        if depth < 1:
+            raise ValueError(f"the depth of a search must be at least 1, not {depth}")
+        allowed = self.universe.all_of(root.public)
+        if allowed is not None and self.universe.mask(root.hidden) & ~allowed:
+            raise ValueError(f"the root has states that {root.public!r:.200} does not allow")
+
+    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> NodeResult[Any]:
+        least, greatest = self.values.least, self.values.greatest
+        belief, search = self.universe.mask(root.hidden), self._recursion.root
+        if self.window == "alpha-beta":
+            # Values at the ends of the range are exact although they lie outside the open window.
+            return search(root.public, belief, depth, least, greatest)
+        line: Line = ()
+        beta = greatest if guess is None or guess <= least else guess
+        while least < greatest:
+            result = search(root.public, belief, depth, math.nextafter(beta, -math.inf), beta)
+            if result.value >= beta:
+                least, line = beta, result.line or line
+            else:
+                greatest, line = result.value, line or result.line
+            # Go down: an upper bound is a value that occurs, a lower bound only the one tested.
+            beta = greatest
+        return NodeResult(least, line=line)
+
+
+def search_belief(
+    problem: BeliefProblem[Public],
+    root: Root[Public],
+    depth: int,
+    make_bounds: MakeBounds,
+    *,
+    window: Window = "alpha-beta",
+) -> BeliefResult:
+    """Search one root with new bounds; see `BeliefSearch`."""
+    return BeliefSearch(problem, make_bounds, window=window).search(root, depth)
+
+
+# -- the recursion ---------------------------------------------------------------------------------
 
 
 class BudgetSpentError(Exception):
@@ -149,9 +340,10 @@ class SearchBudget:
         tried alone and repeated searches of one belief. A request of Reconnaissance Blind Chess
         that is valued where the depth ends counts once for all boards, or once for each board
         tried alone.
-      leaves: states looked at where the depth ends.
+      leaves: states evaluated where the depth ends.
       singles: the nodes that were states tried alone.
-      max_nodes, deadline: where the search stops; the deadline is on the monotonic clock.
+      max_nodes: maximum number of nodes; None for unlimited.
+      deadline: when to stop, in seconds of the monotonic clock; None for never.
     """
 
     nodes: int = 0
@@ -183,11 +375,11 @@ class NodeResult(NamedTuple, Generic[StateSet]):
     """The result of a node or of an action.
 
     Attributes:
-      value: exact within the window, else a bound: an upper one at or below alpha, a lower one at
-        or above beta.
-      core: states of the belief that are worth at most `value` by themselves, where the value is
-        below beta; None for the whole belief.
-      closure: states among which the same strategy gets at least beta, where the value is at least
+      value: exact within the window; an upper bound at or below alpha, a lower bound at or above
+        beta.
+      core: for a value below beta, a subset of the belief that is worth at most `value`; None for
+        the whole belief.
+      closure: for a value of at least beta, a set of states in which one strategy gets at least
         beta; None for the belief itself.
       line: the expected actions and observations, up to where a bound settled the value.
     """
@@ -199,12 +391,12 @@ class NodeResult(NamedTuple, Generic[StateSet]):
 
 
 class Refutation(NamedTuple, Generic[Place, StateSet]):
-    """A child belief that refuted an earlier action of the same node.
+    """A successor belief that refuted an earlier action of the same node.
 
     Attributes:
-      place, depth: of the child.
-      core: states of the child that fail by themselves.
-      value: the upper bound of their value.
+      place, depth: where the successor belief is searched.
+      core: a subset of it that fails by itself.
+      value: an upper bound on the core's value.
     """
 
     place: Place
@@ -214,13 +406,13 @@ class Refutation(NamedTuple, Generic[Place, StateSet]):
 
 
 class Branches(NamedTuple, Generic[Place, StateSet]):
-    """Where an action can lead.
+    """The outcomes of an action in a belief.
 
     Attributes:
-      worst: the lowest value with which it can end the game; infinity if it cannot.
-      culprit: a state that can end the game so.
+      worst: the lowest terminal value; infinity if the action cannot end the game.
+      culprit: a state in which the action can end the game with it.
       depth: the remaining depth.
-      successors: observation, place and belief of each child, in the order of the search.
+      successors: observation, place and belief of each successor, in the order of the search.
     """
 
     worst: float
@@ -232,12 +424,12 @@ class Branches(NamedTuple, Generic[Place, StateSet]):
 class Recursion(ABC, Generic[Place, StateSet]):
     """Alpha-beta over beliefs of one representation.
 
-    A *place* is what the player knows and what comes next; with a set of states it makes a belief.
+    A *place* is the public part and the phase of the turn; with a set of states it makes a belief.
 
     Attributes:
-      bounds: where results are recorded and bounds come from.
+      bounds: records results and derives bounds from them.
       budget: counts and limits.
-      adaptive: whether the last best action at a place is tried first.
+      adaptive: whether to try the last best action at a place first.
       explains_exact: whether values inside the window get a core too, not only those at or below
         alpha.
     """
@@ -248,18 +440,18 @@ class Recursion(ABC, Generic[Place, StateSet]):
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self.budget = SearchBudget()
-        self._remembers = type(bounds) is not NoBounds  # a subclass may answer
+        self._remembers = type(bounds) is not NoBounds  # a subclass may have bounds
         self._favourites: dict[Place, int] = {}
 
     # The representation: sets, successors and leaves.
 
     @abstractmethod
     def key(self, place: Place, belief: StateSet) -> tuple[Hashable, AnyBelief]:
-        """Return the public part and the belief as the bounds know them."""
+        """Return the public part and the belief as the bounds store them."""
 
     @abstractmethod
     def from_bounds(self, place: Place, belief: AnyBelief) -> StateSet | None:
-        """Return the set of a belief that the bounds returned; None for none."""
+        """Return the set of a belief that the bounds returned; None without one."""
 
     @abstractmethod
     def union(self, first: StateSet, second: StateSet) -> StateSet:
@@ -287,11 +479,11 @@ class Recursion(ABC, Generic[Place, StateSet]):
         suspects: StateSet | None,
         refutations: Sequence[Refutation[Place, StateSet]],
     ) -> Branches[Place, StateSet] | NodeResult[StateSet]:
-        """Return where an action leads, or its result if no child needs a search.
+        """Return the outcomes of an action, or its result if no successor needs a search.
 
         Args:
           suspects: states that refuted earlier actions of this node.
-          refutations: the children that did so.
+          refutations: the successor beliefs that did so.
         """
 
     @abstractmethod
@@ -311,7 +503,7 @@ class Recursion(ABC, Generic[Place, StateSet]):
         """Return states of a belief that lead to all targets, suspects first; None for all.
 
         Args:
-          targets: the core of the child after an observation; None for the whole child.
+          targets: the core of the successor after `observation`; None for the whole successor.
         """
 
     @abstractmethod
@@ -326,8 +518,8 @@ class Recursion(ABC, Generic[Place, StateSet]):
         """Return all states from which an action leads to solved states only.
 
         Args:
-          solved: the closure of each child, by observation.
-          beta: what an end of the game is worth at least.
+          solved: the closure of each successor, by observation.
+          beta: the minimum value of an end of the game.
         """
 
     # The search.
@@ -358,9 +550,9 @@ class Recursion(ABC, Generic[Place, StateSet]):
     def root(
         self, place: Place, belief: StateSet, depth: int, alpha: float, beta: float
     ) -> NodeResult[StateSet]:
-        """As `value`, of a depth of at least 1, but always with an action.
+        """Return the value of a root at a depth of at least 1, always with an action.
 
-        A bound on the belief itself would settle its value without one.
+        Unlike `value` it ignores bounds on the belief itself, which settle a value without one.
         """
         self.budget.count(1)
         result = self.search_actions(place, belief, depth, alpha, beta)
@@ -378,7 +570,7 @@ class Recursion(ABC, Generic[Place, StateSet]):
         beta: float,
         suspects: StateSet | None = None,
     ) -> NodeResult[StateSet]:
-        """Return the best action's result; the core is of all actions together.
+        """Return the best action's result; its core refutes all actions.
 
         Args:
           suspects: states that are likely to refute actions.
@@ -416,10 +608,10 @@ class Recursion(ABC, Generic[Place, StateSet]):
         suspects: StateSet | None = None,
         refutations: list[Refutation[Place, StateSet]] | None = None,
     ) -> NodeResult[StateSet]:
-        """Return the worst result that an action can have; core and closure are of this belief.
+        """Return the worst result of an action, with core and closure of this belief.
 
         Args:
-          suspects, refutations: as of `branches`; the child that refutes this action is added.
+          suspects, refutations: as in `branches`; a successor that refutes this action is added.
         """
         refutations = [] if refutations is None else refutations
         branches = self.branches(place, belief, action, depth, alpha, beta, suspects, refutations)
@@ -467,17 +659,20 @@ class Recursion(ABC, Generic[Place, StateSet]):
         alpha: float,
         beta: float,
     ) -> None:
-        bounds = self.bounds
+        bounds, explains = self.bounds, self.bounds.explains
         if result.value > alpha:
-            bounds.record_lower(public, depth, held, result.value)
-        if bounds.explains and result.value >= beta and result.closure is not None:
+            bounds.record(BoundEntry(True, public, depth, held), result.value)
+        if explains and result.value >= beta and result.closure is not None:
             _, closure = self.key(place, result.closure)
             if size_of(closure) > size_of(held):
-                bounds.record_lower(public, depth, closure, beta)
+                bounds.record(BoundEntry(True, public, depth, closure), beta)
         if result.value < beta:
-            if bounds.explains and result.core is not None:
+            if explains and result.core is not None:
                 _, held = self.key(place, result.core)
-            bounds.record_upper(public, depth, held, result.value)
+            bounds.record(BoundEntry(False, public, depth, held), result.value)
+
+
+# -- the recursion over masks ----------------------------------------------------------------------
 
 
 class MaskRecursion(Recursion[Public, Mask]):
@@ -537,11 +732,11 @@ class MaskRecursion(Recursion[Public, Mask]):
         suspects: Mask | None,
         refutations: Sequence[Refutation[Public, Mask]],
     ) -> Branches[Public, Mask] | NodeResult[Mask]:
-        """Return where an action leads, the largest child first: it is likely to be the worst.
+        """Return the outcomes of an action, the largest successor first as the likely worst.
 
-        The result is returned at once where the game can end badly enough, where nothing can be
-        proved because the depth ends, and where the core that refuted an earlier action refutes
-        this one too.
+        The action is refuted without a search if it can end the game at or below alpha, if the
+        depth ends before anything is proved, or if a core that refuted an earlier action also
+        refutes this one.
         """
         worst, culprit, parts = self._split(place, belief, action)
         if worst <= alpha:
@@ -557,15 +752,15 @@ class MaskRecursion(Recursion[Public, Mask]):
             for observation, part in sorted(parts.items(), key=lambda item: -item[1].bit_count())
         ]
         for observation, after, part in successors if explains and refutations else ():
-            for known in refutations:
+            for earlier in refutations:
                 if (
-                    not known.core & ~part
-                    and known.value <= alpha
-                    and known.depth == left
-                    and known.place == after
+                    not earlier.core & ~part
+                    and earlier.value <= alpha
+                    and earlier.depth == left
+                    and earlier.place == after
                 ):
-                    core = self.sources(place, belief, action, observation, known.core, suspects)
-                    return NodeResult(known.value, core, line=((action, observation),))
+                    core = self.sources(place, belief, action, observation, earlier.core, suspects)
+                    return NodeResult(earlier.value, core, line=((action, observation),))
         return Branches(worst, culprit, left, successors)
 
     def sources(
@@ -616,7 +811,7 @@ class MaskRecursion(Recursion[Public, Mask]):
     def _split(
         self, public: Public, belief: Mask, action: int
     ) -> tuple[float, Mask, dict[Hashable, Mask]]:
-        """Return the worst end of the game, a state that leads to it, and the child beliefs."""
+        """Return the worst end of the game, a state that leads to it, and the successors."""
         worst, culprit = math.inf, 0
         parts: dict[Hashable, Mask] = {}
         for number in numbers(belief):
@@ -630,7 +825,7 @@ class MaskRecursion(Recursion[Public, Mask]):
     def _continuing_state(
         self, public: Public, belief: Mask, action: int, suspects: Mask
     ) -> Mask | None:
-        """Return a state in which an action need not end the game, a suspect if possible."""
+        """Return a state in which an action may not end the game, preferably a suspect."""
         for candidates in (suspects & belief, belief & ~suspects):
             for number in numbers(candidates):
                 if self._universe.outcomes(public, number, action).after:
@@ -659,7 +854,7 @@ class MaskRecursion(Recursion[Public, Mask]):
     def _refuting_state(
         self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
     ) -> NodeResult[Mask] | None:
-        """Return the value of a state that alone is worth at most alpha; None without one."""
+        """Return the result of a state that alone is worth at most alpha; None without one."""
         threshold, passed = self._passed.get((public, depth), (alpha, 0))
         if alpha > threshold:
             passed = 0
@@ -675,207 +870,17 @@ class MaskRecursion(Recursion[Public, Mask]):
         return None
 
 
-# -- searching a root -----------------------------------------------------------------------------
-
-
-class ValueRange(Protocol):
-    """The values of a problem; see `BeliefProblem`."""
-
-    @property
-    def least(self) -> float:
-        """The lowest value."""
-
-    @property
-    def greatest(self) -> float:
-        """The highest value."""
-
-    @property
-    def reachability(self) -> bool:
-        """Whether every value is one of the two."""
-
-
-class RecursiveSearch(ABC, Generic[RootType]):
-    """Searches roots of one problem, depth by depth; bounds learnt at one root serve the next.
-
-    Attributes:
-      values: the range of the problem's values.
-      bounds: what was learnt.
-    """
-
-    prepares = False
-
-    def __init__(self, values: ValueRange, recursion: Recursion[Any, Any]) -> None:
-        self.values, self.bounds = values, recursion.bounds
-        self._recursion = recursion
-
-    def prepare(self, root: RootType, depth: int) -> None:
-        """Do nothing: states are visited as the search meets them."""
-
-    def search(
-        self,
-        root: RootType,
-        depth: int,
-        *,
-        deepening: bool = False,
-        max_nodes: int | None = None,
-        seconds: float | None = None,
-    ) -> BeliefResult:
-        """Return the value of a root at a depth, and the best action.
-
-        Args:
-          depth: as the problem counts it (`BeliefProblem.cost`); at least 1.
-          deepening: whether depths 1, 2, ... are searched first; implied by a budget.
-          max_nodes, seconds: the budget. When it is spent, the last complete depth counts.
-
-        Raises:
-          ValueError: the depth or the root is not valid.
-          UnsuitableGameError: the depth exceeds Python's recursion limit.
-        """
-        self._begin(root, depth)
-        budget = self._recursion.budget
-        budget.begin(max_nodes=max_nodes, seconds=seconds)
-        step_by_step = deepening or max_nodes is not None or seconds is not None
-        result: NodeResult[Any] = NodeResult(self.values.least)
-        done, won = 0, False
-        try:
-            for current in range(1 if step_by_step else depth, depth + 1):
-                result = self._at_depth(root, current, result.value if done else None)
-                done = current
-                won = self.values.reachability and result.value >= self.values.greatest
-                if won:
-                    break  # this is the shortest win; a longer line need not make progress
-        except BudgetSpentError:
-            pass  # the last complete depth counts
-        except RecursionError as error:
-            raise UnsuitableGameError(
-                f"a search of depth {depth} calls itself more often than Python allows; reduce "
-                "the depth, or use the search 'compiled'"
-            ) from error
-        return BeliefResult(
-            value=result.value,
-            action=result.line[0][0] if result.line else -1,
-            depth=done,
-            line=result.line,
-            complete=done == depth or won,
-            statistics={
-                "nodes": budget.nodes,
-                "leaves": budget.leaves,
-                "singles": budget.singles,
-                **self._statistics(root),
-                **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
-            },
-        )
-
-    @abstractmethod
-    def _begin(self, root: RootType, depth: int) -> None:
-        """Prepare a search; raise ValueError if the root or the depth is not valid."""
-
-    @abstractmethod
-    def _at_depth(self, root: RootType, depth: int, guess: float | None) -> NodeResult[Any]:
-        """Return the exact value at one depth, and the line; the guess is of the depth before."""
-
-    def _statistics(self, root: RootType) -> Mapping[str, int]:
-        """Return more counts of the last search."""
-        return {}
-
-
-class BeliefSearch(RecursiveSearch[Root[Public]], Generic[Public]):
-    """Searches roots of any `BeliefProblem`, in plain Python.
-
-    Args:
-      make_bounds: makes the bounds of this search; see `miai.beliefs.named_bounds`.
-      window: ``alpha-beta`` searches with a full window; ``null`` with null windows, from the top
-        of the range down (MTD, Plaat et al. 1996).
-      adaptive: whether the last best action under the same public part is tried first.
-
-    Raises:
-      UnsuitableGameError: the bounds infer values of other beliefs, and the problem averages.
-
-    Attributes:
-      universe: the states visited so far, and their numbers.
-      bounds: what was learnt.
-    """
-
-    def __init__(
-        self,
-        problem: BeliefProblem[Public],
-        make_bounds: MakeBounds,
-        *,
-        window: Window = "alpha-beta",
-        adaptive: bool = False,
-    ) -> None:
-        self.problem, self.window = problem, window
-        self.universe = Universe(problem)
-        bounds = make_bounds(self.universe)
-        if averages(problem) and bounds.infers:
-            raise UnsuitableGameError(
-                "the problem averages over states: a larger belief may be worth more, so no belief "
-                "bounds another; use the bounds 'table' or 'none'"
-            )
-        super().__init__(problem, MaskRecursion(self.universe, bounds, adaptive=adaptive))
-
-    def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
-        """Return the value that an action guarantees at a root, with best play after it.
-
-        Args:
-          depth: as of `search`; the action's cost is included.
-        """
-        self._recursion.budget.begin()
-        belief, values = self.universe.mask(root.hidden), self.values
-        result = self._recursion.action(
-            root.public, belief, action, depth, values.least, values.greatest
-        )
-        return result.value
-
-    def _begin(self, root: Root[Public], depth: int) -> None:
-        if depth < 1:
-            raise ValueError(f"the depth of a search is at least 1, not {depth}")
-        allowed = self.universe.all_of(root.public)
-        if allowed is not None and self.universe.mask(root.hidden) & ~allowed:
-            raise ValueError(f"the root holds states that {root.public!r:.200} does not allow")
-
-    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> NodeResult[Any]:
-        least, greatest = self.values.least, self.values.greatest
-        belief, search = self.universe.mask(root.hidden), self._recursion.root
-        if self.window == "alpha-beta":
-            # Values at the ends of the range are exact although they lie outside the window.
-            return search(root.public, belief, depth, least, greatest)
-        line: Line = ()
-        beta = greatest if guess is None or guess <= least else guess
-        while least < greatest:
-            result = search(root.public, belief, depth, math.nextafter(beta, -math.inf), beta)
-            if result.value >= beta:
-                least, line = beta, result.line or line
-            else:
-                greatest, line = result.value, line or result.line
-            # Go down: an upper bound is a value that occurs, a lower one only what was asked for.
-            beta = greatest
-        return NodeResult(least, line=line)
-
-
-def search_belief(
-    problem: BeliefProblem[Public],
-    root: Root[Public],
-    depth: int,
-    make_bounds: MakeBounds,
-    *,
-    window: Window = "alpha-beta",
-) -> BeliefResult:
-    """Search one root with new bounds; see `BeliefSearch`."""
-    return BeliefSearch(problem, make_bounds, window=window).search(root, depth)
-
-
-# -- components -----------------------------------------------------------------------------------
+# -- components ------------------------------------------------------------------------------------
 
 
 class BeliefSearchParameters(Parameters):
     """Parameters of `recursive` and `compiled`."""
 
     bounds: str = parameter(
-        "cores", component="bounds", help="Bounds on beliefs: what the search remembers"
+        "cores", component="bounds", help="Bounds on beliefs: what the search records and infers"
     )
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
-    window: Literal["alpha-beta", "null"] = parameter(
+    window: Window = parameter(
         "null", help="Search window: one full window, or a series of null windows"
     )
     adaptive: bool = parameter(
@@ -884,7 +889,7 @@ class BeliefSearchParameters(Parameters):
 
 
 def recursive(problem: BeliefProblem[Any], parameters: BeliefSearchParameters) -> BeliefSearch[Any]:
-    """Return the search in plain Python, for any problem and any bounds.
+    """Return the search in plain Python, for any `BeliefProblem` and any bounds.
 
     Raises:
       UnsuitableGameError: the problem is not a `BeliefProblem`.
@@ -901,36 +906,37 @@ def recursive(problem: BeliefProblem[Any], parameters: BeliefSearchParameters) -
 def compiled(
     problem: BeliefProblem[Any], parameters: BeliefSearchParameters
 ) -> CompiledSearch[Any]:
-    """Return the compiled search, for problems that can be enumerated and the bounds below.
+    """Return the compiled search, for problems that can be enumerated and the framework's bounds.
 
     Raises:
-      ParameterError: the bounds are not the framework's own, or they forget entries.
+      ParameterError: the bounds are of a plugin, or they forget entries.
       UnsuitableGameError: the problem cannot be enumerated.
     """
     from miai.beliefs.compiled.search import RULES, CompiledSearch
 
-    given = parameters
     _check(problem)
-    chosen = registry().get("bounds", given.bounds).fill(given.bounds_parameters)
-    if given.bounds not in RULES:
+    name = parameters.bounds
+    settings = registry().get("bounds", name).fill(parameters.bounds_parameters)
+    if name not in RULES:
         raise ParameterError(
-            f"bounds: the compiled search knows {', '.join(RULES)}, not {given.bounds!r}; "
+            f"bounds: the compiled search supports {', '.join(RULES)}, not {name!r}; "
             "use the search 'recursive'"
         )
-    limit = getattr(chosen, "limit", None)
-    if limit is not None and getattr(chosen, "retention", "none") != "none":
+    limit = getattr(settings, "limit", None)
+    if limit is not None and getattr(settings, "retention", "none") != "none":
         raise ParameterError(
             "bounds_parameters.retention: the compiled search forgets nothing; set "
             "retention = 'none', or use the search 'recursive'"
         )
     rule = replace(
-        RULES[given.bounds],
-        k=getattr(chosen, "k", 1),
-        threshold=getattr(chosen, "threshold", 1.0),
-        across=given.bounds == "cores" and problem.reachability,
-        singles=getattr(chosen, "singles", RULES[given.bounds].singles),
+        RULES[name],
+        k=getattr(settings, "k", 1),
+        threshold=getattr(settings, "threshold", 1.0),
+        across=name == "cores" and problem.reachability,
+        singles=getattr(settings, "singles", RULES[name].singles),
     )
-    return CompiledSearch(problem, rule, limit=limit, window=given.window, adaptive=given.adaptive)
+    window, adaptive = parameters.window, parameters.adaptive
+    return CompiledSearch(problem, rule, limit=limit, window=window, adaptive=adaptive)
 
 
 def _check(problem: object) -> None:

@@ -1,8 +1,8 @@
 """Beliefs as sets of states: bit masks, or sorted arrays of hashes.
 
 A `Mask` is an integer with a bit for each state, numbered by a `Universe`. A `HashedSet` needs no
-numbering: it holds a 64-bit hash of each state, the same in every process. Bounds take both; one
-search uses one kind.
+numbering: it holds a 64-bit hash of each state, the same in every process. Bounds accept both; one
+search uses one of them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class HashedSet:
     """An immutable set of states, by their 64-bit hashes.
 
     A collision merges two states. Among n states its probability is about n * n / 2**65: one in
-    thirty million sets of a million states. Sets are equal when their 128-bit keys are.
+    thirty million sets of a million states. Sets with equal 128-bit keys count as equal.
 
     Attributes:
-      hashes: uint64 (n,), distinct, in increasing order. Not marked read-only, as numba
-        dispatches such arrays slowly.
+      hashes: uint64 (n,), distinct, in increasing order; not marked read-only, which would slow
+        down numba's dispatch.
       size: the number of states.
     """
 
@@ -46,12 +46,12 @@ class HashedSet:
           ValueError: the array is not uint64 of shape (n,).
         """
         if hashes.ndim != 1 or hashes.dtype != np.uint64:
-            raise ValueError(f"hashes are uint64 (n,), not {hashes.dtype} {hashes.shape}")
+            raise ValueError(f"hashes must be uint64 (n,), not {hashes.dtype} {hashes.shape}")
         return cls(np.unique(hashes))
 
     @property
     def key(self) -> int:
-        """A 128-bit key of the set, the same in every process."""
+        """The 128-bit key of the set, the same in every process."""
         if self._key is None:
             digest = blake2b(np.ascontiguousarray(self.hashes).data, digest_size=16).digest()
             self._key = int.from_bytes(digest, "little")
@@ -59,7 +59,7 @@ class HashedSet:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the hashes."""
+        """The size of the hashes in bytes."""
         return self.hashes.nbytes
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ def size_of(belief: Belief) -> int:
 
 
 def bytes_of(belief: Belief) -> int:
-    """Return the approximate size in bytes of an entry with its belief."""
+    """Return the approximate size in bytes of an entry with this belief."""
     return 120 + (belief.bit_length() // 8 if isinstance(belief, int) else belief.nbytes)
 
 
@@ -106,13 +106,13 @@ def short_key(belief: Belief) -> int:
     """Return a 128-bit key to store in place of a belief."""
     if not isinstance(belief, int):
         return belief.key
-    held = belief.to_bytes(belief.bit_length() // 8 + 1, "little")
-    return int.from_bytes(blake2b(held, digest_size=16).digest(), "little")
+    content = belief.to_bytes(belief.bit_length() // 8 + 1, "little")
+    return int.from_bytes(blake2b(content, digest_size=16).digest(), "little")
 
 
 @cache
 def subset_test() -> Callable[[Hashes, Hashes], bool]:
-    """Return the compiled test of a larger and a smaller set; imports numba."""
+    """Return the compiled test whether a larger set contains a smaller one; imports numba."""
     from miai.beliefs.kernels.sets import contains
 
     return contains
@@ -122,7 +122,7 @@ _MASK = (1 << 64) - 1
 
 
 def hashed(part: int) -> int:
-    """Return a hash of a number: the finaliser of splitmix64 (Steele et al. 2014), a bijection."""
+    """Return the hash of a number by the finaliser of splitmix64 (Steele et al. 2014)."""
     x = (part + 0x9E3779B97F4A7C15) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -137,8 +137,8 @@ class ActionOutcomes:
     """The outcomes of one action in one state.
 
     Attributes:
-      worst: the lowest terminal value; infinity when the action cannot end the game.
-      after: the possible next states for each observation.
+      worst: the lowest terminal value; infinity if the action cannot end the game.
+      after: each observation with the possible next states.
     """
 
     __slots__ = ("after", "worst")
@@ -165,7 +165,7 @@ class Universe(Generic[Public]):
         self._hashes = np.zeros(0, np.uint64)
 
     def mask(self, hidden: Iterable[int]) -> Mask:
-        """Return the mask of some hidden parts."""
+        """Return the mask of hidden parts."""
         mask = 0
         for part in hidden:
             mask |= 1 << self._number(part)
@@ -185,7 +185,7 @@ class Universe(Generic[Public]):
         return self._hashes[chosen]
 
     def all_of(self, public: Public) -> Mask | None:
-        """Return all states of a public part; None where the problem does not list them."""
+        """Return all states of a public part; None if the problem does not list them."""
         if public not in self._all:
             parts = self.problem.universe(public)
             self._all[public] = None if parts is None else self.mask(parts)
@@ -194,18 +194,18 @@ class Universe(Generic[Public]):
     def outcomes(self, public: Public, number: int, action: int) -> ActionOutcomes:
         """Return the outcomes of an action in a state."""
         key = (public, number, action)
-        found = self._outcomes.get(key)
-        if found is None:
-            found = self._outcomes[key] = self._ask(public, self.hidden[number], action)
-        return found
+        outcomes = self._outcomes.get(key)
+        if outcomes is None:
+            outcomes = self._outcomes[key] = self._ask(public, self.hidden[number], action)
+        return outcomes
 
     def value(self, public: Public, number: int) -> float:
         """Return the value of a state where the depth ends."""
         key = (public, number)
-        found = self._values.get(key)
-        if found is None:
-            found = self._values[key] = leaf_value(self.problem, public, self.hidden[number])
-        return found
+        value = self._values.get(key)
+        if value is None:
+            value = self._values[key] = leaf_value(self.problem, public, self.hidden[number])
+        return value
 
     def _ask(self, public: Public, hidden: int, action: int) -> ActionOutcomes:
         worst, after = float("inf"), dict[Hashable, Mask]()

@@ -1,26 +1,25 @@
 """Bounds that find subsets and supersets by sketches: `dominance` and `minhash`.
 
-Each recorded belief leaves a bottom-k sketch, and a probe compares the sketch of its belief with
-all of them at once. *Verified* bounds keep the sets and test candidates exactly: no errors, and
-fewer exact tests. *Approximate* bounds drop the sets, and some of them are false; how many depends
-on k (docs/belief-search.md).
+Each recorded belief leaves a bottom-k sketch. A probe compares the sketch of its belief with all of
+them at once. *Verified* bounds keep the sets and test candidates exactly: no errors, and fewer
+exact tests. *Approximate* bounds drop the sets, and some of them are false; docs/belief-search.md
+says how many.
 
-`reference-minhash` is the rule of `minhash` with datasketch's MinHash, which keeps the minimum of
-each of k permutations instead of the k smallest hashes. It is an oracle, slower by orders of
-magnitude.
+`reference-minhash` uses datasketch's MinHash, which keeps the minimum of each of k permutations
+instead of the k smallest hashes. It is an oracle, slower by orders of magnitude.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 from datasketch import MinHash
 from numpy.typing import NDArray
 
-from miai.beliefs.bounds import UNKNOWN, AnyBelief, BoundEntry, Known
+from miai.beliefs.bounds import UNKNOWN, AnyBelief, BoundEntry, NoBounds, ProbeResult
 from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, is_subset, short_key, size_of
 
@@ -30,10 +29,10 @@ _FIRST_ROOM = 16
 
 
 class SketchShelf:
-    """The sketches of the beliefs of one public part and depth, in arrays that grow.
+    """The sketches of the beliefs of one public part and depth, in arrays of m rows that grow.
 
     Attributes:
-      keys: the belief of each row, or a hash of it where sets are dropped.
+      keys: the belief of each row, or a hash of it if sets are dropped.
     """
 
     def __init__(self, k: int) -> None:
@@ -81,29 +80,29 @@ class SketchShelf:
 
     @property
     def sketches(self) -> Hashes:
-        """The sketches, (m, k) uint64, valid up to their lengths."""
+        """The sketches, uint64 (m, k); each row is valid up to its length."""
         return self._sketches[: self._count]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """The lengths of the sketches, (m,)."""
+        """The lengths of the sketches, int64 (m,)."""
         return self._sizes[: self._count]
 
     @property
     def totals(self) -> NDArray[np.int64]:
-        """The numbers of states, (m,)."""
+        """The numbers of states, int64 (m,)."""
         return self._totals[: self._count]
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The bounds, (m,)."""
+        """The bounds, float64 (m,)."""
         return self._values[: self._count]
 
     def __len__(self) -> int:
         return self._count
 
 
-class SketchBounds(ABC):
+class SketchBounds(NoBounds, ABC):
     """Subset and superset bounds by sketches.
 
     Args:
@@ -112,19 +111,18 @@ class SketchBounds(ABC):
       verified: whether candidates are tested exactly.
     """
 
-    explains = singles = False
     infers = True
 
     def __init__(self, universe: Universe[Any], *, k: int, verified: bool) -> None:
         if k < 1:
-            raise ValueError(f"a sketch has at least one hash, not {k}")
+            raise ValueError(f"k must be at least 1, not {k}")
         self._universe, self.k, self.verified = universe, k, verified
         self.held = 0
         self._lower: dict[tuple[Hashable, int], SketchShelf] = {}
         self._upper: dict[tuple[Hashable, int], SketchShelf] = {}
         self._counts = {"probes": 0, "hits": 0, "let_through": 0, "refused": 0, "entries": 0}
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> Known:
+    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
         """Return the best bounds of recorded supersets and subsets."""
         self._counts["probes"] += 1
         lower, upper = self._lower.get((public, depth)), self._upper.get((public, depth))
@@ -135,36 +133,32 @@ class SketchBounds(ABC):
         below, key_below = self._best(lower, sketch, size, total, belief, supersets=True)
         above, key_above = self._best(upper, sketch, size, total, belief, supersets=False)
         self._counts["hits"] += below > -_INFINITE or above < _INFINITE
-        if below > above:  # one of them is false: trust neither
+        if below > above:  # one of them is false: use neither
             return UNKNOWN
-        used = [BoundEntry(True, public, depth, key_below)] if below > -_INFINITE else []
-        used += [BoundEntry(False, public, depth, key_above)] if above < _INFINITE else []
+        entries = [BoundEntry(True, public, depth, key_below)] if below > -_INFINITE else []
+        entries += [BoundEntry(False, public, depth, key_above)] if above < _INFINITE else []
         if not self.verified:  # sets are dropped: the belief stands for its match
-            return Known(below, above, belief, belief, tuple(used))
-        return Known(below, above, key_below, key_above, tuple(used))
+            key_below = key_above = belief
+        return ProbeResult(below, above, key_below, key_above, tuple(entries))
 
-    def record_lower(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
+    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
         """Store the sketch, the size and the value; the set too if bounds are verified.
 
-        Otherwise the entry has a key in place of the set.
+        Otherwise the stored entry has a key in place of the set.
         """
-        entry = BoundEntry(True, public, depth, self._key(belief))
-        shelf = self._lower.setdefault((public, depth), SketchShelf(self.k))
+        belief = entry.belief
+        if not self.verified:
+            entry = entry._replace(belief=short_key(belief))
+        shelves = self._lower if entry.lower else self._upper
+        shelf = shelves.setdefault((entry.public, entry.depth), SketchShelf(self.k))
         before = shelf.value(entry.belief)
-        new = before is None or value > before
-        return self._record(shelf, entry, belief, value) if new else None
-
-    def record_upper(
-        self, public: Hashable, depth: int, belief: AnyBelief, value: float
-    ) -> BoundEntry | None:
-        """As `record_lower`."""
-        entry = BoundEntry(False, public, depth, self._key(belief))
-        shelf = self._upper.setdefault((public, depth), SketchShelf(self.k))
-        before = shelf.value(entry.belief)
-        new = before is None or value < before
-        return self._record(shelf, entry, belief, value) if new else None
+        if before is not None and (value <= before if entry.lower else value >= before):
+            return None
+        sketch, size = self._sketch(belief)
+        if shelf.add(entry.belief, sketch, size, size_of(belief), value):
+            self._counts["entries"] += 1
+            self.held += self._bytes(entry.belief)
+        return entry
 
     def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still stored."""
@@ -174,17 +168,13 @@ class SketchBounds(ABC):
             self._counts["entries"] -= 1
             self.held -= self._bytes(entry.belief)
 
-    def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return nothing: entries are not replaced."""
-        return ()
-
     @property
     def entry_bytes(self) -> int:
         """Bytes of the smallest entry."""
         return self._bytes(1)
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the numbers of probes, hits, entries, candidates and refused candidates."""
+        """Return the numbers of probes, hits, candidates, refused candidates, entries and bytes."""
         return {**self._counts, "bytes": self.held}
 
     @abstractmethod
@@ -221,21 +211,8 @@ class SketchBounds(ABC):
             best, which = value, other
         return best, which
 
-    def _record(
-        self, shelf: SketchShelf, entry: BoundEntry, belief: AnyBelief, value: float
-    ) -> BoundEntry:
-        sketch, size = self._sketch(belief)
-        if shelf.add(entry.belief, sketch, size, size_of(belief), value):
-            self._counts["entries"] += 1
-            self.held += self._bytes(entry.belief)
-        return entry
-
-    def _key(self, belief: Belief) -> Belief:
-        """Return the key of a belief on a shelf: itself where sets are kept."""
-        return belief if self.verified else short_key(belief)
-
     def _bytes(self, belief: AnyBelief) -> int:
-        """Return the bytes of an entry: its hashes, four numbers, and its set where it is kept."""
+        """Return the bytes of an entry: its hashes, four numbers, and its set if verified."""
         return 8 * (self.k + 4) + (bytes_of(belief) if self.verified else 0)
 
     def _sketch(self, belief: AnyBelief) -> tuple[Hashes, int]:
@@ -248,12 +225,12 @@ class SketchBounds(ABC):
 
 
 class DominanceBounds(SketchBounds):
-    """A missing hash disproves a subset; no subset is missed."""
+    """Excludes a subset when one of its hashes is missing; never misses a subset."""
 
     def candidates(
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
-        """Return the beliefs that no hash disproves."""
+        """Return the rows that no hash excludes."""
         find = find_supersets if supersets else find_subsets
         found = np.empty(len(shelf), np.int64)
         found = found[: find(sketch, size, shelf.sketches, shelf.sizes, found)]
@@ -262,7 +239,7 @@ class DominanceBounds(SketchBounds):
 
 
 class MinHashBounds(SketchBounds):
-    """Estimates the share of one set in another from their resemblance.
+    """Estimates the share of one set in another from their Jaccard resemblance.
 
     Args:
       threshold: minimum estimated share of the smaller set in the larger one.
@@ -273,13 +250,13 @@ class MinHashBounds(SketchBounds):
     ) -> None:
         super().__init__(universe, k=k, verified=verified)
         if not 0 < threshold <= 1:
-            raise ValueError(f"a threshold is above 0 and at most 1, not {threshold}")
+            raise ValueError(f"the threshold must be above 0 and at most 1, not {threshold}")
         self.threshold = threshold
 
     def candidates(
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
-        """Return the beliefs whose estimated share reaches the threshold."""
+        """Return the rows whose estimated share reaches the threshold."""
         alike = np.empty(len(shelf))
         resemblances(sketch, size, shelf.sketches, shelf.sizes, alike)
         return self.similar(shelf, alike, total, supersets=supersets)
@@ -287,7 +264,7 @@ class MinHashBounds(SketchBounds):
     def similar(
         self, shelf: SketchShelf, alike: NDArray[np.float64], total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
-        """Return the beliefs whose resemblance and size give a share at the threshold or above."""
+        """Return the rows whose resemblance and size imply a share at or above the threshold."""
         common = alike * (total + shelf.totals) / (1.0 + alike)
         inner = total if supersets else shelf.totals
         return np.flatnonzero(common >= self.threshold * inner)
@@ -308,7 +285,7 @@ class ReferenceBounds(MinHashBounds):
     def candidates(
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
-        """Return the beliefs whose estimated share reaches the threshold."""
+        """Return the rows whose estimated share reaches the threshold."""
         alike = (shelf.sketches == sketch).mean(axis=1)
         return self.similar(shelf, alike, total, supersets=supersets)
 

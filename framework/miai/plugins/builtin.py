@@ -1,4 +1,4 @@
-"""The framework's own components, registered through the same hook as anybody's."""
+"""The framework's own components, registered through the same hook as any plugin's."""
 
 from __future__ import annotations
 
@@ -9,24 +9,19 @@ from miai.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
-
 _AGREEMENT = "miai.playing.agreement"
 _SEARCH = "miai.search"
 _WORLDS = "miai.search.worlds"
-_BELIEFS = "miai.beliefs.agent"
+_BELIEF_AGENT = "miai.beliefs.agent"
 _BELIEF_SEARCHES = "miai.beliefs.search"
 _BOUNDS = "miai.beliefs.bounds"
 _RETENTION = "miai.beliefs.retention"
 
 _COMPONENTS = (
-    # kind, name, module, factory, parameters, summary; the parameters may name their module.
+    # kind, name, module, factory and parameter model of the module, summary
     ("agent", "random", "miai.agent", "RandomAgent", "", "Plays uniformly over its legal actions"),
     (
-        "agent",
-        "human",
-        "miai.cli.people",
-        "HumanAgent",
-        "",
+        *("agent", "human", "miai.cli.people", "HumanAgent", ""),
         "A person at the terminal; for `miai play`",
     ),
     (
@@ -38,7 +33,7 @@ _COMPONENTS = (
         "MCTS in several worlds of its belief, each with perfect information",
     ),
     (
-        *("agent", "belief-minimax", _BELIEFS, "BeliefMinimax", "BeliefMinimaxParameters"),
+        *("agent", "belief-minimax", _BELIEF_AGENT, "BeliefMinimax", "BeliefMinimaxParameters"),
         "Best guaranteed value over its belief, against an opponent that sees everything",
     ),
     (
@@ -50,44 +45,33 @@ _COMPONENTS = (
         "Alpha-beta for two players of constant sum: iterative deepening, chance",
     ),
     (
-        *("evaluator", "random-rollout", f"{_SEARCH}.evaluators", "RandomRollout"),
-        *("RandomRolloutParameters", "Mean returns of uniformly random games"),
+        *("evaluator", "random-rollout", f"{_SEARCH}.evaluators"),
+        *("RandomRollout", "RandomRolloutParameters", "Mean returns of uniformly random games"),
     ),
     (
         *("evaluator", "zero", f"{_SEARCH}.evaluators", "ZeroEvaluator", ""),
         "Equal values for all players, uniform priors",
     ),
     (
-        *(
-            "belief",
-            "enumerated",
-            "miai.search.worlds",
-            "enumerated_belief",
-            "EnumeratedBeliefParameters",
-        ),
+        *("belief", "enumerated", _WORLDS, "enumerated_belief", "EnumeratedBeliefParameters"),
         "Every world that a player considers possible, enumerated; for small games",
     ),
     (
         *("record-format", "jsonl", "miai.record", "JsonLines", ""),
-        "Game records as JSON lines; nothing is lost",
+        "Game records as JSON lines, lossless",
     ),
     (
         *("opening-reader", "moves", "miai.playing.openings", "MovesReader", ""),
         "One opening per line, as moves in the game's notation",
     ),
     (
-        *("adjudicator", "resign-agreement", _AGREEMENT, "ResignAgreement"),
-        *(
-            "ResignAgreementParameters",
-            "Loss for the player whom both players consider lost for several moves",
-        ),
+        *("adjudicator", "resign-agreement", _AGREEMENT),
+        *("ResignAgreement", "ResignAgreementParameters"),
+        "Loss for the player whom both players consider lost for several moves",
     ),
     (
-        *("adjudicator", "draw-agreement", _AGREEMENT, "DrawAgreement"),
-        *(
-            "DrawAgreementParameters",
-            "Draw when both players consider the game even for several moves",
-        ),
+        *("adjudicator", "draw-agreement", _AGREEMENT, "DrawAgreement", "DrawAgreementParameters"),
+        "Draw when both players consider the game even for several moves",
     ),
     (
         *("adjudicator", "solved", f"{_SEARCH}.solved", "SolvedAdjudicator", "SolvedParameters"),
@@ -101,14 +85,10 @@ _COMPONENTS = (
         *("belief-search", "compiled", _BELIEF_SEARCHES, "compiled", "BeliefSearchParameters"),
         "Compiled alpha-beta over beliefs, for enumerable problems; needs miai[sketches]",
     ),
-    ("bounds", "none", _BOUNDS, "none", "", "Nothing is remembered"),
+    ("bounds", "none", _BOUNDS, "none", "", "Records nothing"),
     (
-        "bounds",
-        "table",
-        _BOUNDS,
-        "table",
-        "BoundsParameters",
-        "Remembers beliefs and recognises equal ones",
+        *("bounds", "table", _BOUNDS, "table", "BoundsParameters"),
+        "A table of beliefs, which recognises equal ones",
     ),
     (
         *("bounds", "singles", _BOUNDS, "singles", "BoundsParameters"),
@@ -136,28 +116,28 @@ _COMPONENTS = (
     ),
     (
         *("bounds", "approx-minhash", _BOUNDS, "approx_minhash", "MinHashParameters"),
-        "Resemblance alone: some bounds are false",
+        "Estimated resemblance alone: some bounds are false",
     ),
     (
         *("bounds", "reference-minhash", _BOUNDS, "reference_minhash", "ReferenceParameters"),
         "As minhash, with the sketches of datasketch; slow, needs miai[reference]",
     ),
-    ("retention", "none", _RETENTION, "none", "", "Keeps what came first"),
-    ("retention", "lru", _RETENTION, "lru", "", "Forgets the entry that was least recently used"),
+    ("retention", "none", _RETENTION, "none", "", "Keeps the first entries"),
+    ("retention", "lru", _RETENTION, "lru", "", "Forgets the least recently used entry"),
     (
         *("retention", "space-saving", _RETENTION, "space_saving", ""),
         "Forgets the least used entry, by Space-Saving counters",
     ),
     (
         *("retention", "count-sketch", _RETENTION, "count_sketch", "CountSketchParameters"),
-        "Forgets the entry that a Count-Sketch estimates as rarest",
+        "Forgets the entry that a Count-Sketch estimates as the least frequent",
     ),
 )
 
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add what serves any game."""
-    for kind, name, module, factory, parameters, summary in _COMPONENTS:
-        model = parameters if ":" in parameters or not parameters else f"{module}:{parameters}"
-        registry.add(kind, name, f"{module}:{factory}", parameters=model or None, summary=summary)
+    """Add the components that serve any game."""
+    for kind, name, module, factory, model, summary in _COMPONENTS:
+        parameters = f"{module}:{model}" if model else None
+        registry.add(kind, name, f"{module}:{factory}", parameters=parameters, summary=summary)

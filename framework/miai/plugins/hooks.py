@@ -1,7 +1,7 @@
 """The hooks that a plugin can implement.
 
-A plugin is a module of a distribution with an entry point in the group ``miai``. The module
-imports nothing heavy: it names its components by import path, and they are imported when used::
+A plugin is a module that a distribution names by an entry point of the group ``miai``. It imports
+nothing heavy: its components are named by import path and imported on first use::
 
     # miai_mygame/plugin.py
     from miai import hookimpl
@@ -29,7 +29,7 @@ PROJECT = "miai"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
-"""Marks a function of a plugin module as the implementation of the hook of its name."""
+"""Marks a function of a plugin module as an implementation of the hook of the same name."""
 
 
 @hookspec
@@ -50,7 +50,7 @@ def miai_register(registry: Registry) -> None:
 def miai_register_commands(app: typer.Typer) -> None:
     """Add commands to the command line. Called when the ``miai`` command starts.
 
-    Import inside the commands, not beside them: ``miai --help`` calls this too.
+    Import heavy modules inside the commands: ``miai --help`` calls this hook too.
 
     Example::
 
@@ -65,9 +65,9 @@ def miai_register_commands(app: typer.Typer) -> None:
 
 @hookspec
 def miai_game_finished(record: GameRecord) -> None:
-    """Be told of a finished game, in the process that refereed it. The record is not to be changed.
+    """Called after each game, in the process that refereed it. The record must not be changed.
 
-    An exception raised here is reported as a warning and does not touch the game's result.
+    An exception is reported as a warning and does not affect the game's result.
 
     Example::
 

@@ -1,6 +1,6 @@
-"""Kinds of component: what the factories of a kind take, and what they return.
+"""Kinds of component: the arguments of their factories, and what the factories return.
 
-A plugin declares kinds of its own in the same way, and other plugins may fill them::
+A plugin declares kinds of its own in the same way, and other plugins may add components of them::
 
     ENCODER: Kind[Encoder] = Kind(
         "go.encoder", "miai_go.nets.encoder:Encoder", ("size",), "Turns positions into planes"
@@ -10,6 +10,7 @@ A plugin declares kinds of its own in the same way, and other plugins may fill t
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -28,9 +29,9 @@ class Kind(Generic[T]):
     """A kind of component.
 
     Attributes:
-      name: a plugin's own kinds are named ``plugin.kind``.
-      returns: import path ``module:attribute`` of the class or protocol that factories return; it
-        is imported when a component is built.
+      name: its name; a plugin's own kinds are named ``plugin.kind``.
+      returns: import path ``module:attribute`` of the class or protocol that factories return,
+        imported when a component is built.
       context: names of the arguments that a factory takes before its parameters.
       summary: one line for `miai list`.
       optional: whether a factory may return None.
@@ -47,7 +48,7 @@ class Kind(Generic[T]):
 
     @property
     def contract(self) -> str:
-        """How a factory is called, and what it returns."""
+        """The signature of a factory, as text."""
         arguments = ", ".join((*self.context, "parameters"))
         returned = self.returns.replace(":", ".") + (" or None" if self.optional else "")
         return f"factory({arguments}) -> {returned}"
@@ -55,7 +56,7 @@ class Kind(Generic[T]):
     def fault(self, built: object) -> str | None:
         """Return what is wrong with an object that a factory returned; None if nothing is.
 
-        A protocol asks for its methods and attributes, whether or not the object inherits from it.
+        An object satisfies a protocol if it has its methods and attributes; it need not inherit.
         """
         if built is None:
             return None if self.optional else f"returned None, not {self._wanted}"
@@ -67,9 +68,8 @@ class Kind(Generic[T]):
         missing = [name for name in _members(wanted) if not hasattr(built, name)]
         if not missing:
             return None
-        return (
-            f"returned {type(built).__name__}, not {self._wanted}: it has no {', '.join(missing)}"
-        )
+        name = type(built).__name__
+        return f"returned {name}, not {self._wanted}: it has no {', '.join(missing)}"
 
     @property
     def _wanted(self) -> str:
@@ -77,16 +77,13 @@ class Kind(Generic[T]):
 
 
 def imported(path: str) -> Any:
-    """Return what an import path ``module:attribute`` names. Raises what importing raises."""
-    module, _, attribute = path.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in attribute.split("."):
-        found = getattr(found, part)
-    return found
+    """Return what an import path ``module:attribute`` names; errors of the import pass through."""
+    module, _, attributes = path.partition(":")
+    return operator.attrgetter(attributes)(importlib.import_module(module))
 
 
 def _members(protocol: type) -> list[str]:
-    """Return the methods and attributes that a protocol asks for."""
+    """Return the names of a protocol's methods and attributes."""
     names = {
         name
         for base in protocol.__mro__
@@ -96,8 +93,8 @@ def _members(protocol: type) -> list[str]:
     return sorted(name for name in names if not name.startswith("_"))
 
 
-# The types of rooms above this one are named by import path alone. Those rooms declare the same
-# kinds with their types: `miai.search.protocol.SEARCH` is this `SEARCH`, typed.
+# Types of the folders that import this one are named by import path alone. Those folders declare
+# the same kinds with their types: `miai.search.protocol.SEARCH` is this `SEARCH`, typed.
 
 GAME: Kind[Game] = Kind("game", "miai.game:Game", (), "A game")
 AGENT: Kind[Agent] = Kind(
@@ -138,7 +135,7 @@ BELIEF_PROBLEM: Kind[Any] = Kind(
     "belief-problem",
     "miai.beliefs:RootedProblem",
     (),
-    "A game for searches over beliefs, with roots",
+    "A game for searches over beliefs, which draws roots",
 )
 BELIEF_SEARCH: Kind[Any] = Kind(
     "belief-search", "miai.beliefs:BeliefSearcher", ("problem",), "A search over beliefs"
@@ -147,10 +144,7 @@ BOUNDS: Kind[Any] = Kind(
     "bounds", "miai.beliefs.bounds:Bounds", ("universe",), "Bounds on the values of beliefs"
 )
 RETENTION: Kind[Any] = Kind(
-    "retention",
-    "miai.beliefs.retention:Retention",
-    (),
-    "Which remembered beliefs are kept",
+    "retention", "miai.beliefs.retention:Retention", (), "What bounds forget at their memory limit"
 )
 
 KINDS: tuple[Kind[Any], ...] = (

@@ -1,13 +1,13 @@
 """Finds plugins, loads them one by one and isolates the broken ones.
 
-pluggy's ``load_setuptools_entrypoints`` is all-or-nothing, so the loader goes entry by entry: a
-broken plugin costs one warning line, and an error with its cause chained when something needs it.
-Where two claim one name, the one that is loaded later is the broken one; miai's own come first.
+pluggy's ``load_setuptools_entrypoints`` is all-or-nothing, so the loader goes entry by entry. A
+broken plugin costs one warning line, and its error is chained as the cause when a component is
+missing. If two plugins claim one name, the later one is broken; miai's own plugins come first.
 
 Environment:
   MIAI_PLUGINS: comma-separated names of the only plugins to load.
   MIAI_DISABLE_PLUGINS: comma-separated names of plugins not to load; ``all`` for every one.
-  MIAI_TRACE_PLUGINS: when set to anything but 0, every hook call is told on standard error.
+  MIAI_TRACE_PLUGINS: if set to anything but 0, every hook call is printed on standard error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, requires
 from typing import TYPE_CHECKING, Literal
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 GROUP = "miai"
 OWN_EXTRA = "plugins"
-"""The extra of miai that requires the plugins released with it. No plugin from outside takes a name
-away from these."""
+"""The extra of miai that requires the plugins released with it. Those are loaded first, so that
+other plugins cannot take their names."""
 
 
 class PluginWarning(UserWarning):
@@ -44,14 +44,14 @@ class PluginWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class PluginStatus:
-    """One plugin as found.
+    """An installed plugin and its state.
 
     Attributes:
       name: name of its entry point.
       target: the entry point's module.
-      distribution, version: who brings it; empty for the built-in one.
+      distribution, version: the distribution that it is part of; empty for the built-in plugin.
       state: loaded, disabled or broken.
-      error: why it is broken, else None.
+      error: why it is broken; None otherwise.
     """
 
     name: str
@@ -68,7 +68,7 @@ class PluginHost:
     Attributes:
       manager: pluggy's manager; `manager.hook` calls the hooks.
       registry: all components.
-      plugins: every plugin found, loaded or not.
+      plugins: every installed plugin, loaded or not.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class PluginHost:
         disabled = _names(environment, "MIAI_DISABLE_PLUGINS")
         known = {entry.name for entry in entries}
         for name in (only | disabled) - known - {"all"}:
-            _warn(f"the environment names a plugin '{name}', which is not installed")
+            _warn(f"the environment names the plugin '{name}', which is not installed")
         for entry in entries:
             off = bool(only and entry.name not in only) or bool(disabled & {entry.name, "all"})
             self.plugins.append(self._load(entry, disabled=off))
@@ -119,7 +119,7 @@ class PluginHost:
         return PluginStatus(*facts, "loaded")
 
     def _register(self, name: str, module: object) -> None:
-        """Register a plugin wholly or not at all."""
+        """Register all of a plugin, or nothing."""
         self.manager.register(module, name)
         try:
             self.manager.check_pending()
@@ -131,7 +131,7 @@ class PluginHost:
             raise
 
     def add_commands(self, app: typer.Typer) -> None:
-        """Let every plugin add its commands; one that fails costs a warning line."""
+        """Let every plugin add its commands; a failure costs one warning line."""
         for name, module in self.manager.list_name_plugin():
             try:
                 self._only(module, "miai_register_commands")(app=app)
@@ -139,7 +139,7 @@ class PluginHost:
                 _warn(f"plugin '{name}' cannot add its commands: {type(error).__name__}: {error}")
 
     def check(self) -> list[PluginStatus]:
-        """Import and check every component of every loaded plugin; return what was found."""
+        """Import and check every component of every loaded plugin; return the plugins' states."""
         errors: dict[str, BaseException] = {
             c.plugin: PluginLoadError(
                 f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
@@ -153,26 +153,24 @@ class PluginHost:
                 except PluginLoadError as error:
                     errors.setdefault(component.plugin, error)
         return [
-            PluginStatus(p.name, p.target, p.distribution, p.version, "broken", errors[p.name])
-            if p.name in errors
-            else p
+            replace(p, state="broken", error=errors[p.name]) if p.name in errors else p
             for p in self.plugins
         ]
 
     def _only(self, module: object, hook: str) -> pluggy.HookCaller:
-        """Return the hook as implemented by one plugin."""
+        """Return a caller of one plugin's implementation of a hook."""
         others = [p for p in self.manager.get_plugins() if p is not module]
         return self.manager.subset_hook_caller(hook, others)
 
 
 @lru_cache(maxsize=1)
 def plugin_host() -> PluginHost:
-    """Return the plugins of this process, loaded on the first call."""
+    """Return the plugins of this process; the first call loads them."""
     return PluginHost()
 
 
 def registry() -> Registry:
-    """Return the registry of this process, plugins loaded."""
+    """Return the registry of this process with the components of all plugins."""
     return plugin_host().registry
 
 

@@ -33,13 +33,14 @@ class Component(Generic[T]):
     """One registered component.
 
     Attributes:
-      kind, name: what it is found by. `kind` is a name; the kind may be undeclared.
-      factory: import path ``module:attribute`` or the callable itself.
-      parameters: the parameter model, by import path or itself; None for no parameters.
+      kind: name of its kind, which may be undeclared.
+      name: its name, unique in its kind and game.
+      factory: the factory or its import path ``module:attribute``.
+      parameters: the parameter model or its import path; None for no parameters.
       summary: one line for people.
-      game: the game it is for; None for any game.
+      game: the only game it is for; None for any game.
       plugin: name of the plugin that registered it.
-      contract: its kind; None while no plugin declares that.
+      contract: its kind; None while no plugin declares it.
     """
 
     kind: str
@@ -52,12 +53,12 @@ class Component(Generic[T]):
     contract: Kind[T] | None = None
 
     def load_factory(self) -> Callable[..., Any]:
-        """Return the factory, imported now. Raises `PluginLoadError` when that fails."""
+        """Import and return the factory. Raises `PluginLoadError` on failure."""
         loaded: Callable[..., Any] = self._load(self.factory)
         return loaded
 
     def load_parameters(self) -> type[Parameters]:
-        """Return the parameter model, imported now. Raises `PluginLoadError` on failure."""
+        """Import and return the parameter model. Raises `PluginLoadError` on failure."""
         from miai.parameters import Parameters
 
         if self.parameters is None:
@@ -79,11 +80,11 @@ class Component(Generic[T]):
         Raises:
           ParameterError: the values do not fit the parameter model.
           PluginLoadError: the component's module cannot be imported, or its factory raises
-            anything but a `MiaiError`, or returns something else than its kind says.
+            anything but a `MiaiError` or returns an object of another type than its kind's.
         """
         factory, parameters = self.load_factory(), self.fill(values, where=where)
         try:
-            built: T = factory(*context, parameters)
+            built = factory(*context, parameters)
         except MiaiError:
             raise
         except Exception as error:
@@ -91,16 +92,21 @@ class Component(Generic[T]):
                 f"{self.title}: its factory failed: {type(error).__name__}: {error}; a defect of "
                 "the plugin, which `miai plugins check` may explain"
             ) from error
+        return self.checked(built)
+
+    def checked(self, built: Any) -> T:
+        """Return what the factory built. Raises `PluginLoadError` if its type is wrong."""
         fault = None if self.contract is None else self.contract.fault(built)
         if fault is not None:
             raise PluginLoadError(f"{self.title}: its factory {fault}; a defect of the plugin")
-        return built
+        component: T = built
+        return component
 
     def check(self) -> None:
-        """Import the component and see whether its factory takes what its kind is given.
+        """Import the component and check the signature of its factory.
 
         Raises:
-          PluginLoadError: it cannot be imported, or the factory cannot be called so.
+          PluginLoadError: the import fails, or the factory does not take the arguments of its kind.
         """
         factory = self.load_factory()
         self.load_parameters()
@@ -110,7 +116,7 @@ class Component(Generic[T]):
         arguments = (*self.contract.context, "parameters")
         try:
             inspect.signature(factory).bind(*arguments)
-        except ValueError:  # of compiled code, some of which tells no signature
+        except ValueError:  # some compiled code has no signature
             return
         except TypeError as error:
             raise PluginLoadError(
@@ -140,7 +146,7 @@ class Registry:
 
     Attributes:
       kinds: every declared kind, by name.
-      broken: name and error of the plugins that could not be loaded.
+      broken: the error of each plugin that could not be loaded, by its name.
     """
 
     kinds: dict[str, Kind[Any]] = field(default_factory=lambda: {k.name: k for k in KINDS})
@@ -149,15 +155,15 @@ class Registry:
     _plugin: str = "miai"
 
     def for_plugin(self, plugin: str) -> Registry:
-        """Return a registry that notes `plugin` on what is added; nothing is shared with this one.
+        """Return an empty registry for the components of one plugin, with the kinds of this one.
 
-        The loader merges it with `merge` when the plugin has registered without an error, so a
-        plugin that fails halfway leaves nothing behind.
+        The loader merges it after the plugin has registered without an error, so a plugin that
+        fails halfway leaves nothing behind.
         """
         return Registry(kinds=dict(self.kinds), _plugin=plugin)
 
     def merge(self, other: Registry) -> None:
-        """Take over all kinds and components of `other`, or none of them.
+        """Add all kinds and components of `other`, or none of them.
 
         Raises:
           RegistrationError: the name of a component is taken.
@@ -172,7 +178,7 @@ class Registry:
         """Declare a kind of component, named ``plugin.kind``.
 
         Raises:
-          RegistrationError: another plugin declares a kind of that name differently.
+          RegistrationError: another plugin declares a different kind of that name.
         """
         if self.kinds.setdefault(kind.name, kind) != kind:
             raise RegistrationError(
@@ -193,21 +199,20 @@ class Registry:
         """Add a component.
 
         Args:
-          kind: a declared kind; a kind of another plugin may be filled too.
-          name: its name, unique in its kind (and game).
-          factory: import path ``module:attribute``, imported on first use, or a callable.
+          kind: the kind's name, which may belong to another plugin. While that plugin is not
+            loaded, the component stays dormant.
+          name: the component's name, unique in its kind and game.
+          factory: a callable, or its import path ``module:attribute``, imported on first use.
           summary: one line for `miai list`.
           parameters: a `miai.Parameters` subclass or its import path; None for no parameters.
-          game: the one game it is for. A component for the game at hand wins over one for any.
-
-        A component of a kind that belongs to a plugin which is not loaded stays dormant.
+          game: the only game it is for; such a component takes precedence over one for any game.
 
         Raises:
           RegistrationError: the name is taken, or the framework declares no such kind.
         """
         if "." not in kind and kind not in self.kinds:
             raise RegistrationError(
-                f"plugin '{self._plugin}': '{name}' is of kind '{kind}', which nobody declares. "
+                f"plugin '{self._plugin}': '{name}' is of the undeclared kind '{kind}'. "
                 f"{near_matches(kind, self.kinds)} A plugin's own kinds are named plugin.kind."
             )
         component: Component[Any] = Component(
@@ -231,14 +236,14 @@ class Registry:
     def components(
         self, kind: Kind[Any] | str, *, game: str | None = None, adapted: bool = False
     ) -> list[Component[Any]]:
-        """Return the components of a kind by name; with `game`, only those that serve it.
+        """Return the components of a kind, sorted by name; with `game`, only those that support it.
 
         Args:
-          adapted: include components of other kinds that serve as this one through an adapter,
+          adapted: include components of other kinds that serve as this kind through an adapter,
             such as searches, which play as agents.
 
         Raises:
-          UnknownComponentError: no such kind.
+          UnknownComponentError: the kind is unknown.
         """
         declared = self._kind(kind)
         every = [c for c in self._components.values() if c.kind == declared.name]
@@ -261,14 +266,14 @@ class Registry:
     def get(self, kind: str, name: str, *, game: str | None = None) -> Component[Any]: ...
 
     def get(self, kind: Kind[Any] | str, name: str, *, game: str | None = None) -> Component[Any]:
-        """Return a component; one for the game at hand before one for any game.
+        """Return a component; one for `game` takes precedence over one for any game.
 
-        A component that is not registered is looked for among the kinds that have an adapter to
-        this one: a search plays as an agent under its own name.
+        Kinds with an adapter to this one are searched last: a search plays as an agent under its
+        own name.
 
         Raises:
-          UnknownComponentError: no such kind or name; the message offers near matches and names
-            broken plugins, whose first error is chained as the cause.
+          UnknownComponentError: the kind or name is unknown; the message offers near matches and
+            names broken plugins, and the first error of these is chained as the cause.
         """
         declared = self._kind(kind)
         for special in (game, None):
@@ -313,7 +318,7 @@ class Registry:
         message += f". {near_matches(name, {c.name for c in known})}"
         if self.broken:
             names = ", ".join(f"'{plugin}'" for plugin in self.broken)
-            message += f" Broken plugins may have brought it: {names}; see `miai plugins check`."
+            message += f" It may belong to a broken plugin: {names}; see `miai plugins check`."
         return UnknownComponentError(message)
 
     def _refuse_duplicate(self, new: Component[Any], old: Component[Any]) -> None:
@@ -330,10 +335,7 @@ def _adapted(component: Component[Any], kind: Kind[T], adapter: str) -> Componen
 
     def factory(*arguments: Any) -> T:
         *context, parameters = arguments
-        built = component.load_factory()(*context, parameters)
-        fault = None if component.contract is None else component.contract.fault(built)
-        if fault is not None:
-            raise PluginLoadError(f"{component.title}: its factory {fault}; a defect of the plugin")
+        built = component.checked(component.load_factory()(*context, parameters))
         served: T = imported(adapter)(*context, built)
         return served
 

@@ -1,4 +1,4 @@
-"""Which versions of what took part, for records."""
+"""Versions of the software that played a game, for its record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from miai.plugins.loader import PluginStatus, plugin_host
 
 
 def component_version(kind: str, name: str, *, game: str | None = None) -> str:
-    """Return the version of the distribution that brings a component; empty when unknown."""
+    """Return the version of a component's distribution; empty if unknown."""
     status = _plugin_of(kind, name, game)
     if status is None:
         return ""
@@ -23,14 +23,14 @@ def component_version(kind: str, name: str, *, game: str | None = None) -> str:
 
 
 def versions_of(game: str, agents: Iterable[str]) -> dict[str, str]:
-    """Return the versions of python, miai, numpy and the distributions of a game's components.
+    """Return the versions of python, miai, numpy and the distributions of game and agents.
 
-    What a component's distribution requires is told too: a compiled search plays by its version of
-    numba as much as by its own.
+    The requirements of these distributions are included: a compiled search depends on the version
+    of numba as much as on its own.
 
     Args:
       game: name of the game.
-      agents: names of the agents. A name that nothing is registered under adds nothing.
+      agents: names of the agents; unregistered ones are ignored.
     """
     versions = dict(_base_versions())
     components = [("game", game), *(("agent", agent) for agent in sorted(agents))]
@@ -46,14 +46,14 @@ def _base_versions() -> dict[str, str]:
     versions = {"python": platform.python_version(), "miai": __version__}
     try:
         versions["numpy"] = version("numpy")
-    except PackageNotFoundError:  # a numpy without metadata, as some embedders ship it
+    except PackageNotFoundError:  # some embedders ship numpy without metadata
         versions["numpy"] = ""
     return versions
 
 
 @lru_cache(maxsize=1024)
 def _required(distribution: str) -> Mapping[str, str]:
-    """Return the versions of what a distribution requires, extras and what is missing left out."""
+    """Return the versions of a distribution's requirements, without extras and missing ones."""
     versions = {}
     for requirement in requires(distribution) or ():
         name = re.match(r"[\w.-]+", requirement)
@@ -68,6 +68,6 @@ def _plugin_of(kind: str, name: str, game: str | None) -> PluginStatus | None:
     host = plugin_host()
     try:
         component = host.registry.get(kind, name, game=game if kind == "agent" else None)
-    except PluginError:  # a game or agent that was built by hand
+    except PluginError:  # a game or agent that is not registered
         return None
     return next((p for p in host.plugins if p.name == component.plugin), None)

@@ -1,11 +1,4 @@
-"""What Reconnaissance Blind Chess can be asked for. Imports nothing heavy.
-
-What the agents of Reconnaissance Blind Chess can be told. Imports nothing heavy.
-
-What `rbc-minimax` can be told: the agent, the search and the problem. Imports nothing heavy.
-
-What the readers of openings can be told. Imports nothing heavy.
-"""
+"""Parameters of the game, its agents, searches and readers. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -37,7 +30,7 @@ class RbcParameters(Parameters):
 
 
 class EvaluatorParameters(Parameters):
-    """How far the embedded engine looks as an evaluator."""
+    """Limits of the embedded engine."""
 
     depth: int = parameter(
         4, ge=1, le=32, unit="plies", help="Search depth; captures are searched further"
@@ -48,11 +41,11 @@ class EvaluatorParameters(Parameters):
 ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
 EngineName = Literal["kernel", "stockfish"]
 
-DEEPEST: Final = 30
-"""Plies of the deepest search that can be asked for."""
+MAX_DEPTH: Final = 30
+"""Maximum depth of an engine's search in plies."""
 
-_USUAL_DEPTH = 3
-_OF_UCI = ("command", "processes", "movetime", "engine_threads", "longest")
+_DEFAULT_DEPTH = 3
+_UCI_ONLY = ("command", "processes", "movetime", "engine_threads", "longest")
 
 
 class BeliefParameters(Parameters):
@@ -78,8 +71,9 @@ class ChessEngineParameters(Parameters):
     depth: int | None = parameter(
         None,
         ge=1,
-        le=DEEPEST,
-        help=f"plies of its search; none: {_USUAL_DEPTH}, or as nodes or movetime allow",
+        le=MAX_DEPTH,
+        unit="plies",
+        help=f"Search depth (default {_DEFAULT_DEPTH}; unlimited if nodes or movetime is set)",
     )
     nodes: int | None = parameter(None, ge=1, help="Node budget of one engine search")
     hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
@@ -107,22 +101,22 @@ class ChessEngineParameters(Parameters):
     def search_depth(self) -> int | None:
         """Plies of a search; None when nodes or movetime alone limit it."""
         limited = self.nodes is not None or self.movetime is not None
-        return self.depth if self.depth is not None or limited else _USUAL_DEPTH
+        return self.depth if self.depth is not None or limited else _DEFAULT_DEPTH
 
     @model_validator(mode="after")
-    def _can_be_used(self) -> Self:
+    def _check_engine(self) -> Self:
         fields = type(self).model_fields
-        idle = [name for name in _OF_UCI if getattr(self, name) != fields[name].default]
-        if self.engine == "kernel" and idle:
+        unused = [name for name in _UCI_ONLY if getattr(self, name) != fields[name].default]
+        if self.engine == "kernel" and unused:
             raise ValueError(
-                f"{', '.join(idle)}: of a UCI engine alone; give engine = 'stockfish', or leave "
+                f"{', '.join(unused)}: for UCI engines only; set engine = 'stockfish', or leave "
                 "it out"
             )
         return self
 
 
 class MoveParameters(BeliefParameters, ChessEngineParameters):
-    """How a move is chosen on sampled boards."""
+    """How a move is chosen on sampled boards; see `miai_rbc.agents.choice`."""
 
     samples: int = parameter(50, ge=1, le=10_000, help="Boards on which moves are scored")
     top: int = parameter(
@@ -149,16 +143,13 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
 
 
 class SeedParameters(MoveParameters):
-    """The first miai RBC bot: 5th of the first competition in 2019.
-
-    Boards are weighed for the scan ``weighted`` alone.
-    """
+    """Parameters of `SeedAgent`. Boards are weighed for the scan ``weighted`` only."""
 
     scan: ScanName = parameter("partition", help="Strategy that chooses the window to sense")
 
 
 class StrongParameters(MoveParameters):
-    """The strongest: senses for the move that follows, boards weighted by the opponent's sense."""
+    """Parameters of `StrongAgent`."""
 
     check: float = parameter(
         300.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
@@ -171,17 +162,17 @@ class StrongParameters(MoveParameters):
     )
 
 
-DEEPEST_SEARCH: Final = 2
-"""Own moves that a search goes deep."""
+MAX_OWN_MOVES: Final = 2
+"""Maximum depth of `rbc-minimax` in own moves."""
 
 _KING_LOSS = 600
 
 
 class MinimaxRules(Parameters):
-    """What a value is: the same rules and the same root give the same value, however it is found.
+    """The rules of values: they and the root determine a value, whatever the search.
 
-    Widths depend on what is public, and on boards drawn once at the root, never on the belief of a
-    node: else a part of a belief could be worth less than the whole.
+    Candidates depend on the public part and on boards drawn once at the root, never on the belief
+    of a node; otherwise a part of a belief could be worth less than the whole.
     """
 
     senses: int = parameter(4, ge=1, le=36, unit="windows", help="Windows tried at each sense")
@@ -200,13 +191,13 @@ class MinimaxRules(Parameters):
         100_000,
         ge=1,
         le=1_000_000,
-        help="Maximum boards of a root one move deep; of larger ones a sample",
+        help="Maximum boards of a root one move deep; a larger root is sampled",
     )
     deep_boards: int = parameter(
         1000,
         ge=1,
         le=20_000,
-        help="Maximum boards of a root two moves deep; of larger ones a sample",
+        help="Maximum boards of a root two moves deep; a larger root is sampled",
     )
     leaf_depth: int = parameter(
         0,
@@ -220,7 +211,7 @@ class MinimaxRules(Parameters):
         ge=0,
         le=50_000,
         unit="centipawns",
-        help="below the material of the board that a lost king counts; none: as the game",
+        help="Penalty for a lost king, below the board's material; none: the value of a lost game",
     )
     forgiven: int = parameter(
         0, ge=0, le=1000, unit="boards", help="Worst boards of each leaf that are ignored"
@@ -229,7 +220,7 @@ class MinimaxRules(Parameters):
 
 
 class MinimaxSearchParameters(Parameters):
-    """How beliefs are remembered and searched."""
+    """Bounds and windows of the search."""
 
     bounds: str = parameter("cores", component="bounds", help="Bounds on beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
@@ -240,7 +231,7 @@ class MinimaxSearchParameters(Parameters):
         False, help="Try the moves before the sense: a sense guarantees at least as much (B1)"
     )
     singles: bool | None = parameter(
-        None, help="Try each board alone first at the last move; none: as the bounds require"
+        None, help="Try each board alone first at the last move; none: if the bounds require it"
     )
 
 
@@ -248,11 +239,11 @@ class MinimaxProblemParameters(MinimaxRules):
     """The rules of the values, and which beliefs of games are roots."""
 
     least: int = parameter(20, ge=1, le=1_000_000, help="Minimum boards of a root")
-    most: int = parameter(1000, ge=1, le=1_000_000, help="Minimum boards of a root")
+    most: int = parameter(1000, ge=1, le=1_000_000, help="Maximum boards of a root")
     a_game: int = parameter(5, ge=1, le=1000, help="Maximum roots taken from one game")
     records: str = parameter(
         "",
-        help="Folder of reconchess histories from which roots are taken; empty: games are played",
+        help="Folder of reconchess histories to take roots from; empty: play games instead",
     )
 
 
@@ -263,12 +254,12 @@ class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParame
         True, help="Try the moves before the sense: a sense guarantees at least as much (B1)"
     )
     singles: bool | None = parameter(
-        False, help="Try each board alone first at the last move; none: as the bounds require"
+        False, help="Try each board alone first at the last move; none: if the bounds require it"
     )
     depth: int = parameter(
         2,
         ge=1,
-        le=DEEPEST_SEARCH,
+        le=MAX_OWN_MOVES,
         unit="own moves",
         help="Search depth in own moves; stops earlier when time is up",
     )
@@ -280,18 +271,18 @@ class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParame
         2000,
         ge=1,
         le=1_000_000,
-        help="Maximum boards of a belief one move deep; of larger ones a sample",
+        help="Maximum boards of a belief one move deep; a larger one is sampled",
     )
     deep_boards: int = parameter(
         100,
         ge=1,
         le=20_000,
-        help="Maximum boards of a belief two moves deep; of larger ones a sample",
+        help="Maximum boards of a belief two moves deep; a larger one is sampled",
     )
 
 
 class PgnParameters(Parameters):
-    """Which lines of a PGN file are openings, how long they are, and what players know of them."""
+    """Which lines of a PGN file are openings, and what players know of them."""
 
     plies: int | None = parameter(
         None,
@@ -305,19 +296,19 @@ class PgnParameters(Parameters):
     )
     tell: Literal["moves", "position"] = parameter(
         "moves",
-        help="moves: the referee plays them, senses see nothing, and players are told of their own "
-        "moves and of captures; position: it is where the game starts, known to both",
+        help="moves: players observe their own moves and captures, and senses show nothing; "
+        "position: the game starts from the final position, which both players know",
     )
 
 
 class ReconchessParameters(Parameters):
-    """Which bot plays, and what it is told that our game does not know."""
+    """The bot, and facts that it expects and the game does not provide."""
 
     bot: str = parameter(
         min_length=1,
         max_length=4096,
-        help="a module (`reconchess.bots.trout_bot`) or the path of a .py file, as rc-bot-match "
-        "takes it; of several classes in it, one is named after a colon",
+        help="Module (`reconchess.bots.trout_bot`) or .py file, as for rc-bot-match; with several "
+        "classes in it, add a colon and the class",
     )
     opponent: str = parameter("opponent", max_length=200, help="Opponent's name as the bot sees it")
     seconds: float = parameter(
@@ -328,5 +319,5 @@ class ReconchessParameters(Parameters):
         help="Remaining time reported to the bot when the game has no clock",
     )
     reload: bool = parameter(
-        True, help="Execute the bot's module again for each game, so that no state is carried over"
+        True, help="Reload the bot's module for each game, so that no state is carried over"
     )

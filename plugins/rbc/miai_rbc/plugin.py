@@ -46,7 +46,7 @@ def _add_players(registry: Registry) -> None:
     registry.add(
         "agent",
         "rbc-seed",
-        "miai_rbc.agents.strong:SeedAgent",
+        "miai_rbc.agents.belief_agents:SeedAgent",
         parameters="miai_rbc.parameters:SeedParameters",
         summary="Partition scan; plays the move with the best worst-case score on sampled boards",
         game="rbc",
@@ -54,7 +54,7 @@ def _add_players(registry: Registry) -> None:
     registry.add(
         "agent",
         "rbc-strong",
-        "miai_rbc.agents.strong:StrongAgent",
+        "miai_rbc.agents.belief_agents:StrongAgent",
         parameters="miai_rbc.parameters:StrongParameters",
         summary="Senses for its next move, on boards weighted by their value to the opponent",
         game="rbc",
@@ -127,7 +127,7 @@ def _add_openings(registry: Registry) -> None:
     registry.add(
         "evaluator",
         "engine",
-        "miai_rbc.engines.evaluator:EngineEvaluator",
+        "miai_rbc.engines.kernel:EngineEvaluator",
         parameters="miai_rbc.parameters:EvaluatorParameters",
         summary="Value of the true board by the embedded engine; to balance openings",
         game="rbc",

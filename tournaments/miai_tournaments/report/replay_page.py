@@ -22,6 +22,7 @@ from miai.game import Game, GameInfo
 from miai.markup import number, tag
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
+from miai.record_reader import read_record
 from miai_tournaments.report import charts
 from miai_tournaments.report.document import Column, Table, printable_block
 from miai_tournaments.report.markup import name, text, whole_page
@@ -515,7 +516,7 @@ def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str =
     """
     record = _record(store, game_id)
     try:
-        parsed = GameRecord.from_json_lines(record)
+        parsed = read_record(record)
         return replay_page(parsed, game_id, worlds=worlds, report=report)
     except RecordError as error:
         raise damaged(store.path, f"table records, row '{game_id}': {error}") from error

@@ -10,7 +10,8 @@ from miai.files import write_bytes, writing
 from miai.game import GameInfo
 from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
-from miai.record import GameRecord, RecordFormat
+from miai.record import RecordFormat
+from miai.record_reader import read_record
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
@@ -41,7 +42,7 @@ class RecordFiles:
         """Write one record, as JSON lines, in every format. Raises `StoreError`."""
         if not self.formats:
             return
-        parsed = GameRecord.from_json_lines(record)
+        parsed = read_record(record)
         for format_ in self.formats:
             write_whole(self._path(game_id, format_), format_.write(parsed))
 

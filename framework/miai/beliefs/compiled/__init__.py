@@ -1,1 +1,1 @@
-"""The search over beliefs, compiled: for games whose states can all be numbered."""
+"""The compiled search over beliefs, for games whose states can be enumerated."""

@@ -1,4 +1,4 @@
-"""`CompiledSearch`: searches a problem's tables with a kernel."""
+"""`CompiledSearch`: searches the tables of a problem with a kernel."""
 
 from __future__ import annotations
 
@@ -14,64 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.compiled.tables import Tables, tables_of
-from miai.beliefs.kernels.engine import search as run
-from miai.beliefs.kernels.layout import (
-    ACROSS,
-    ACTION,
-    ADAPTIVE,
-    BUDGET_SPENT,
-    CHAINS,
-    CHUNK,
-    COUNTS,
-    DOMINANCE,
-    ENTRIES,
-    EXPLAINS,
-    FREE,
-    HITS,
-    LEAVES,
-    LOST,
-    MAX_NODES,
-    MINHASH,
-    NODES,
-    NONE,
-    PROBES,
-    RULE,
-    SINGLES,
-    SINGLES_FIRST,
-    SLOTS,
-    STOPPED,
-    TABLE,
-    TESTS,
-    TRAITS,
-    VERIFIED,
-    Memory,
-    SearchWork,
-)
+from miai.beliefs.kernels import layout
+from miai.beliefs.kernels.engine import search as run_kernel
+from miai.beliefs.kernels.layout import CHUNK, Memory, SearchWork
 from miai.beliefs.problem import BeliefProblem, Public, Root
 from miai.beliefs.search import BeliefResult, Window
 from miai.errors import ParameterError, UnsuitableGameError
 
-USUAL_LIMIT = 1 << 28
-"""Default memory limit of the entries in bytes; pages are touched only as they fill."""
-MOST_DEPTH = 255
+DEFAULT_LIMIT = 1 << 28
+"""Default memory limit of the entries in bytes; the system allocates pages as they fill."""
+MAX_DEPTH = 255
 _FIRST_SLOTS = 1024
-_MOST_REFUTED = 128
-_LEVELS_A_DEPTH = 12
+_MAX_REFUTATIONS = 128
+_LEVELS_PER_DEPTH = 12
+_UNLIMITED = np.iinfo(np.int64).max
 _SMALL = 1 << 16
-"""Bytes that are quick to clear."""
+"""Size in bytes below which an array is quick to clear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """How beliefs are remembered and how the search uses them.
+    """How beliefs are recorded and how the search uses them.
 
     Attributes:
-      rule: of `kernels.layout`: `NONE`, `TABLE`, `CHAINS`, `DOMINANCE` or `MINHASH`.
-      singles, explains, across: as of `Bounds` and `ExactBounds`.
-      k, threshold, verified: as of `SketchBounds`.
+      rule: `NONE`, `TABLE`, `CHAINS`, `DOMINANCE` or `MINHASH` of `kernels.layout`.
+      singles, explains, across: as in `Bounds` and `ExactBounds`.
+      k, threshold, verified: as in `SketchBounds` and `MinHashBounds`.
     """
 
-    rule: int = NONE
+    rule: int = layout.NONE
     singles: bool = False
     explains: bool = False
     across: bool = False
@@ -82,23 +53,23 @@ class Rule:
 
 RULES = {
     "none": Rule(),
-    "table": Rule(rule=TABLE),
-    "singles": Rule(rule=TABLE, singles=True),
-    "exact": Rule(rule=CHAINS),
-    "cores": Rule(rule=CHAINS, singles=True, explains=True),
-    "dominance": Rule(rule=DOMINANCE),
-    "approx-dominance": Rule(rule=DOMINANCE, verified=False),
-    "minhash": Rule(rule=MINHASH),
-    "approx-minhash": Rule(rule=MINHASH, verified=False),
+    "table": Rule(rule=layout.TABLE),
+    "singles": Rule(rule=layout.TABLE, singles=True),
+    "exact": Rule(rule=layout.CHAINS),
+    "cores": Rule(rule=layout.CHAINS, singles=True, explains=True),
+    "dominance": Rule(rule=layout.DOMINANCE),
+    "approx-dominance": Rule(rule=layout.DOMINANCE, verified=False),
+    "minhash": Rule(rule=layout.MINHASH),
+    "approx-minhash": Rule(rule=layout.MINHASH, verified=False),
 }
 """The framework's bounds by name."""
 
 
 def entry_bytes(rule: Rule, words: int) -> int:
-    """Return the bytes of an entry."""
-    kept = rule.verified or rule.rule < DOMINANCE
-    sketch = 8 * (rule.k + 4) if rule.rule >= DOMINANCE else 24
-    return sketch + 8 * words * kept
+    """Return the size of an entry in bytes."""
+    sketched = rule.rule >= layout.DOMINANCE
+    sketch = 8 * (rule.k + 4) if sketched else 24
+    return sketch + 8 * words * (rule.verified or not sketched)
 
 
 def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Memory:
@@ -108,35 +79,32 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
       ParameterError: the limit is too small.
     """
     entries = limit // entry_bytes(rule, tables.words)
-    if rule.rule == NONE:
+    if rule.rule == layout.NONE:
         entries = CHUNK
     if entries < CHUNK:
-        least = CHUNK * entry_bytes(rule, tables.words)
-        raise ParameterError(f"limit: {limit} bytes have no room for bounds; use at least {least}")
+        minimum = CHUNK * entry_bytes(rule, tables.words)
+        raise ParameterError(
+            f"limit: {limit} bytes have no room for bounds; use at least {minimum}"
+        )
     chunks = entries // CHUNK
     entries = chunks * CHUNK
-    traits = np.zeros(TRAITS, np.int64)
-    for place, value in (
-        (RULE, rule.rule),
-        (SINGLES_FIRST, rule.singles),
-        (EXPLAINS, rule.explains),
-        (ACROSS, rule.across),
-        (ADAPTIVE, adaptive),
-        (VERIFIED, rule.verified),
-        (FREE, -1),
-        (SLOTS, _FIRST_SLOTS),
-    ):
-        traits[place] = int(value)
-    slots = max(_FIRST_SLOTS, 1 << (2 * entries - 1).bit_length()) if rule.rule == TABLE else 1
-    sketched = entries if rule.rule >= DOMINANCE else 1
-    chained = chunks if rule.rule >= CHAINS else 1
+    traits = np.zeros(layout.TRAITS, np.int64)
+    traits[layout.RULE], traits[layout.VERIFIED] = rule.rule, rule.verified
+    traits[layout.SINGLES_FIRST], traits[layout.EXPLAINS] = rule.singles, rule.explains
+    traits[layout.ACROSS], traits[layout.ADAPTIVE] = rule.across, adaptive
+    traits[layout.FREE], traits[layout.SLOTS] = -1, _FIRST_SLOTS
+    slots = (
+        max(_FIRST_SLOTS, 1 << (2 * entries - 1).bit_length()) if rule.rule == layout.TABLE else 1
+    )
+    sketched = entries if rule.rule >= layout.DOMINANCE else 1
+    chained = chunks if rule.rule >= layout.CHAINS else 1
     return Memory(
         traits=traits,
         slots=_untouched((slots,), np.int64),
         heads=np.zeros((0, 1, 2), np.int64),
         counts=np.zeros(chained, np.int64),
         nexts=np.zeros(chained, np.int64),
-        keys=_untouched((1 if rule.rule == CHAINS else entries,), np.int64),
+        keys=_untouched((1 if rule.rule == layout.CHAINS else entries,), np.int64),
         masks=_untouched((entries if rule.verified else 0, tables.words), np.uint64),
         values=_untouched((entries, 2), np.float64),
         sketches=_untouched((sketched, rule.k), np.uint64),
@@ -151,8 +119,8 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
 def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     """Return an array of zeros whose pages are allocated when first written.
 
-    Large numpy arrays usually behave so too, but the C library may reuse freed memory and clear it
-    all, which takes milliseconds per search.
+    Large numpy arrays usually are such, but the C library may reuse and clear freed memory, which
+    takes milliseconds per search.
     """
     size = math.prod(shape) * np.dtype(kind).itemsize
     if size < _SMALL:
@@ -181,37 +149,29 @@ def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:
 
 
 def make_work(tables: Tables, depth: int, k: int) -> SearchWork:
-    """Return the working memory of a search."""
-    levels, words = _LEVELS_A_DEPTH * depth + 16, tables.words
-    rows = (levels, words)
+    """Return the work space of a search."""
+    levels, words = _LEVELS_PER_DEPTH * depth + 16, tables.words
+    names = ("beliefs", "cores", "closures", "gathered", "won", "culprits")
     return SearchWork(
-        beliefs=np.empty(rows, np.uint64),
-        cores=np.empty(rows, np.uint64),
-        closures=np.empty(rows, np.uint64),
-        gathered=np.empty(rows, np.uint64),
-        won=np.empty(rows, np.uint64),
-        culprits=np.empty(rows, np.uint64),
+        **{name: np.empty((levels, words), np.uint64) for name in names},
         parts=np.empty((levels, tables.groups + 1, words), np.uint64),
         groups=np.empty((levels, tables.groups + 1), np.int64),
         sizes=np.empty((levels, tables.groups + 1), np.int64),
-        refuted=np.empty((levels, _MOST_REFUTED, words), np.uint64),
-        refuted_at=np.empty((levels, _MOST_REFUTED), np.int64),
-        refuted_by=np.empty((levels, _MOST_REFUTED)),
+        refuted=np.empty((levels, _MAX_REFUTATIONS, words), np.uint64),
+        refuted_at=np.empty((levels, _MAX_REFUTATIONS), np.int64),
+        refuted_by=np.empty((levels, _MAX_REFUTATIONS)),
         favourites=np.full(tables.publics, -1, np.int64),
         sketch=np.zeros(k, np.uint64),
     )
 
 
-_ALL = np.iinfo(np.int64).max
-
-
 class CompiledSearch(Generic[Public]):
-    """Values beliefs of one problem; the values are those of `BeliefSearch`.
+    """Searches roots of one problem, with the values of `BeliefSearch`.
 
     Args:
-      rule: how beliefs are remembered.
+      rule: how beliefs are recorded.
       limit: memory limit of the entries in bytes; at the limit, new ones are rejected.
-      window, adaptive: as of `BeliefSearch`.
+      window, adaptive: as in `BeliefSearch`.
 
     Attributes:
       tables: the problem, enumerated as far as searched.
@@ -234,9 +194,9 @@ class CompiledSearch(Generic[Public]):
     ) -> None:
         self.problem, self.window, self._rule = problem, window, rule
         self.tables = tables_of(problem)
-        self._limit, self._adaptive = limit or USUAL_LIMIT, adaptive
+        self._limit, self._adaptive = limit or DEFAULT_LIMIT, adaptive
         self.memory: Memory | None = None
-        self._counts = np.zeros(COUNTS, np.int64)
+        self._counts = np.zeros(layout.COUNTS, np.int64)
         self._favourites = np.zeros(0, np.int64)
 
     def prepare(self, root: Root[Public], depth: int) -> None:
@@ -256,34 +216,35 @@ class CompiledSearch(Generic[Public]):
         max_nodes: int | None = None,
         seconds: float | None = None,
     ) -> BeliefResult:
-        """Return the value of a belief at a depth, and the best action; see `BeliefSearch.search`.
+        """Return the value of a root at a depth, and the best action; see `BeliefSearch.search`.
 
-        The line holds only the action.
+        The line of the result has only the action.
 
         Raises:
-          ValueError: the depth is less than 1, or more than 255.
+          ValueError: the depth is not 1 to 255.
           ParameterError: the memory limit is too small.
           UnsuitableGameError: see `Tables.reach`, or a turn has too many actions of cost 0.
         """
-        if not 1 <= depth <= MOST_DEPTH:
-            raise ValueError(f"the depth of a search is 1 to {MOST_DEPTH}, not {depth}")
-        game, memory, work, public = self._prepare(root, depth)
+        if not 1 <= depth <= MAX_DEPTH:
+            raise ValueError(f"the depth of a search must be 1 to {MAX_DEPTH}, not {depth}")
         counts = self._counts
-        counts[[NODES, LEAVES, SINGLES, STOPPED]] = 0
-        counts[MAX_NODES] = _ALL if max_nodes is None else max_nodes
+        game, memory, work, public = self._prepare(root, depth)
+        arguments = (game, memory, work, counts, public)
+        counts[[layout.NODES, layout.LEAVES, layout.SINGLES, layout.STOPPED]] = 0
+        counts[layout.MAX_NODES] = _UNLIMITED if max_nodes is None else max_nodes
         step_by_step = deepening or max_nodes is not None or seconds is not None
-        value, action, done, won = self.problem.least, -1, 0, False
+        value, action, completed, won = self.problem.least, -1, 0, False
         with self._stopped_after(seconds):
             for current in range(1 if step_by_step else depth, depth + 1):
-                found = self._at_depth((game, memory, work, counts, public), current, value)
-                if counts[STOPPED]:
+                result = self._at_depth(arguments, current, value)
+                if counts[layout.STOPPED]:
                     break
-                value, action, done = *found, current
+                value, action, completed = *result, current
                 won = self.problem.reachability and value >= self.problem.greatest
                 if won:
                     break
         self._favourites = work.favourites
-        if counts[STOPPED] not in (0, BUDGET_SPENT):
+        if counts[layout.STOPPED] not in (0, layout.BUDGET_SPENT):
             raise UnsuitableGameError(
                 f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
                 "than the compiled search has room for; use the search 'recursive'"
@@ -292,9 +253,9 @@ class CompiledSearch(Generic[Public]):
         return BeliefResult(
             value=float(value),
             action=line[0][0] if line else -1,
-            depth=done,
+            depth=completed,
             line=line,
-            complete=done == depth or won,
+            complete=completed == depth or won,
             statistics=self._statistics(),
         )
 
@@ -308,14 +269,14 @@ class CompiledSearch(Generic[Public]):
                     worst = min(worst, reply.value)
                 else:
                     parts.setdefault(reply.observation, set()).add(reply.hidden)
-        left = depth - problem.cost(root.public, action)
+        remaining = depth - problem.cost(root.public, action)
         for observation, part in parts.items():
             after = problem.after(root.public, action, observation)
             hidden_parts = tuple(sorted(part))
-            if left < 1:
+            if remaining < 1:
                 value = min(problem.evaluate(after, hidden) for hidden in hidden_parts)
             else:
-                value = self.search(Root(after, hidden_parts), left).value
+                value = self.search(Root(after, hidden_parts), remaining).value
             worst = min(worst, value)
         return worst
 
@@ -335,23 +296,23 @@ class CompiledSearch(Generic[Public]):
         return tables.game(), memory, work, public
 
     def _at_depth(
-        self, given: tuple[Any, Memory, SearchWork, Any, int], depth: int, guess: float
+        self, arguments: tuple[Any, Memory, SearchWork, Any, int], depth: int, guess: float
     ) -> tuple[float, int]:
-        """Return the value and the table's number of the best action."""
+        """Return the value, and the number of the best action in the tables."""
         least, greatest = self.problem.least, self.problem.greatest
-        counts = given[3]
+        counts = self._counts
         if self.window == "alpha-beta":
-            return run(*given, depth, least, greatest, 0), int(counts[ACTION])
+            return run_kernel(*arguments, depth, least, greatest, 0), int(counts[layout.ACTION])
         action, beta = -1, guess if guess > least else greatest
         while least < greatest:
-            found = run(*given, depth, math.nextafter(beta, -math.inf), beta, 0)
-            if counts[STOPPED]:
+            value = run_kernel(*arguments, depth, math.nextafter(beta, -math.inf), beta, 0)
+            if counts[layout.STOPPED]:
                 break
-            if found >= beta:
-                least, action = beta, int(counts[ACTION])
+            if value >= beta:
+                least, action = beta, int(counts[layout.ACTION])
             else:
-                greatest = found
-                action = int(counts[ACTION]) if action < 0 else action
+                greatest = value
+                action = int(counts[layout.ACTION]) if action < 0 else action
             beta = greatest
         return least, action
 
@@ -361,11 +322,7 @@ class CompiledSearch(Generic[Public]):
         if seconds is None:
             yield
             return
-
-        def stop() -> None:
-            self._counts[MAX_NODES] = 0
-
-        timer = threading.Timer(seconds, stop)
+        timer = threading.Timer(seconds, self._counts.__setitem__, (layout.MAX_NODES, 0))
         timer.start()
         try:
             yield
@@ -375,11 +332,12 @@ class CompiledSearch(Generic[Public]):
 
     def _statistics(self) -> Mapping[str, int]:
         counts = self._counts
-        found = {"nodes": NODES, "leaves": LEAVES, "singles": SINGLES}
-        bounds = {"probes": PROBES, "hits": HITS, "tests": TESTS, "entries": ENTRIES, "lost": LOST}
+        search = {"nodes": layout.NODES, "leaves": layout.LEAVES, "singles": layout.SINGLES}
+        bounds = {"probes": layout.PROBES, "hits": layout.HITS, "tests": layout.TESTS}
+        bounds |= {"entries": layout.ENTRIES, "lost": layout.LOST}
         size = entry_bytes(self._rule, self.tables.words)
         return {
-            **{name: int(counts[place]) for name, place in found.items()},
+            **{name: int(counts[place]) for name, place in search.items()},
             **{f"bounds_{name}": int(counts[place]) for name, place in bounds.items()},
-            "bounds_bytes": int(counts[ENTRIES]) * size,
+            "bounds_bytes": int(counts[layout.ENTRIES]) * size,
         }

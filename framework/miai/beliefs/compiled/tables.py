@@ -1,4 +1,4 @@
-"""A `BeliefProblem` as tables: public parts, states, actions and outcomes, numbered.
+"""A `BeliefProblem` as tables: its public parts, states, actions and outcomes, numbered.
 
 Only what the searched roots can reach is enumerated, each public part once. The states of a public
 part are numbered in increasing order of their hidden parts.
@@ -75,7 +75,7 @@ class Tables:
     """The tables of one problem.
 
     Args:
-      limit: maximum number of states of all public parts together.
+      limit: maximum number of states, over all public parts.
 
     Attributes:
       words: 64-bit words per belief.
@@ -88,19 +88,20 @@ class Tables:
         self._numbers: dict[Hashable, int] = {}
         self._publics: list[Any] = []
         self._states: list[dict[int, int]] = []
-        self._reached: list[int] = []  # the depth to which a public part was followed
+        self._reached: list[int] = []  # the depth to which a public part was enumerated
         self._followers: list[list[tuple[int, int]]] = []  # public parts and costs
         self._sets: dict[int, int] = {}  # rows of the pool
+        self._numbers_of_actions = GrowingArray(np.int64)
+        # The arrays of `GameTables`, by its names.
+        self._every, self._over = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
+        self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
         self._sizes, self._firsts = GrowingArray(np.int64), GrowingArray(np.int64)
         self._leaves, self._hashes = GrowingArray(np.float64), GrowingArray(np.uint64)
         self._begins, self._ends = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._numbers_of_actions, self._costs = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._lasts, self._worst = GrowingArray(np.int64), GrowingArray(np.float64)
+        self._costs, self._lasts = GrowingArray(np.int64), GrowingArray(np.int64)
         self._group_begins, self._group_ends = GrowingArray(np.int64), GrowingArray(np.int64)
         self._after, self._successors = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._rows = GrowingArray(np.int32)
-        self._every, self._over = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
-        self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
+        self._worst, self._rows = GrowingArray(np.float64), GrowingArray(np.int32)
         self._groups = 1  # maximum of one action
 
     @property
@@ -116,28 +117,9 @@ class Tables:
     def game(self) -> GameTables:
         """Return the tables as arrays."""
         problem = self.problem
-        two_valued = 1.0 if problem.reachability else 0.0
-        return GameTables(
-            sizes=self._sizes.rows,
-            every=self._every.rows,
-            firsts=self._firsts.rows,
-            leaves=self._leaves.rows,
-            hashes=self._hashes.rows,
-            begins=self._begins.rows,
-            ends=self._ends.rows,
-            costs=self._costs.rows,
-            lasts=self._lasts.rows,
-            group_begins=self._group_begins.rows,
-            group_ends=self._group_ends.rows,
-            over=self._over.rows,
-            worst=self._worst.rows,
-            after=self._after.rows,
-            sources=self._sources.rows,
-            successors=self._successors.rows,
-            rows=self._rows.rows,
-            pool=self._pool.rows,
-            scale=np.array([problem.least, problem.greatest, two_valued]),
-        )
+        scale = np.array([problem.least, problem.greatest, float(problem.reachability)])
+        names = (name for name in GameTables._fields if name != "scale")
+        return GameTables(**{name: getattr(self, f"_{name}").rows for name in names}, scale=scale)
 
     def action(self, number: int) -> int:
         """Return the problem's number of an action of the tables."""
@@ -152,8 +134,8 @@ class Tables:
         """Enumerate what a root can reach; return the number of its public part.
 
         Raises:
-          UnsuitableGameError: the problem cannot list its states, has too many, or a root or reply
-            has one that is not listed.
+          UnsuitableGameError: the problem lists no states or too many, or the root or a reply has
+            a state that is not listed.
         """
         begin = self._number(root.public)
         waiting = [(begin, depth)]
@@ -177,7 +159,7 @@ class Tables:
         return self._row(belief)
 
     def root(self, public: int, mask: NDArray[np.uint64]) -> Root[Any]:
-        """Return a belief of the tables as the problem has it."""
+        """Return a belief of the tables as a root of the problem."""
         belief = int.from_bytes(mask.tobytes(), "little")
         parts = [part for part, state in self._states[public].items() if belief >> state & 1]
         return Root(self._publics[public], tuple(parts))
@@ -185,9 +167,8 @@ class Tables:
     # -- enumeration ------------------------------------------------------------------------------
 
     def _number(self, public: Any) -> int:
-        found = self._numbers.get(public)
-        if found is not None:
-            return found
+        if (existing := self._numbers.get(public)) is not None:
+            return existing
         every = self.problem.universe(public)
         if every is None:
             raise UnsuitableGameError(
@@ -229,35 +210,33 @@ class Tables:
         self._followers[at] = list(followers)
 
     def _enumerate(self, public: Any, states: dict[int, int], action: int) -> list[int]:
-        """Append an action with its groups; return the public parts that it leads to."""
+        """Append an action and a group for each observation; return the public parts after it."""
         problem, over, worst = self.problem, 0, dict[int, float]()
-        told: dict[Hashable, dict[int, list[int]]] = {}
+        groups: dict[Hashable, dict[int, list[int]]] = {}
         for hidden, state in states.items():
             for reply in problem.replies(public, hidden, action):
                 if reply.ends:
                     over |= 1 << state
                     worst[state] = min(worst.get(state, _INFINITE), reply.value)
                 else:
-                    told.setdefault(reply.observation, {}).setdefault(state, []).append(
-                        reply.hidden
-                    )
-        afters = [self._number(problem.after(public, action, seen)) for seen in told]
+                    successors = groups.setdefault(reply.observation, {})
+                    successors.setdefault(state, []).append(reply.hidden)
+        afters = [self._number(problem.after(public, action, seen)) for seen in groups]
         self._lasts.append(self._ends_of(worst, len(states)) if over else -1)
         self._over.append(self._row(over))
         self._group_begins.append(len(self._after))
-        for (seen, led), after in zip(told.items(), afters, strict=True):
-            self._append_group(public, seen, led, after, len(states))
+        for (_, successors), after in zip(groups.items(), afters, strict=True):
+            self._append_group(successors, after, len(states))
         self._group_ends.append(len(self._after))
-        self._groups = max(self._groups, len(told))
+        self._groups = max(self._groups, len(groups))
         return afters
 
-    def _append_group(
-        self, public: Any, seen: Hashable, led: dict[int, list[int]], after: int, count: int
-    ) -> None:
+    def _append_group(self, successors: dict[int, list[int]], after: int, count: int) -> None:
+        """Append the successors of each state under one observation."""
         later = self._states[after]
         rows = np.full(count, -1, np.int32)
         sources, stays = 0, True
-        for state, hidden in led.items():
+        for state, hidden in successors.items():
             sources |= 1 << state
             belief = 0
             for part in hidden:
@@ -293,11 +272,10 @@ class Tables:
         return np.frombuffer(belief.to_bytes(8 * self.words, "little"), np.uint64)
 
     def _widen(self, words: int) -> None:
-        if words <= self.words:
-            return
-        self.words = words
-        for column in (self._every, self._over, self._sources, self._pool):
-            column.widen(words)
+        if words > self.words:
+            self.words = words
+            for beliefs in (self._every, self._over, self._sources, self._pool):
+                beliefs.widen(words)
 
 
 _TABLES: WeakKeyDictionary[Any, Tables] = WeakKeyDictionary()
@@ -307,19 +285,19 @@ def tables_of(problem: BeliefProblem[Any]) -> Tables:
     """Return the tables of a problem, which all searches of it share.
 
     Raises:
-      UnsuitableGameError: the problem is not hashable or weakly referenceable, or it averages.
+      UnsuitableGameError: the problem averages, or is not hashable or not weakly referenceable.
     """
     if averages(problem):
         raise UnsuitableGameError(
-            "the compiled search knows worst cases only, not means; use the search 'recursive'"
+            "the compiled search supports worst cases only, not means; use the search 'recursive'"
         )
     try:
-        found = _TABLES.get(problem)
-        if found is None:
-            found = _TABLES[problem] = Tables(problem)
+        tables = _TABLES.get(problem)
+        if tables is None:
+            tables = _TABLES[problem] = Tables(problem)
     except TypeError as error:
         raise UnsuitableGameError(
             f"the tables of {type(problem).__name__} cannot be cached: {error}; make it hashable "
             "and weakly referenceable"
         ) from error
-    return found
+    return tables

@@ -52,7 +52,7 @@ ATTACK = 3  # the attacker's answer
 STRETCH = 4  # the chain's last liberty then
 HIGHER = 5  # the log's top after the attack
 PENDING = 6  # whether an attack at STRETCH is to follow
-BUDGET = 7  # choices left, before and after the attacker's
+BUDGET = 7  # remaining choices, before and after the attacker's
 BUDGET_AFTER = 8
 TRIED = 9  # captures tried, 0 while the chain is stretched
 CAPTURES = 10  # number of captures, listed from FRAME on
@@ -97,7 +97,7 @@ def flood(
     room[marked + start] = stamp
     count = np.int64(1)
     done = np.int64(0)
-    found = np.int64(0)
+    liberties = np.int64(0)
     while done < count:
         s = np.int64(room[np.uint32(stones + done)])
         done += 1
@@ -110,11 +110,11 @@ def flood(
                     count += 1
             elif what == 0 and room[np.uint32(marked + q)] != stamp:
                 room[np.uint32(marked + q)] = stamp
-                room[np.uint32(LIBERTIES + found)] = q
-                found += 1
-                if found == most:
-                    return found, count
-    return found, count
+                room[np.uint32(LIBERTIES + liberties)] = q
+                liberties += 1
+                if liberties == most:
+                    return liberties, count
+    return liberties, count
 
 
 @inlined
@@ -269,13 +269,13 @@ def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int
         y = np.int64(room[LIBERTIES + 1])
         first = holds(grid, stride, chain, x, y, room, over, laid, stamp)
         second = holds(grid, stride, chain, y, x, room, over, laid, stamp)
-        left = np.int64(room[frame + BUDGET]) - np.int64(first and second)
-        if (first or second) and left >= 0:
+        budget = np.int64(room[frame + BUDGET]) - np.int64(first and second)
+        if (first or second) and budget >= 0:
             room[frame + OVER] = over
             room[frame + ATTACK] = x if first else y
             room[frame + STRETCH] = y if first else x
             room[frame + PENDING] = first and second
-            room[frame + BUDGET_AFTER] = left
+            room[frame + BUDGET_AFTER] = budget
             return np.int64(2)
     take_back(grid, move, color, room, below, over)
     return result
@@ -302,7 +302,7 @@ def read(  # noqa: C901  kernels read from top to bottom
                 return bool(state == 1)
             level -= 1
             frame = frame_of(grid, level)
-            left = room[frame + BUDGET_AFTER]
+            budget = room[frame + BUDGET_AFTER]
             attack = np.int64(room[frame + ATTACK])
             over = np.int64(room[frame + OVER])
             higher = np.int64(room[frame + HIGHER])
@@ -312,14 +312,14 @@ def read(  # noqa: C901  kernels read from top to bottom
                     stretch = np.int64(room[frame + STRETCH])
                     n = list_captures(grid, stride, chain, stretch, room, frame, 2 * level + 1)
                     room[frame + CAPTURES] = n
-                    if n > 0 and left == 0:
+                    if n > 0 and budget == 0:
                         state = np.int64(1)
                 if state == 0 and tried < room[frame + CAPTURES]:
                     room[frame + TRIED] = tried + 1
                     child = frame_of(grid, level + 1)
                     room[child + MOVE] = room[frame + FRAME + tried]
                     room[child + BELOW] = higher
-                    room[child + BUDGET] = left - 1
+                    room[child + BUDGET] = budget - 1
                     break
             take_back(grid, attack, 3 - color, room, over, higher)
             if state == 1 and room[frame + PENDING] != 0:

@@ -15,7 +15,7 @@ from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.life_arrays import NAMES, ArrayNet, read_array_net
 from miai_go.nets.life_planes import encode, layout_of_zones, load_planes
 from miai_go.nets.life_weights import NetHeader
-from miai_go.rules.board import EMPTY
+from miai_go.rules.chains import chain_at
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.render import STONES
 
@@ -144,22 +144,12 @@ class Predictor:
 
 def blocks_of(board: NDArray[np.int8]) -> Iterator[tuple[int, ...]]:
     """Yield the blocks of a flat board, each as its points in order."""
-    size = round(len(board) ** 0.5)
-    known: set[int] = set()
-    for point in np.flatnonzero(board != EMPTY).tolist():
-        if point in known:
-            continue
-        block, edge = {point}, [point]
-        while edge:
-            row, column = divmod(edge.pop(), size)
-            for r, c in ((-1, 0), (0, -1), (0, 1), (1, 0)):
-                near = (row + r) * size + column + c
-                inside = 0 <= row + r < size and 0 <= column + c < size
-                if inside and near not in block and board[near] == board[point]:
-                    block.add(near)
-                    edge.append(near)
-        known |= block
-        yield tuple(sorted(block))
+    size, seen = round(len(board) ** 0.5), set[int]()
+    for point in np.flatnonzero(board).tolist():
+        if point not in seen:
+            block = chain_at(board, point, size)
+            seen |= block
+            yield tuple(sorted(block))
 
 
 _TITLES: Final = ("attacker first", "defender first")

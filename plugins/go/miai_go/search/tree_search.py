@@ -20,7 +20,7 @@ from miai_go.search.parameters import SearchParameters
 from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
-    from miai_go.search.life_advice import Advice, InPlay
+    from miai_go.search.life_advice import Advice, GroupAdvisor
 
 _MIN_SHARE: Final = 0.1
 """Share of the seconds that must have passed before the rate of simulations is believed."""
@@ -95,7 +95,7 @@ class TreeSearch(ABC):
         self._begun = False
         self._start: Start | None = None
         self._line: list[int] = []
-        self._in_play: InPlay | None = None
+        self._advisor: GroupAdvisor | None = None
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile what the search needs.
@@ -103,7 +103,7 @@ class TreeSearch(ABC):
         Raises:
           MiaiError: weights or a library are not available.
         """
-        self._in_play = self.parameters.advisor()
+        self._advisor = self.parameters.advisor()
         self._start, self._line = None, []
         self._plant(seed)
         self._begun = True
@@ -169,9 +169,9 @@ class TreeSearch(ABC):
 
     def _advice(self, tree: TreeView, seconds: float | None) -> Advice | None:
         """Favour moves about enclosed groups; None where that is switched off or useless."""
-        if self._in_play is None or tree.proven:
+        if self._advisor is None or tree.proven:
             return None
-        advice = self._in_play.look(tree.board, tree.to_move, seconds=seconds)
+        advice = self._advisor.look(tree.board, tree.to_move, seconds=seconds)
         self._favour(advice)
         return advice
 

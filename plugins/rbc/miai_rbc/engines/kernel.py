@@ -1,50 +1,55 @@
-"""`KernelEngine`: the embedded engine, a compiled alpha-beta search."""
+"""`KernelEngine`: the embedded engine, a compiled alpha-beta search; the evaluator ``engine``."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from miai import Parameters, parameter
+from miai import State, parameter
+from miai.search.evaluators import uniform_prior
 from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.analysis import value_boards
-from miai_rbc.kernels.bits import NO_MOVE, Words
+from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.ordering import LIST, MEMORY, NODES
 from miai_rbc.kernels.search import FRAME_WORDS
 from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
+from miai_rbc.parameters import EvaluatorParameters
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.state import RbcState
 
 _NO_LIMIT = 1 << 60
 _SLICE = 200_000  # nodes of one call of the kernel, about a tenth of a second
-_FIRST_SPEED = 500_000.0  # nodes a second, until there is a measurement
+_FIRST_SPEED = 500_000.0  # nodes per second, until measured
 _ENTRY_BYTES = 16
+_CENTIPAWNS = 400.0
 
 
-class KernelParameters(Parameters):
-    """How far the embedded engine looks."""
+class KernelParameters(EvaluatorParameters):
+    """Limits and memory of the embedded engine."""
 
-    depth: int = parameter(4, ge=1, le=32, help="plies, captures beyond them not counted")
-    nodes: int | None = parameter(None, ge=1, help="nodes of one board, captures included")
-    table_mb: int = parameter(16, ge=1, le=4096, help="MB of the transposition table")
-    quiescence: bool = parameter(True, help="whether captures are searched beyond the depth")
+    table_mb: int = parameter(16, ge=1, le=4096, help="Transposition table, in MB")
+    quiescence: bool = parameter(True, help="Search captures beyond the depth")
 
 
 class KernelEngine:
-    """Values boards with a compiled search, one core, no other process.
+    """Values boards with a compiled search on one core, in this process.
 
-    The value of a board at a depth is a minimax value, whatever the table holds, so the boards of a
-    batch share the table and their order does not matter. With a limit in nodes what the table
-    holds decides how far a search comes: each board then has the table to itself.
+    The value of a board at a depth is a minimax value, whatever the table holds. So the boards of a
+    batch share the table, and their order does not matter. With a limit in nodes, the table decides
+    how deep a search gets: each board then has a table of its own.
 
-    Signals are heard and deadlines looked at between slices of about a tenth of a second, but a
-    board is not interrupted: without a deadline or a limit in nodes a deep search of one board runs
-    to its end.
+    Signals and deadlines are checked about every tenth of a second, between boards only: without a
+    deadline or a limit in nodes, a deep search of one board runs to its end.
 
     Attributes:
       parameters: as given.
-      nodes: that were searched since the engine was made.
+      nodes: searched since the engine was made.
     """
 
     def __init__(self, parameters: KernelParameters | None = None) -> None:
@@ -62,22 +67,18 @@ class KernelEngine:
             self.evaluate(np.zeros((0, WORDS), np.uint64))
 
     def new_game(self) -> None:
-        """Forget what was searched."""
+        """Forget all searches."""
         self._table[:] = 0
         self._boards = 0
 
     def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
         """Value boards, as `ChessEvaluator.evaluate`.
 
-        A board whose search a deadline or the limit in nodes cuts short keeps what the last
-        complete depth said; what the deadline left out keeps its static value and the first move of
-        the root's order.
+        A search cut short by the deadline or the limit in nodes gives the result of its last
+        complete depth. Boards past the deadline get their static value and the first move in the
+        root's order.
         """
-        result = Evaluation(
-            np.zeros(len(rows), np.int32),
-            np.full((len(rows), top), NO_MOVE, np.int32),
-            np.zeros((len(rows), top), np.int32),
-        )
+        result = Evaluation.empty(len(rows), top)
         rows = np.require(rows, np.uint64, ["C", "W"])  # one type of array, one compilation
         done, depth = 0, self.parameters.depth
         while True:
@@ -93,7 +94,7 @@ class KernelEngine:
         return result
 
     def close(self) -> None:
-        """End nothing: there is no other process."""
+        """Do nothing: there is no process to end."""
 
     def _run(self, rows: Words, done: int, depth: int, at_most: int, result: Evaluation) -> int:
         """Have the kernel value some boards; return the number of the first one left."""
@@ -122,3 +123,31 @@ class KernelEngine:
         if nodes > 1000:
             self._speed = nodes / (time.perf_counter() - started)
         return int(reached)
+
+
+class EngineEvaluator:
+    """Values true boards by the embedded engine: for preparing games, not for players.
+
+    It ignores what players know. Centipawns become utilities by Elo's formula for expected scores
+    (Elo 1978), ``2 / (1 + 10 ** (-centipawns / 400)) - 1``, so that a pawn is 0.28.
+    """
+
+    def __init__(self, game: RbcGame, parameters: EvaluatorParameters | None = None) -> None:
+        given = parameters or EvaluatorParameters()
+        self._engine = KernelEngine(KernelParameters(depth=given.depth, nodes=given.nodes))
+
+    def seed(self, seed: int) -> None:
+        """Forget all searches; there is no randomness."""
+        self._engine.new_game()
+
+    def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return utilities, float64 of shape (len(states), 2), White's first."""
+        rows = np.concatenate([cast("RbcState", state).boards.rows for state in states])
+        scores = self._engine.evaluate(rows).scores.astype(np.float64)
+        black = np.array([state.current_player() == 1 for state in states])
+        white = np.tanh(np.where(black, -scores, scores) * np.log(10) / (2 * _CENTIPAWNS))
+        return np.stack([white, -white], axis=1)
+
+    def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
+        """Return uniform probabilities."""
+        return uniform_prior(states)

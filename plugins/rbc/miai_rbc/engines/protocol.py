@@ -1,34 +1,36 @@
-"""`ChessEvaluator`: batches of boards in, centipawns and best moves out.
-
-Making the engine that an agent's parameters name.
-"""
+"""`ChessEvaluator`: batches of boards in, centipawns and best moves out; making one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels.bits import Words
-from miai_rbc.parameters import DEEPEST, ChessEngineParameters
+from miai_rbc.kernels.bits import NO_MOVE, Words
+from miai_rbc.parameters import MAX_DEPTH, ChessEngineParameters
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What an engine says of a batch of boards.
+    """An engine's values of a batch of boards.
 
     Attributes:
-      scores: int32 (n,), centipawns from the point of view of the side to move.
-      moves: int32 (n, top), best first, moves of `kernels.board`; `NO_MOVE` where there are fewer.
-      move_scores: int32 (n, top), centipawns from the same point of view; of no meaning where
-        there is no move.
+      scores: int32 (n,), centipawns for the side to move.
+      moves: int32 (n, top), moves of `kernels.board`, best first; `NO_MOVE` where there are fewer.
+      move_scores: int32 (n, top), centipawns for the side to move; meaningless without a move.
     """
 
     scores: NDArray[np.int32]
     moves: NDArray[np.int32]
     move_scores: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, count: int, top: int) -> Self:
+        """Return an evaluation to fill in, without moves."""
+        moves = np.full((count, top), NO_MOVE, np.int32)
+        return cls(np.zeros(count, np.int32), moves, np.zeros((count, top), np.int32))
 
 
 class ChessEvaluator(Protocol):
@@ -38,25 +40,24 @@ class ChessEvaluator(Protocol):
     """
 
     def new_game(self) -> None:
-        """Forget whatever could make a value depend on earlier games."""
+        """Forget all that could make values depend on earlier games."""
 
     def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
         """Value boards, each by itself.
 
         Args:
           rows: uint64 (n, 8).
-          top: best moves wanted for each board.
-          deadline: on the monotonic clock. What is not valued by then is given a quick value
-            without search; a list of best moves may be shorter, but each board that has a move
-            gets one.
+          top: number of best moves of each board.
+          deadline: on the monotonic clock. Boards not valued by then get a quick value without
+            search. Their list of best moves may be shorter, but a board with moves gets one.
 
         Raises:
-          EngineError: the engine died, hung or answered nonsense, and so did the one started after
-            it, within the deadline.
+          EngineError: the engine died, hung or gave an invalid answer, and so did its replacement,
+            before the deadline.
         """
 
     def close(self) -> None:
-        """End what the engine runs."""
+        """End the engine's processes."""
 
 
 def make_engine(given: ChessEngineParameters) -> ChessEvaluator:
@@ -66,21 +67,10 @@ def make_engine(given: ChessEngineParameters) -> ChessEvaluator:
       AgentUnavailableError: its program is missing.
     """
     if given.engine == "stockfish":
-        from miai_rbc.engines.stockfish import StockfishEngine, StockfishParameters
+        from miai_rbc.engines.stockfish import StockfishEngine
 
-        return StockfishEngine(
-            StockfishParameters(
-                command=given.command,
-                depth=given.search_depth,
-                nodes=given.nodes,
-                seconds=given.movetime,
-                processes=given.processes,
-                hash_mb=given.hash_mb,
-                threads=given.engine_threads,
-                longest=given.longest,
-            )
-        )
+        return StockfishEngine(given)
     from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 
-    depth = DEEPEST if given.search_depth is None else given.search_depth
+    depth = MAX_DEPTH if given.search_depth is None else given.search_depth
     return KernelEngine(KernelParameters(depth=depth, nodes=given.nodes, table_mb=given.hash_mb))

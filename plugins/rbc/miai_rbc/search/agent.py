@@ -8,8 +8,8 @@ from pathlib import Path
 from miai import ClockReading, Decision, Json
 from miai.beliefs import named_bounds
 from miai.beliefs.search import BeliefResult
-from miai_rbc.agents.minimax import Choice
-from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.agents.belief_agents import BeliefAgent
+from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from miai.beliefs.sets import HashedSet
-from miai_rbc.agents.minimax import rank_candidates
+from miai_rbc.agents.choice import rank_candidates
 from miai_rbc.belief import scans
 from miai_rbc.kernels.belief_boards import (
     OVER,

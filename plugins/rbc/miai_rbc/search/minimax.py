@@ -13,11 +13,11 @@ from miai.beliefs.bounds import MakeBounds, named_bounds
 from miai.beliefs.search import Line, NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
-from miai_rbc.belief.loading import load_beliefs
+from miai_rbc.agents.belief_agents import load_beliefs
 from miai_rbc.kernels.belief_boards import hash_boards
 from miai_rbc.kernels.belief_subsets import Numbers
 from miai_rbc.kernels.bits import WIN
-from miai_rbc.parameters import DEEPEST_SEARCH, MinimaxSearchParameters
+from miai_rbc.parameters import MAX_OWN_MOVES, MinimaxSearchParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
@@ -228,8 +228,8 @@ def _sample(rng: np.random.Generator, size: int, count: int) -> Numbers:
 
 
 def _check_depth(depth: int) -> None:
-    if not 1 <= depth <= DEEPEST_SEARCH:
-        raise ValueError(f"rbc-minimax searches 1 to {DEEPEST_SEARCH} own moves deep, not {depth}")
+    if not 1 <= depth <= MAX_OWN_MOVES:
+        raise ValueError(f"rbc-minimax searches 1 to {MAX_OWN_MOVES} own moves deep, not {depth}")
 
 
 def _below(value: float) -> float:

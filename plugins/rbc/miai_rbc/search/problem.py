@@ -14,7 +14,7 @@ import miai
 from miai import ClockReading, TimeControl
 from miai.agent import Agent
 from miai.beliefs.sets import HashedSet
-from miai_rbc.agents.strong import BeliefAgent
+from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.belief_boards import hash_boards
 from miai_rbc.kernels.bits import WIN

@@ -1,0 +1,273 @@
+"""Agents that keep an exact belief: their common part, `rbc-seed` and `rbc-strong`.
+
+With a clock, a turn gets a sixteenth of the remaining time and most of the increment, so that the
+clock never runs out; 60 % of a turn go to the sense. The belief gets a quarter of a turn: on a
+short clock it is kept smaller. After G. Perrotta's rule
+(https://github.com/ginoperrotta/reconchess-strangefish2), without its floor.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from functools import cache
+from pathlib import Path
+
+import chess
+import numpy as np
+
+from miai import Agent, ClockReading, Decision, Json, Observation
+from miai_rbc.agents.choice import Choice, choose_move, window_values
+from miai_rbc.agents.scoring import Scorer, Scores, opponent_weights
+from miai_rbc.belief import scans
+from miai_rbc.belief.belief import RbcBelief, make_belief
+from miai_rbc.engines.protocol import make_engine
+from miai_rbc.kernels import FAMILY
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes, play_requests
+from miai_rbc.kernels.filters import keep_kings
+from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.kernels.parts import move_tables
+from miai_rbc.kernels.scan import WINDOWS, move_entries
+from miai_rbc.parameters import BeliefParameters, MoveParameters, SeedParameters, StrongParameters
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.rows import BLACK_CAPTURES
+
+_TURN_SHARE = 1 / 16
+_INCREMENT_SHARE = 0.8
+_MAX_TURN = 40.0  # seconds
+_SENSE_SHARE = 0.6
+_BELIEF_SHARE = 0.25
+_WEIGHING_SHARE = 0.3
+_LIMIT_SHARE = 0.8  # of the limit of a clock with one for each decision
+_BOARDS_PER_SECOND = 1_000_000.0  # expanded on a slow machine, with many repetitions
+_MIN_BOARDS = 512
+_BIT_VALUE = 8.0  # centipawns of a bit of information beyond the move that follows
+_ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
+
+
+def _seconds(clock: ClockReading, share: float) -> float:
+    """Return the seconds of a share of a turn; infinite without a clock."""
+    if clock.limit is None:
+        return np.inf
+    if clock.control.kind == "per-move":  # sense and move have a limit each
+        return _LIMIT_SHARE * clock.limit
+    turn = clock.limit * _TURN_SHARE + _INCREMENT_SHARE * clock.control.increment
+    return share * min(_MAX_TURN, turn, 0.5 * clock.limit)
+
+
+class BeliefAgent(Agent):
+    """Keeps the set of all possible boards; subclasses choose senses and moves."""
+
+    game: RbcGame
+
+    def __init__(self, game: RbcGame, parameters: BeliefParameters) -> None:
+        super().__init__(game)
+        load_beliefs()
+        self.parameters = parameters
+        self._belief = RbcBelief(game, 0)
+        self._pending: list[Observation] = []
+        self.draw = np.random.default_rng(0)
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game with a belief of one board."""
+        super().new_game(seed, player=player, log=log)
+        self._belief.close()
+        self._pending.clear()
+        self.draw = np.random.default_rng(seed)
+        self._belief = make_belief(self.game, player, self.parameters, seed=seed)
+
+    def observe(self, observation: Observation) -> None:
+        """Store an observation; the belief is updated when it is needed."""
+        super().observe(observation)
+        self._pending.append(observation)
+
+    @property
+    def belief(self) -> RbcBelief:
+        """The agent's belief, up to date with its observations."""
+        while self._pending:
+            self._belief.observe(self._pending.pop(0))
+        return self._belief
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return a sense or a request."""
+        legal, timed, now = self.view.legal_actions, clock.limit is not None, time.monotonic()
+        senses = legal[0] <= SENSE_NOTHING
+        share = _SENSE_SHARE if senses else 1 - _SENSE_SHARE
+        deadline = now + _seconds(clock, share) if timed else None
+        limit = self.parameters.limit
+        if timed:
+            self._belief.patience = _BELIEF_SHARE * _seconds(clock, 1.0)
+            boards = int(_BOARDS_PER_SECOND * self._belief.patience)
+            self._belief.limit = min(limit, max(_MIN_BOARDS, boards))
+        else:
+            self._belief.patience, self._belief.limit = None, limit
+        belief = self.belief
+        statistics: dict[str, Json] = {"boards": len(belief)}
+        if belief.limit != limit:
+            statistics["limit"] = belief.limit
+        if belief.stashed or belief.dropped:
+            statistics |= {"stashed": belief.stashed, "dropped": belief.dropped}
+        if belief.rebuilt:
+            statistics["rebuilt"] = belief.rebuilt
+        if senses:
+            action = self.sense(deadline, statistics)
+        else:
+            choice = self.move(belief.boards.requests(), deadline)
+            statistics |= {
+                "why": choice.why,
+                "candidates": choice.candidates,
+                "scored_boards": choice.boards,
+            }
+            if choice.value is not None:
+                statistics["value"] = round(choice.value, 1)
+            action = PASS if choice.request == NOTHING else action_of(choice.request)
+        return Decision(action if action in legal else legal[0], statistics=statistics)
+
+    @abstractmethod
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the square to sense; facts for the record go into `statistics`."""
+
+    @abstractmethod
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the move to request."""
+
+    def close(self) -> None:
+        """Release the belief's stash."""
+        self._belief.close()
+
+
+class SamplingAgent(BeliefAgent):
+    """Scores moves on sampled boards; subclasses choose senses."""
+
+    parameters: MoveParameters
+
+    def __init__(self, game: RbcGame, parameters: MoveParameters) -> None:
+        super().__init__(game, parameters)
+        self.engine = make_engine(self.parameters)
+        self.scorer = Scorer(self.engine)
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game; all earlier scores are forgotten."""
+        super().new_game(seed, player=player, log=log)
+        self.scorer.new_game()
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the best move over sampled boards."""
+        return choose_move(
+            *(self.belief.boards, requests, self.scorer, self.draw, self.parameters),
+            deadline=deadline,
+        )
+
+    def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
+        """Return boards of a belief with their probabilities; see `opponent_weights`."""
+        given = self.parameters
+        considered = boards.sample(given.considered, self.draw)
+        now = time.monotonic()
+        weights = opponent_weights(
+            considered.rows,
+            self.scorer,
+            given.temperature,
+            blind=given.blind,
+            check=given.check,
+            deadline=None if deadline is None else now + _WEIGHING_SHARE * (deadline - now),
+        )
+        return considered, weights
+
+    def close(self) -> None:
+        """Close the engine too."""
+        super().close()
+        self.engine.close()
+
+
+class SeedAgent(SamplingAgent):
+    """Senses where the boards split best by one square, and plays the best worst score."""
+
+    parameters: SeedParameters
+
+    def __init__(self, game: RbcGame, parameters: SeedParameters | None = None) -> None:
+        super().__init__(game, parameters or SeedParameters())
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the best window of the scan."""
+        boards = self.belief.boards
+        if len(boards) == 1:
+            return SENSE_NOTHING
+        weights = scans.NO_WEIGHTS
+        if self.parameters.scan == "weighted":
+            boards, weights = self.weigh(boards, deadline)
+        values = scans.SCANS[self.parameters.scan](boards, self.view.player, weights)
+        return scans.best_window(values)
+
+
+class StrongAgent(SamplingAgent):
+    """Weighs boards by their value to the opponent, and senses for the move that follows."""
+
+    parameters: StrongParameters
+
+    def __init__(self, game: RbcGame, parameters: StrongParameters | None = None) -> None:
+        super().__init__(game, parameters or StrongParameters())
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the window whose outcome is worth most to the move that follows."""
+        boards = self.belief.boards
+        if len(boards) == 1:
+            return SENSE_NOTHING
+        bits = scans.entropy(boards.sample(_ENTROPY_SAMPLE, self.draw), self.view.player)
+        considered, weights = self.weigh(boards, deadline)
+        values = window_values(
+            *(considered, weights, self.view.player, self.scorer, boards.requests(), self.draw),
+            self.parameters,
+            deadline=deadline,
+        )
+        return scans.best_window(values + _BIT_VALUE * bits)
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the best move over boards drawn by their weight."""
+        boards, weights = self.weigh(self.belief.boards, deadline)
+        return choose_move(
+            *(boards, requests, self.scorer, self.draw, self.parameters),
+            weights=weights,
+            deadline=deadline,
+        )
+
+
+# -- loading kernels ------------------------------------------------------------------------------
+
+
+@cache
+def load_beliefs() -> None:
+    """Load the kernels of beliefs, scans and move choice, before a clock runs.
+
+    After an installation they are compiled, which takes seconds; later they are read from the cache
+    on disk. The embedded engine loads its own.
+    """
+    with FAMILY.compiling("beliefs"):
+        boards = BoardSet.of_fens([BLACK_CAPTURES])
+        boards.after_opponent(None)
+        boards.after_opponent(None, limit=MAX_MOVES, threads=2)
+        after, _ = boards.after_opponent(chess.E4)
+        after.union(boards)
+        _load_scans_and_choice(after)
+        after.sensed(1 << chess.A8, np.zeros(7, np.uint64))
+        (request, *_) = after.requests()
+        after.moved(request, request, None)
+        keep_kings(after.rows)
+        empty = np.zeros((WINDOWS, 4), np.uint64)
+        move_tables(empty, empty)
+        move_entries(empty[0], empty[0].view(float), empty[1], empty[1].view(float))
+
+
+def _load_scans_and_choice(boards: BoardSet) -> None:
+    weights = np.ones(len(boards))
+    boards.occupancy()
+    for scan in scans.SCANS.values():
+        scan(boards, 0, weights)
+    requests = np.array(boards.requests(), np.int32)
+    count_king_captures(boards.rows, requests, weights, np.empty(len(requests)))
+    find_checks(boards.rows, np.empty(len(boards), np.bool_))
+    find_escapes(boards.rows, requests, np.empty((len(boards), len(requests)), np.bool_))
+    play_requests(boards.rows, requests, np.empty((len(boards), len(requests), 8), np.uint64))
+    boards.copy().play(int(requests[0]))

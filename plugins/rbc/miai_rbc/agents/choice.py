@@ -1,0 +1,192 @@
+"""Choosing moves and windows by an engine's scores on sampled boards.
+
+The engine's best moves on each sampled board become candidates. Every candidate is scored on every
+sampled board as it would turn out there, and a mixture of mean and low scores decides. Before that,
+a king that can be captured is captured, and if a sampled board has the player's king attacked, only
+candidates that end the attack count.
+
+A window is worth what the move after it is expected to be worth. After G. Perrotta's StrangeFish
+(https://github.com/ginoperrotta/reconchess-strangefish).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai_rbc.agents.scoring import Scorer, Scores, combine
+from miai_rbc.belief.scans import CENTRES
+from miai_rbc.kernels.bits import WIN, Words
+from miai_rbc.kernels.board import NOTHING, WHITE
+from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes
+from miai_rbc.parameters import MoveParameters
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.state import window
+
+_SEARCHED_FOR_KINGS = 20_000  # boards
+_CANDIDATE_TIME = 0.35  # share of the time
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A chosen move and the reason for it.
+
+    Attributes:
+      request: a move of `kernels.board`.
+      value: its combined score in centipawns, for the player; None if it was not scored.
+      boards, candidates: the numbers of boards and moves compared.
+      why: ``king``, ``minimax``, ``only``.
+    """
+
+    request: int
+    value: float | None
+    boards: int
+    candidates: int
+    why: str
+
+
+def choose_move(
+    boards: BoardSet,
+    requests: Sequence[int],
+    scorer: Scorer,
+    rng: np.random.Generator,
+    parameters: MoveParameters,
+    *,
+    weights: Scores | None = None,
+    deadline: float | None = None,
+) -> Choice:
+    """Return the move to request.
+
+    Args:
+      boards: the belief before the move.
+      requests: the possible moves, without `NOTHING`.
+      parameters: samples, candidates and mixture.
+      weights: (n,) of the boards; without them all count the same.
+      deadline: on the monotonic clock. There is always an answer, a better one with more time.
+    """
+    if not requests:
+        return Choice(NOTHING, None, 0, 0, "only")
+    moves = np.array(requests, np.int32)
+    pool, pool_weights = draw_boards(boards, weights, _SEARCHED_FOR_KINGS, rng)
+    captures = np.empty(len(moves))
+    count_king_captures(pool.rows, moves, pool_weights, captures)
+    best = int(np.argmax(captures))
+    if captures[best] > 0:
+        return Choice(int(moves[best]), float(WIN), len(pool), len(moves), "king")
+    sample, shares = draw_boards(pool, pool_weights, parameters.samples, rng)
+    candidates = _candidates(sample.rows, shares, scorer, parameters, deadline) or [NOTHING]
+    scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
+    values = _combine(scores, shares[: len(scores)], parameters)
+    safe = _out_of_check(sample.rows, candidates)
+    values[~safe] -= 10 * WIN
+    at = int(np.argmax(values))
+    value = float(values[at]) if safe[at] else None
+    return Choice(candidates[at], value, len(scores), len(candidates), "minimax")
+
+
+def window_values(
+    boards: BoardSet,
+    weights: Scores,
+    player: int,
+    scorer: Scorer,
+    requests: Sequence[int],
+    rng: np.random.Generator,
+    parameters: MoveParameters,
+    *,
+    deadline: float | None,
+) -> Scores:
+    """Return for each of the 36 windows the expected value of the move after it: float64 (36,).
+
+    A window splits the sampled boards by what it would show; each part has its own best move. The
+    arguments are those of `choose_move`, with the boards before the sense.
+    """
+    sample, shares = draw_boards(boards, weights, parameters.samples, rng)
+    legal = set(requests)
+    ranked = _candidates(sample.rows, shares, scorer, parameters, deadline)
+    candidates = [move for move in ranked if move in legal]
+    if not candidates:
+        return np.zeros(len(CENTRES))
+    scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
+    rows, shares = sample.rows[: len(scores)], shares[: len(scores)]
+    return np.array([_window_value(rows, shares, scores, c, parameters) for c in CENTRES])
+
+
+def _window_value(
+    rows: Words, shares: Scores, scores: Scores, centre: int, parameters: MoveParameters
+) -> float:
+    squares = sum(1 << square for square in window(centre))
+    visible = rows[:, : WHITE + 1] & np.uint64(squares)
+    _, parts = np.unique(visible, axis=0, return_inverse=True)
+    parts = parts.reshape(-1)
+    total = 0.0
+    for part in range(int(parts.max()) + 1):
+        chosen = parts == part
+        values = _combine(scores[chosen], shares[chosen], parameters)
+        total += float(values.max()) * float(shares[chosen].sum())
+    return total / float(shares.sum())
+
+
+def _combine(scores: Scores, shares: Scores, given: MoveParameters) -> Scores:
+    return combine(scores, shares, mean=given.mean, low=given.low, quantile=given.quantile)
+
+
+def _candidates(
+    rows: Words,
+    weights: Scores,
+    scorer: Scorer,
+    parameters: MoveParameters,
+    deadline: float | None,
+) -> list[int]:
+    """Return the engine's best moves on sampled boards, most often named first."""
+    now = time.monotonic()
+    until = None if deadline is None else now + _CANDIDATE_TIME * (deadline - now)
+    named = scorer.best_moves(rows, parameters.top, deadline=until)
+    return rank_candidates(named, weights, parameters.widest)
+
+
+def rank_candidates(named: Sequence[Sequence[int]], weights: Scores, widest: int) -> list[int]:
+    """Return the moves named for most boards, those with the greatest weight first."""
+    votes: Counter[int] = Counter()
+    for moves, weight in zip(named, weights, strict=False):
+        for rank, move in enumerate(moves):
+            votes[move] += weight / (1 + rank)
+    ranked = sorted(votes, key=lambda move: (-votes[move], move))
+    return ranked[:widest]
+
+
+def _out_of_check(rows: Words, candidates: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which candidates end every attack on the player's king, or all if none does.
+
+    All sampled boards count, also those that there is no time to score.
+    """
+    checks = np.empty(len(rows), np.bool_)
+    find_checks(rows, checks)
+    escapes = np.empty((int(checks.sum()), len(candidates)), np.bool_)
+    find_escapes(rows[checks], np.array(candidates, np.int32), escapes)
+    ends = np.asarray(escapes.all(axis=0))
+    return ends if ends.any() else np.ones(len(candidates), np.bool_)
+
+
+def draw_boards(
+    boards: BoardSet, weights: Scores | None, count: int, rng: np.random.Generator
+) -> tuple[BoardSet, Scores]:
+    """Return at most `count` boards with their weights, in random order.
+
+    So the boards that time allows to score are a fair sample.
+    """
+    own = np.ones(len(boards)) if weights is None else weights
+    if len(boards) <= count:
+        order = rng.permutation(len(boards))
+        return BoardSet(boards.rows[order]), own[order]
+    if weights is None:
+        return boards.sample(count, rng), np.ones(count)
+    shares = own / own.sum()
+    # Drawn by weight with replacement: each draw counts the same.
+    drawn, times = np.unique(rng.choice(len(boards), count, p=shares), return_counts=True)
+    order = rng.permutation(len(drawn))
+    return BoardSet(boards.rows[drawn[order]]), times[order].astype(np.float64)
