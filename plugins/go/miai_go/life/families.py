@@ -324,7 +324,8 @@ def _member_problem(number: int, member: Member) -> Problem:
     )
     zone = find_zone(problem.stones, problem.target)
     status = member.fate.status
-    first, moves = DEFENDER if status == DEAD else ATTACKER, ()
+    first = DEFENDER if status == DEAD else ATTACKER
+    moves: tuple[int, ...] = ()
     if status == CRITICAL:
         first = number // 3 % 2
         moves = solving_moves(zone, first)
