@@ -112,6 +112,8 @@ W = TypeVar("W", bound=Worker)
 class JobPool(ABC, Generic[W]):
     """Gives jobs to workers, which are started when there is work for them.
 
+    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once.
+
     Args:
       workers: maximum number of workers.
       job_deadline: seconds after which a worker that is at one job is killed; None for never.
@@ -140,6 +142,17 @@ class JobPool(ABC, Generic[W]):
 
     def _sent(self, worker: W) -> None:
         """Called after a job was sent to a worker."""
+
+    @abstractmethod
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
 
     # -- jobs ---------------------------------------------------------------------------------
 
@@ -307,8 +320,6 @@ class WorkerProcess:
 class WorkerPool(JobPool[WorkerProcess]):
     """Performs jobs in worker processes.
 
-    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once.
-
     Args:
       target: ``MODULE:FUNCTION``; see `miai.process.worker.PerformerMaker`.
       setup: what the function is called with, plain data.
@@ -378,9 +389,6 @@ class WorkerPool(JobPool[WorkerProcess]):
                 yield results.pop(pending.popleft())
         finally:
             self.cancel()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self,
