@@ -490,7 +490,7 @@ def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
         (("--player", "black", "--turn", 0, "--output", "no/x.svg"), "no folder 'no'; create it"),
         (
             ("--player", "black", "--turn", 0, "--truth", "--show", "observation"),
-            "--truth: is drawn on a belief only",
+            "--truth: applies to beliefs only",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The commands ``miai rbc``; what is heavy is imported where it is used."""
+"""The commands ``miai rbc``. Heavy modules are imported where they are used."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Look into games of Reconnaissance Blind Chess.", no_args_is_help=True)
+app = typer.Typer(help="Inspect games of Reconnaissance Blind Chess.", no_args_is_help=True)
 
 
 class Colour(StrEnum):
-    """Whose view is drawn."""
+    """The player whose view is drawn."""
 
     WHITE = "white"
     BLACK = "black"
@@ -28,7 +28,7 @@ class TurnPhase(StrEnum):
 
 
 class Subject(StrEnum):
-    """What is drawn."""
+    """The content of the picture."""
 
     BELIEF = "belief"
     OBSERVATION = "observation"
@@ -36,38 +36,36 @@ class Subject(StrEnum):
 
 @app.callback()
 def _group() -> None:
-    """Keep the name of the only command on the command line."""
+    """Keep the name of the only command."""
 
 
 @app.command()
 def picture(
     history: Annotated[
-        Path, typer.Argument(metavar="HISTORY.json", help="A game as reconchess records it.")
+        Path, typer.Argument(metavar="HISTORY.json", help="Game history of reconchess.")
     ],
-    player: Annotated[Colour, typer.Option(help="Whose view.")],
-    turn: Annotated[
-        int, typer.Option(min=0, help="The player's own turn, counted from 0 as in the history.")
-    ],
-    phase: Annotated[
-        TurnPhase, typer.Option(help="The point in the turn.")
-    ] = TurnPhase.AFTER_SENSE,
+    player: Annotated[Colour, typer.Option(help="Player whose view is drawn.")],
+    turn: Annotated[int, typer.Option(min=0, help="The player's own turn, counted from 0.")],
+    phase: Annotated[TurnPhase, typer.Option(help="Point in the turn.")] = TurnPhase.AFTER_SENSE,
     show: Annotated[
-        Subject, typer.Option(help="What the player holds possible, or what the turn told it.")
+        Subject, typer.Option(help="The player's belief, or its observations of the turn.")
     ] = Subject.BELIEF,
     truth: Annotated[
         bool, typer.Option("--truth", help="Outline the opponent's true pieces on a belief.")
     ] = False,
     limit: Annotated[
-        int, typer.Option(metavar="BOARDS", help="Most boards that are kept; past it, a sample.")
+        int,
+        typer.Option(metavar="BOARDS", help="Maximum boards of a belief; beyond it a sample."),
     ] = 200_000,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="Where to write; without it, printed.")
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Output file (default: print)."),
     ] = None,
 ) -> None:
     """Draw what a player knew at one point of a recorded game, as SVG.
 
-    A square is as orange as it is probable that the opponent stands there, a piece as opaque as it
-    is probable; all boards count the same.
+    In a belief, a square is as orange as it is probable that the opponent stands there, and a piece
+    as opaque as it is probable. All boards count the same.
     """
     from miai.errors import ConfigError
     from miai_rbc.pictures.moments import Moment, picture_of
@@ -75,16 +73,14 @@ def picture(
 
     _refuse_unwritable(output)
     if truth and show != Subject.BELIEF:
-        raise ConfigError(
-            "--truth: is drawn on a belief only; leave it out with --show observation"
-        )
+        raise ConfigError("--truth: applies to beliefs only; leave it out with --show observation")
     moment = Moment(list(Colour).index(player), turn, phase.value)
     svg = picture_of(read_history(history), moment, show=show.value, truth=truth, limit=limit)
     _write(svg, output)
 
 
 def _refuse_unwritable(path: Path | None) -> None:
-    """Raise `ConfigError` for a file that could not be written after the work."""
+    """Raise `ConfigError` now for a file that could not be written later."""
     from miai.errors import ConfigError
 
     if path is None:

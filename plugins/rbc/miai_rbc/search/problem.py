@@ -100,8 +100,8 @@ def _played(
     try:
         while True:
             for player, agent in enumerate(agents):
-                if (told := state.observation(player)) is not None:
-                    agent.observe(told)
+                if (observation := state.observation(player)) is not None:
+                    agent.observe(observation)
             if state.is_terminal():
                 return
             mover = int(state.current_player())
@@ -124,8 +124,8 @@ def _followed(
     turn = 0
     try:
         for state in states:
-            if (told := state.observation(belief.player)) is not None:
-                belief.observe(told)
+            if (observation := state.observation(belief.player)) is not None:
+                belief.observe(observation)
             if not state.is_terminal() and state.current_player() == belief.player and state.senses:
                 if _fits(belief, sizes):
                     yield turn, belief.boards.copy()
@@ -148,7 +148,7 @@ def _limit(sizes: Sizes) -> int:
     return max(MAX_MOVES, 2 * sizes[1])
 
 
-_BARREN = 1000  # repeated beliefs in a row
+_MAX_REPEATS = 1000  # beliefs in a row that were seen before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +240,7 @@ def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
     for name, boards in found:
         key = boards_key(boards)
         barren = barren + 1 if key in seen else 0
-        if barren > _BARREN:
+        if barren > _MAX_REPEATS:
             return
         if key not in seen:
             seen.add(key)
