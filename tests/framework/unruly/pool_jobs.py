@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from miai.errors import ConfigError
 
 
 @contextlib.contextmanager
-def make(setup):
+def make(setup: Any) -> Iterator[Callable[[Any], Any]]:
     """Perform jobs; note the end in the file that the setup names."""
     if setup.get("refuse") == "expected":
         raise ConfigError("nothing here can be performed")
@@ -23,7 +25,7 @@ def make(setup):
         Path(setup["closed"]).write_text("closed")
 
 
-def perform(job):
+def perform(job: Any) -> Any:
     """Return what the job asks for, or fail as it says."""
     match job["do"]:
         case "echo":
