@@ -55,12 +55,12 @@ def _drawn(rng: np.random.Generator, most_empty: int) -> Zone | None:
     board = np.zeros(SIZE * SIZE, np.int8)
     inside = _furnish(board, room, rng)
     board[list(_ring(inside))] = BLACK_STONE
-    own = {min(chain_at(board, point, SIZE)) for point in np.flatnonzero(board == WHITE_STONE)}
+    own = {min(chain_at(board, p, SIZE)) for p in np.flatnonzero(board == WHITE_STONE).tolist()}
     if captured_stone(board, SIZE) is not None or not own:
         return None
     target = max(own, key=lambda point: (len(chain_at(board, point, SIZE)), point))
     try:
-        zone = find_zone(board, int(target))
+        zone = find_zone(board, target)
     except ProblemError:
         return None  # the wall is open
     return zone if _MIN_EMPTY <= zone.empty <= most_empty else None
