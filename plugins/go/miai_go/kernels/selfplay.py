@@ -14,7 +14,6 @@ from miai_go.kernels.rules import (
     SIZE,
     Int,
     Words,
-    area,
     legal,
     reset_unread,
 )
@@ -97,15 +96,3 @@ def play_moves(
         passed = np.int64(b[SIZE]) * np.int64(b[SIZE])
         over[row] = actions[row] == passed and trail[LAST] == passed
         play_on(b, trail, np.int64(actions[row]))
-
-
-@kernel
-def count_areas(
-    words: NDArray[np.uint32],
-    owners: NDArray[np.int8],
-    scores: NDArray[np.int64],
-    stack: NDArray[np.int32],
-) -> None:
-    """Write the owner of each point (1 Black, -1 White) and Black's area minus White's, by row."""
-    for row in range(len(words)):
-        scores[row] = area(words[row], owners[row], stack)

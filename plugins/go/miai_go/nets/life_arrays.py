@@ -7,7 +7,7 @@ network and that of the zone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -122,7 +122,6 @@ class DenseArrays(ArrayNet):
         Raises:
           WeightsError: they are of another network, or do not fit their header.
           ParameterError: the network's parameters are wrong.
-          KeyError, ValueError: a tensor is missing or has another shape.
         """
         if header.network != "dense":
             raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
@@ -132,12 +131,18 @@ class DenseArrays(ArrayNet):
             for block in range(values["blocks"])
             for name in ("first", "second")
         ]
-        first = _turned(tensors["first.weight"])
         width, actions = int(values["width"]), header.shape.actions
-        arrays = cls(
+        shapes = {
+            "first": (width, header.shape.planes * header.window**2),
+            "value": (1, width),
+            "policy": (actions, width),
+            **dict.fromkeys(layers, (width, width)),
+        }
+        _check_shapes(_with_biases(shapes), tensors)
+        return cls(
             window=header.window,
             few=header.planes == REFERENCE,
-            first=first,
+            first=_turned(tensors["first.weight"]),
             bias=_float(tensors["first.bias"]),
             inner=np.stack(
                 [_turned(tensors[f"{name}.weight"]) for name in layers]
@@ -148,8 +153,6 @@ class DenseArrays(ArrayNet):
             policy=_turned(tensors["policy.weight"]),
             policy_bias=_float(tensors["policy.bias"]),
         )
-        arrays._check((header.shape.planes * header.window**2, width), actions)
-        return arrays
 
     @classmethod
     def tiny(cls) -> Self:
@@ -186,21 +189,6 @@ class DenseArrays(ArrayNet):
             values,
             logits,
         )
-
-    def _check(self, first: tuple[int, int], actions: int) -> None:
-        width = first[1]
-        shapes = {
-            "first": (self.first.shape, first),
-            "first's bias": (self.bias.shape, (width,)),
-            "blocks": (self.inner.shape[1:], (width, width)),
-            "blocks' biases": (self.biases.shape, (len(self.inner), width)),
-            "value": (self.value.shape, (width + 1,)),
-            "policy": (self.policy.shape, (width, actions)),
-            "policy's bias": (self.policy_bias.shape, (actions,)),
-        }
-        for name, (shape, wanted) in shapes.items():
-            if shape != wanted:
-                raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
 
 
 def _turned(weights: NDArray[Any]) -> Floats:
@@ -248,7 +236,7 @@ class ZoneArrays(ArrayNet):
             )
         values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         parameters = ZoneParameters.model_validate(values)
-        _check(parameters, tensors)
+        _check_shapes(_shapes(parameters), tensors)
         weights = _weights(parameters, tensors)
         for name, array in weights._asdict().items():
             if not np.isfinite(array).all():
@@ -364,16 +352,6 @@ def _flat(values: Any) -> Floats:
         return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
 
 
-def _check(parameters: ZoneParameters, tensors: Tensors) -> None:
-    wanted = _shapes(parameters)
-    given = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
-    for name in sorted(wanted.keys() | given.keys()):
-        if given.get(name) != wanted.get(name):
-            raise WeightsError(
-                f"the tensor '{name}' has the shape {given.get(name)}, not {wanted.get(name)}"
-            )
-
-
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
     width, hidden = parameters.width, parameters.hidden
     squares, pooled = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
@@ -388,9 +366,22 @@ def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
         for part in ("weight", "bias", "running_mean", "running_var"):
             shapes[f"{name}.norm.{part}"] = (width,)
     heads = {"points": (1, width), "none": (1, pooled), "hidden": (hidden, pooled)}
-    for name, shape in {**heads, "value": (1, hidden)}.items():
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = shape, shape[:1]
-    return shapes
+    return shapes | _with_biases({**heads, "value": (1, hidden)})
+
+
+def _with_biases(layers: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights and biases of layers."""
+    shapes = {f"{name}.weight": shape for name, shape in layers.items()}
+    return shapes | {f"{name}.bias": shape[:1] for name, shape in layers.items()}
+
+
+def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> None:
+    shapes = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
+    for name in sorted(wanted.keys() | shapes.keys()):
+        if shapes.get(name) != wanted.get(name):
+            raise WeightsError(
+                f"the tensor '{name}' has the shape {shapes.get(name)}, not {wanted.get(name)}"
+            )
 
 
 _READERS: Final[dict[str, Callable[[NetHeader, Tensors], ArrayNet]]] = {
@@ -418,8 +409,6 @@ def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
         return reader(header, tensors)
     except PluginError as error:
         raise WeightsError(f"its network cannot be built: {error}") from error
-    except (KeyError, ValueError) as error:
-        raise WeightsError(f"its tensors are not those of its network: {error}") from error
 
 
 def read_array_net(path: Path) -> ArrayNet:
