@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from miai.errors import ConfigError
 from miai.plain import dumps, loads
 
 DRAFT_PATTERN = ".*.new"
@@ -123,6 +124,16 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
         yield
     except OSError as reason:
         raise error(_refusal(path, "written", reason, remedy)) from reason
+
+
+def refuse_unwritable(path: Path, option: str) -> None:
+    """Raise `ConfigError` for a file that could not be written, before the work begins."""
+    if not path.parent.is_dir():
+        raise ConfigError(f"{option} {path}: no folder '{path.parent}'; create it first")
+    if path.is_dir():
+        raise ConfigError(f"{option} {path}: is a folder; name a file in it")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"{option} {path}: may not be written; name a file where you may")
 
 
 def _refusal(path: object, verb: str, reason: OSError, remedy: str) -> str:

@@ -25,7 +25,6 @@ from miai_go.life.kernels import planes as kernels
 from miai_go.nets.life_planes import (
     EXTENDED,
     REFERENCE,
-    KernelBatch,
     PlaneLayout,
     kernel_batch,
     tiny_layout,
@@ -68,14 +67,14 @@ class ArrayNet(ABC):
         self.load()
         return self._evaluate(kernel_batch(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: KernelBatch) -> tuple[Floats, Floats]:
-        count = len(batch[4])
+    def _evaluate(self, batch: kernels.Batch) -> tuple[Floats, Floats]:
+        count = len(batch.problems)
         values, logits = np.empty(count, np.float32), np.empty((count, 64), np.float32)
         self._run(batch, values, logits)
         return values, logits
 
     @abstractmethod
-    def _run(self, batch: KernelBatch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
         """Call the kernel, which writes values and logits."""
 
     @classmethod
@@ -97,23 +96,14 @@ class DenseArrays(ArrayNet):
     Attributes:
       window: points on a side of the window.
       few: whether it takes only the reference's planes.
-      first: float32 of shape (planes * window ** 2, width); bias: of shape (width,).
-      inner: of shape (2 * blocks, width, width), inputs first; biases: (2 * blocks, width).
-      value: of shape (width + 1,), the bias last.
-      policy: of shape (width, window ** 2 + 1); policy_bias: of shape (window ** 2 + 1,).
+      weights: the arrays.
     """
 
     KERNEL: ClassVar = "tsumego-net"
 
     window: int
     few: bool
-    first: Floats
-    bias: Floats
-    inner: Floats
-    biases: Floats
-    value: Floats
-    policy: Floats
-    policy_bias: Floats
+    weights: dense_net.DenseWeights
 
     @classmethod
     def of(cls, header: NetHeader, tensors: Tensors) -> Self:
@@ -139,9 +129,7 @@ class DenseArrays(ArrayNet):
             **dict.fromkeys(layers, (width, width)),
         }
         _check_shapes(_with_biases(shapes), tensors)
-        return cls(
-            window=header.window,
-            few=header.planes == REFERENCE,
+        weights = dense_net.DenseWeights(
             first=_turned(tensors["first.weight"]),
             bias=_float(tensors["first.bias"]),
             inner=np.stack(
@@ -153,14 +141,13 @@ class DenseArrays(ArrayNet):
             policy=_turned(tensors["policy.weight"]),
             policy_bias=_float(tensors["policy.bias"]),
         )
+        return cls(header.window, header.planes == REFERENCE, weights)
 
     @classmethod
     def tiny(cls) -> Self:
         """Return a tiny network, for loading the kernel."""
         one = np.zeros((1, 1), np.float32)
-        return cls(
-            window=3,
-            few=True,
+        weights = dense_net.DenseWeights(
             first=np.zeros((kernels.FEW_PLANES * 9, 1), np.float32),
             bias=one[0],
             inner=one[None][:0],
@@ -169,26 +156,17 @@ class DenseArrays(ArrayNet):
             policy=np.zeros((1, 10), np.float32),
             policy_bias=np.zeros(10, np.float32),
         )
+        return cls(window=3, few=True, weights=weights)
 
-    def _run(self, batch: KernelBatch, values: Floats, logits: Floats) -> None:
-        dense_net.evaluate_all(
-            *batch,
-            self.window,
-            self.few,
-            self.first,
-            self.bias,
-            self.inner,
-            self.biases,
-            self.value,
-            self.policy,
-            self.policy_bias,
-            np.empty(64, np.int16),
-            np.empty(len(self.bias), np.float32),
-            np.empty(64, np.uint64),
-            np.empty((4, max(len(self.bias), self.window**2 + 1)), np.float32),
-            values,
-            logits,
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+        width = len(self.weights.bias)
+        work = dense_net.DenseWork(
+            places=np.empty(64, np.int16),
+            base=np.empty(width, np.float32),
+            codes=np.empty(64, np.uint64),
+            room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
         )
+        dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
 
 
 def _turned(weights: NDArray[Any]) -> Floats:
@@ -272,9 +250,9 @@ class ZoneArrays(ArrayNet):
         zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
         return cls(3, parameters, _weights(parameters, zeros))
 
-    def _run(self, batch: KernelBatch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
         zone_net.evaluate_all(
-            *batch,
+            batch,
             self.window,
             self.parameters.reach,
             self.parameters.width,
