@@ -5,7 +5,6 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -344,7 +343,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
       ConfigError: no format has the suffix, or the file is not writable.
     """
     from miai.errors import UnknownComponentError
-    from miai.files import write_text, writing
+    from miai.files import check_writable, write_text, writing
     from miai.plugins.loader import registry
 
     path = Path(file)
@@ -354,7 +353,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
         )
     except UnknownComponentError as error:
         raise ConfigError(f"{option} {file}: {error}") from error
-    _refuse_unwritable(path, option)
+    check_writable(path, option=option)
     format_ = component.build(values={})
     effect = "plays the game again" if option == "--record" else "may do better"
     remedy = f"the same command with another file {effect}"
@@ -365,13 +364,3 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
             write_text(path, text)
 
     return write
-
-
-def _refuse_unwritable(path: Path, option: str) -> None:
-    """Raise `ConfigError` for a path that is not writable, before the game begins."""
-    if not path.parent.is_dir():
-        raise ConfigError(f"{option} {path}: there is no folder '{path.parent}'; create it first")
-    if path.is_dir():
-        raise ConfigError(f"{option} {path}: is a folder; name a file in it")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ConfigError(f"{option} {path}: no permission to write; name a file elsewhere")

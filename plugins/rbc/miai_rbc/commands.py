@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -86,17 +85,13 @@ def picture(
 def _refuse_unwritable(path: Path | None) -> None:
     """Raise `ConfigError` for a file that could not be written after the work."""
     from miai.errors import ConfigError
+    from miai.files import check_writable
 
     if path is None:
         return
     if path.suffix != ".svg":
         raise ConfigError(f"--output {path}: the picture is SVG; name a file that ends in .svg")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--output {path}: no folder '{path.parent}'; create it first")
-    if path.is_dir():
-        raise ConfigError(f"--output {path}: is a folder; name a file in it")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ConfigError(f"--output {path}: may not be written; name a file where you may")
+    check_writable(path, option="--output")
 
 
 def _write(svg: str, path: Path | None) -> None:
