@@ -88,7 +88,7 @@ def test_a_view_of_perfect_information_follows_the_state() -> None:
 def test_a_view_of_hidden_information_has_no_state() -> None:
     with pytest.raises(HiddenInformationError, match="belief or a determinizer"):
         _ = PlayerView(PHANTOM, 0).state
-    with pytest.raises(HiddenInformationError, match="grows by observations"):
+    with pytest.raises(HiddenInformationError, match="follows from observations"):
         PlayerView.at(PHANTOM.new_initial_state(), 0)
 
 

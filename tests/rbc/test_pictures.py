@@ -487,7 +487,10 @@ def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
         ),
         (("--player", "black", "--turn", 0, "--limit", 5), "--limit 5: a belief needs room"),
         (("--player", "black", "--turn", 0, "--output", "x.png"), "ends in .svg"),
-        (("--player", "black", "--turn", 0, "--output", "no/x.svg"), "there is no folder 'no'; create it"),
+        (
+            ("--player", "black", "--turn", 0, "--output", "no/x.svg"),
+            "there is no folder 'no'; create it",
+        ),
         (
             ("--player", "black", "--turn", 0, "--truth", "--show", "observation"),
             "--truth: is drawn on a belief only",
