@@ -147,7 +147,7 @@ class EnumeratedBelief:
           EmptyBeliefError: no world does; the belief is unchanged.
           BeliefTooLargeError: more than `limit` worlds; the belief is unchanged.
         """
-        target = _ObservationMatch(observation)
+        target = ObservationMatch(observation)
         worlds = self._advance(self._order, target) if self._worlds else self._begin(target)
         if not worlds:
             raise EmptyBeliefError(
@@ -178,7 +178,7 @@ class EnumeratedBelief:
     def __contains__(self, state: State) -> bool:
         return state.key() in self._worlds
 
-    def _begin(self, target: _ObservationMatch) -> dict[Hashable, State]:
+    def _begin(self, target: ObservationMatch) -> dict[Hashable, State]:
         """Return the worlds after the first observation."""
         start = self.game.new_initial_state()
         first = start.observation(self.player)
@@ -186,7 +186,7 @@ class EnumeratedBelief:
             return self._advance([start], target)
         return {start.key(): start} if target.matches(first) else {}
 
-    def _advance(self, worlds: list[State], target: _ObservationMatch) -> dict[Hashable, State]:
+    def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
         """Return the worlds after the next observed transition, which must match the target."""
         advanced: dict[Hashable, State] = {}
         frontier = worlds.copy()
@@ -223,7 +223,7 @@ class EnumeratedBelief:
         return (action,)
 
 
-class _ObservationMatch:
+class ObservationMatch:
     """Compares observations with one that may have crossed to another process.
 
     Their data counts as equal if only the containers differ: crossing turns tuples into lists.
