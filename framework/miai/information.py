@@ -15,16 +15,6 @@ from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformation
 from miai.game import Game, Observation, State
 from miai.plain import Json, to_plain
 
-__all__ = [
-    "BeliefState",
-    "BeliefTooLargeError",
-    "Determinizer",
-    "EmptyBeliefError",
-    "EnumeratedBelief",
-    "EnumeratingDeterminizer",
-    "PlayerView",
-]
-
 StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
 
@@ -236,6 +226,7 @@ class ObservationMatch:
         self._data = _plain(observation.data)
 
     def matches(self, other: Observation) -> bool:
+        """Return whether another observation is equal."""
         mine = self.observation
         return (
             mine.action == other.action

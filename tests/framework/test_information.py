@@ -184,7 +184,7 @@ def test_sampling_is_uniform_and_hands_out_copies() -> None:
 
 def test_invalid_explanations_are_refused_and_change_nothing() -> None:
     belief = EnumeratedBelief(PHANTOM, 1)
-    with pytest.raises(EmptyBeliefError, match="told nothing yet"):
+    with pytest.raises(EmptyBeliefError, match="observed nothing yet"):
         belief.sample(random.Random(0))
     false = Observation(1, actor=0, action=4, legal_actions=(0,))
     with pytest.raises(EmptyBeliefError, match="no world explains"):
@@ -288,7 +288,7 @@ def test_a_determinizer_does_not_know_the_truth() -> None:
 
 
 def test_a_determinizer_refuses_a_view_without_observations() -> None:
-    with pytest.raises(EmptyBeliefError, match="told nothing yet"):
+    with pytest.raises(EmptyBeliefError, match="observed nothing yet"):
         EnumeratingDeterminizer().determinize(PlayerView(PHANTOM, 0), random.Random(0))
 
 
