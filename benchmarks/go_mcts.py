@@ -23,7 +23,7 @@ import numba
 from common.conditions import conditions
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.coordinates import vertex
-from miai_go.search.mcts import Tree
+from miai_go.search.mcts import UctTree
 
 SIZE = 9
 KOMI = 7.5
@@ -39,7 +39,7 @@ def own_search(simulations: int, seed: int) -> Callable[[], int]:
     board = Board(SIZE)
 
     def search() -> int:
-        tree = Tree(SIZE, seed=seed, exploration=EXPLORATION, rave=0, expand_after=1)
+        tree = UctTree(SIZE, seed=seed, exploration=EXPLORATION, rave=0, expand_after=1)
         tree.set_root(board, BLACK, komi=KOMI)
         tree.run(simulations)
         return tree.best()

@@ -126,8 +126,8 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
         raise error(_refusal(path, "written", reason, remedy)) from reason
 
 
-def check_writable(path: Path, *, option: str) -> None:
-    """Check before long work that its output file can be written.
+def refuse_unwritable(path: Path, option: str) -> None:
+    """Check, before the work begins, that its output file can be written.
 
     Args:
       option: the command-line option that names the file, for messages.

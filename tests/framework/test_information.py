@@ -193,7 +193,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
         belief.observe(observation)
     before = {world.key() for world in belief}
     assert len(before) == 9
-    with pytest.raises(EmptyBeliefError, match="every observation of its player, in order"):
+    with pytest.raises(EmptyBeliefError, match="a belief needs all observations, in order"):
         belief.observe(false)
     assert {world.key() for world in belief} == before
 

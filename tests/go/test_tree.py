@@ -17,7 +17,7 @@ from miai_go.rules.board import (
     KoRule,
     history_key,
 )
-from miai_go.search.mcts import Tree
+from miai_go.search.mcts import UctTree
 
 
 def parse(diagram: str) -> Board:
@@ -41,7 +41,7 @@ def test_it_takes_the_stones_that_decide_the_game(color: int, rave: float) -> No
         board = Board.from_stones((3 - board.stones()) % 3)
     point = 2
     assert board.liberties(0).tolist() == board.liberties(4).tolist() == [point]
-    tree = Tree(5, seed=1, rave=rave)
+    tree = UctTree(5, seed=1, rave=rave)
     tree.set_root(board, color, komi=0.5 if color == BLACK else -0.5)
     tree.run(1000)
     assert tree.best() == point
@@ -51,12 +51,12 @@ def test_it_takes_the_stones_that_decide_the_game(color: int, rave: float) -> No
 @pytest.mark.parametrize("rave", [0.0, 300.0])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_it_opens_at_the_centre_of_the_smallest_boards(seed: int, rave: float) -> None:
-    tree = Tree(3, seed=seed, rave=rave)
+    tree = UctTree(3, seed=seed, rave=rave)
     tree.set_root(Board(3), BLACK, komi=4.5)
     tree.run(5000)
     assert tree.best() == 4
     assert tree.value > 0.5
-    tree = Tree(5, seed=seed, rave=rave)
+    tree = UctTree(5, seed=seed, rave=rave)
     tree.set_root(Board(5), BLACK, komi=4.5)
     tree.run(10_000)
     assert tree.best() == 12
@@ -72,7 +72,7 @@ def test_a_pass_that_wins_is_proven() -> None:
         . X . O .
     """)
     for komi, color in ((0.5, WHITE), (-0.5, BLACK)):
-        tree = Tree(5, seed=1)
+        tree = UctTree(5, seed=1)
         tree.set_root(board, color, komi=komi, passes=1)
         done = tree.run(5000)
         assert done < 5000
@@ -87,7 +87,7 @@ def test_a_lost_game_is_proven_lost() -> None:
         X X X
         X X .
     """)
-    tree = Tree(3, seed=1)
+    tree = UctTree(3, seed=1)
     tree.set_root(board, WHITE, komi=0.5)
     tree.run(1000)
     assert tree.proven == -1
@@ -100,7 +100,7 @@ def test_a_lost_game_is_proven_lost() -> None:
 def test_values_are_for_the_player_to_move() -> None:
     board = Board(5)
     for color, komi, sign in ((BLACK, 25.5, -1), (WHITE, 25.5, 1), (BLACK, -25.5, 1)):
-        tree = Tree(5, seed=4)
+        tree = UctTree(5, seed=4)
         tree.set_root(board, color, komi=komi)
         tree.run(200)
         assert tree.value * sign > 0.9
@@ -109,8 +109,8 @@ def test_values_are_for_the_player_to_move() -> None:
         assert np.isnan(values).sum() == (tree.visits() == 0).sum()
 
 
-def searched(chunks: list[int], seed: int = 5, rave: float = 0.0) -> Tree:
-    tree = Tree(7, seed=seed, rave=rave, exploration=0.7)
+def searched(chunks: list[int], seed: int = 5, rave: float = 0.0) -> UctTree:
+    tree = UctTree(7, seed=seed, rave=rave, exploration=0.7)
     tree.set_root(Board(7), BLACK, komi=9.0, ko_rule=KoRule.POSITIONAL)
     for chunk in chunks:
         assert tree.run(chunk) == chunk
@@ -162,7 +162,7 @@ def test_an_unknown_move_starts_a_new_tree() -> None:
 def test_a_reused_tree_knows_the_game_it_is_in() -> None:
     """Ko, passes and colours of the kept tree are those of a tree made afresh."""
     rng = random.Random(3)
-    tree = Tree(4, seed=1)
+    tree = UctTree(4, seed=1)
     board, color, passes = Board(4), BLACK, 0
     tree.set_root(board, color, komi=0.5)
     for _ in range(60):
@@ -176,7 +176,7 @@ def test_a_reused_tree_knows_the_game_it_is_in() -> None:
         assert tree.to_move == color
         assert (tree.board.stones() == board.stones()).all()
         assert tree.board.ko_point == board.ko_point
-        fresh = Tree(4, seed=1)
+        fresh = UctTree(4, seed=1)
         fresh.set_root(board, color, komi=0.5, passes=passes)
         assert (fresh.allowed() == tree.allowed()).all()
 
@@ -184,7 +184,7 @@ def test_a_reused_tree_knows_the_game_it_is_in() -> None:
 def test_moves_outside_the_mask_are_not_searched() -> None:
     mask = np.zeros(26, bool)
     mask[[3, 7, 25]] = True
-    tree = Tree(5, seed=1)
+    tree = UctTree(5, seed=1)
     tree.set_root(Board(5), BLACK, komi=0.5, legal=mask)
     tree.run(500)
     assert set(np.flatnonzero(tree.visits())) <= {3, 7, 25}
@@ -203,7 +203,7 @@ def test_moves_outside_the_mask_are_not_searched() -> None:
         tree.restrict(np.ones(25, bool))
 
 
-def walk(tree: Tree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def walk(tree: UctTree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """Yield the moves to every visited node."""
     if tree._nodes[fields.VISITS, node]:
         yield moves
@@ -218,7 +218,7 @@ def walk(tree: Tree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[tup
 def test_no_line_of_the_tree_breaks_the_rules(rule: KoRule, suicide: bool) -> None:
     repeated = lines = 0
     for size, komi in ((2, -1.0), (2, 0.0), (2, 1.0), (3, 0.0), (3, 9.0)):
-        tree = Tree(size, seed=7, exploration=3.0)
+        tree = UctTree(size, seed=7, exploration=3.0)
         start, color = Board(size), BLACK
         history = []
         for point in (0, 1):
@@ -256,7 +256,7 @@ def test_superko_reaches_back_into_the_game() -> None:
         board.play(color, point)
         history.append(history_key(board.hash, 1 - color, KoRule.POSITIONAL))
     for rule, wanted in ((KoRule.SIMPLE, True), (KoRule.POSITIONAL, False)):
-        tree = Tree(5, seed=1)
+        tree = UctTree(5, seed=1)
         tree.set_root(board, BLACK, komi=0.5, history=history[:-1], ko_rule=rule)
         tree.run(400)
         assert tree.allowed()[1] == wanted
@@ -264,7 +264,7 @@ def test_superko_reaches_back_into_the_game() -> None:
 
 
 def test_a_full_tree_goes_on_without_growing() -> None:
-    tree = Tree(5, seed=1, max_nodes=100)
+    tree = UctTree(5, seed=1, max_nodes=100)
     tree.set_root(Board(5), BLACK, komi=0.5)
     assert tree.run(2000) == 2000
     assert tree.nodes <= 100
@@ -274,7 +274,7 @@ def test_a_full_tree_goes_on_without_growing() -> None:
 def test_nodes_get_children_after_the_visits_asked_for() -> None:
     sizes = []
     for expand_after in (0, 1, 5, 50):
-        tree = Tree(5, seed=1, expand_after=expand_after)
+        tree = UctTree(5, seed=1, expand_after=expand_after)
         tree.set_root(Board(5), BLACK, komi=0.5)
         tree.run(1000)
         visits, count = tree._nodes[[fields.VISITS, fields.COUNT], : tree.nodes]
@@ -285,7 +285,7 @@ def test_nodes_get_children_after_the_visits_asked_for() -> None:
 
 def test_tactical_playouts_are_others_and_repeatable() -> None:
     def visits(*, tactical: bool) -> list[int]:
-        tree = Tree(7, seed=3, rave=1000, exploration=0.1, expand_after=4, tactical=tactical)
+        tree = UctTree(7, seed=3, rave=1000, exploration=0.1, expand_after=4, tactical=tactical)
         tree.set_root(Board(7), BLACK, komi=8.5)
         tree.run(3000)
         return list(tree.visits())
@@ -295,7 +295,7 @@ def test_tactical_playouts_are_others_and_repeatable() -> None:
 
 
 def test_seconds_and_stop_end_a_search() -> None:
-    tree = Tree(9, seed=1)
+    tree = UctTree(9, seed=1)
     tree.set_root(Board(9), BLACK, komi=7.5)
     tree.run(100)
     started = perf_counter()
@@ -315,8 +315,8 @@ def test_seconds_and_stop_end_a_search() -> None:
 
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="max_nodes must be at least 27"):
-        Tree(5, seed=1, max_nodes=26)
+        UctTree(5, seed=1, max_nodes=26)
     with pytest.raises(ValueError, match="negative"):
-        Tree(5, seed=1, exploration=-1)
+        UctTree(5, seed=1, exploration=-1)
     with pytest.raises(BoardError, match="size 5, not 6"):
-        Tree(5, seed=1).set_root(Board(6), BLACK, komi=0.5)
+        UctTree(5, seed=1).set_root(Board(6), BLACK, komi=0.5)

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from miai.errors import MiaiError
 from miai_go import shipped
-from miai_go.commands import add_commands, exporting
+from miai_go.commands import add_commands, weights
 from miai_go.errors import MissingExtraError, WeightsError
 
 
@@ -114,7 +114,7 @@ def test_an_exported_network_answers_what_the_network_does(
 def test_a_network_that_would_answer_otherwise_is_not_written(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "TOLERANCES", {"fp32": 0.0, "int8": 1e-9})
+    monkeypatch.setattr(weights, "TOLERANCES", {"fp32": 0.0, "int8": 1e-9})
     target = tmp_path / "net.onnx"
     target.write_bytes(b"before")
     with pytest.raises(WeightsError, match=r"as ONNX in int8 .* nothing is written; use fp32"):

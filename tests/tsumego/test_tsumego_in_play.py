@@ -18,8 +18,8 @@ from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.rules.state import GoState
-from miai_go.search.life_advice import TIME_SHARE, Advice, InPlay, asking, enclosed
-from miai_go.search.mcts import GoMcts, Tree
+from miai_go.search.life_advice import TIME_SHARE, Advice, GroupAdvisor, enclosed, question_factory
+from miai_go.search.mcts import GoMcts, UctTree
 from miai_go.search.parameters import GoMctsParameters
 
 FIVE_ON_THE_SECOND_LINE = """
@@ -104,8 +104,8 @@ def mcts(state: GoState, *, seed: int = 1, **values: Any) -> GoMcts:
     return search
 
 
-def solver(nodes: int = 50_000) -> InPlay:
-    return InPlay(asking("solver"), nodes=nodes)
+def solver(nodes: int = 50_000) -> GroupAdvisor:
+    return GroupAdvisor(question_factory("solver"), nodes=nodes)
 
 
 # -- what is played -------------------------------------------------------------------------------
@@ -302,8 +302,8 @@ def test_virtual_results_guide_and_are_not_counted(rave: float) -> None:
     given = np.zeros(26, np.int32)
     given[3], given[12] = 40, -40
 
-    def tree_with(results: Any) -> Tree:
-        tree = Tree(5, seed=3, rave=rave, exploration=0.3)
+    def tree_with(results: Any) -> UctTree:
+        tree = UctTree(5, seed=3, rave=rave, exploration=0.3)
         tree.favour(results)
         return tree
 
@@ -325,7 +325,7 @@ def test_virtual_results_guide_and_are_not_counted(rave: float) -> None:
 
 
 def test_a_move_that_is_only_given_results_is_not_played() -> None:
-    tree = Tree(5, seed=1)
+    tree = UctTree(5, seed=1)
     tree.run(30)
     before = tree.best()
     given = np.zeros(26, np.int32)
@@ -335,7 +335,7 @@ def test_a_move_that_is_only_given_results_is_not_played() -> None:
 
 
 def test_virtual_wins_do_not_force_a_move() -> None:
-    tree = Tree(5, seed=1, rave=1000, exploration=0.1)
+    tree = UctTree(5, seed=1, rave=1000, exploration=0.1)
     given = np.zeros(26, np.int32)
     given[0] = Advice(np.ones(26), np.zeros(26, np.bool_), {}).results()[0]
     assert given[0] > 0

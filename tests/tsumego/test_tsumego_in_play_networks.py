@@ -16,7 +16,7 @@ from tests.tsumego.test_tsumego_in_play import (
 
 import miai
 from miai_go.rules.state import GoState
-from miai_go.search.life_advice import InPlay, asking
+from miai_go.search.life_advice import GroupAdvisor, question_factory
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -79,7 +79,7 @@ def test_turning_it_off_restores_the_old_behaviour(state: GoState) -> None:
 
 
 def test_the_network_says_which_group_is_critical() -> None:
-    seen = InPlay(asking("net"), nodes=1000)
+    seen = GroupAdvisor(question_factory("net"), nodes=1000)
     board = board_of(STRAIGHT_THREE)
     advice = seen.look(board, 0)
     assert advice.statistics == {"asked": 1, "critical": 1, "solved": 1, "nodes": 0}

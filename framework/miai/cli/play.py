@@ -343,7 +343,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
       ConfigError: no format has the suffix, or the file is not writable.
     """
     from miai.errors import UnknownComponentError
-    from miai.files import check_writable, write_text, writing
+    from miai.files import refuse_unwritable, write_text, writing
     from miai.plugins.loader import registry
 
     path = Path(file)
@@ -353,7 +353,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
         )
     except UnknownComponentError as error:
         raise ConfigError(f"{option} {file}: {error}") from error
-    check_writable(path, option=option)
+    refuse_unwritable(path, option)
     format_ = component.build(values={})
     effect = "plays the game again" if option == "--record" else "may do better"
     remedy = f"the same command with another file {effect}"

@@ -1,25 +1,29 @@
-"""``miai go weights`` and ``miai go export``: what weights files hold, and networks as ONNX."""
+"""``miai go weights`` and ``miai go export``: what weights files contain, and networks as ONNX."""
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from miai_go.errors import WeightsError
+from miai.files import sync_folder, writing
+from miai_go.errors import MissingExtraError, WeightsError
+
+if TYPE_CHECKING:
+    from miai_go.nets.oracle import Answers
+    from miai_go.nets.weights import WeightsHeader
+    from miai_go.tensors import FileHeader
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ONNX: Final = ".onnx"
 
-
-class Precision(StrEnum):
-    """Precision of an exported network."""
-
-    FP32 = "fp32"
-    INT8 = "int8"
+TOLERANCES: Final = {"fp32": 1e-4, "int8": 0.25}
+"""Maximum difference of a probability, a value or an owner."""
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -34,10 +38,9 @@ def add_commands(group: typer.Typer) -> None:
 
 def list_weights(as_json: _Json = False) -> None:
     """List the weights that come with the distribution."""
-    from miai_go.commands.exporting import read_card
-    from miai_go.shipped import find_weights, shipped_names
+    from miai_go.shipped import shipped_names
 
-    files = {name: find_weights(name, default=name) for name in shipped_names()}
+    files = {name: _file(name) for name in shipped_names()}
     cards = {name: read_card(path) for name, path in files.items()}
     if as_json:
         rows = [
@@ -53,12 +56,10 @@ def list_weights(as_json: _Json = False) -> None:
 
 
 def show(
-    file: Annotated[str, typer.Argument(help="A weights file, .onnx too, or a shipped name.")],
+    file: Annotated[str, typer.Argument(help="Weights file, .onnx included, or a shipped name.")],
     as_json: _Json = False,
 ) -> None:
-    """Show what weights are, what they take and answer, and what made them."""
-    from miai_go.commands.exporting import read_card
-
+    """Show the network of a weights file, its input and answers, and its training."""
     path = _file(file)
     card, size = read_card(path), path.stat().st_size
     if as_json:
@@ -69,33 +70,32 @@ def show(
     for name, text in card.rows.items():
         if text:
             print(f"{name:9}{text}")
-    for number, made in enumerate(card.history, 1):
-        print(f"made {number}   {made.command}")
+    for number, step in enumerate(card.header.history, 1):
+        print(f"step {number}   {step.command}")
         print(
-            f"         {made.steps} steps, seed {made.seed}, config {made.config or 'not told'}, "
-            f"{made.date or 'no date'}" + (f"; from {made.data}" if made.data else "")
+            f"         {step.steps} steps, seed {step.seed}, config {step.config or 'unknown'}, "
+            f"{step.date or 'no date'}" + (f"; from {step.data}" if step.data else "")
         )
 
 
 def checksum(
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="Weights files or shipped names; by default all that are shipped."),
+        typer.Argument(help="Weights files or shipped names; default: all that are shipped."),
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Compare what weights files hold with the digests in their headers.
+    """Check the content of weights files against the digests in their headers.
 
-    The SHA-256 that is printed is of the whole file, as `sha256sum` prints it.
+    The SHA-256 that is printed is that of the whole file, as `sha256sum` prints it.
     """
-    from miai_go.commands.exporting import read_card
     from miai_go.learning.shard_files import digest_of
     from miai_go.shipped import shipped_names
 
     rows = []
     for name in files if files is not None else shipped_names():
         path = _file(name)
-        read_card(path)  # raises where the digest is another
+        read_card(path)  # raises if the digest is another
         rows.append({"file": path.name, "sha256": digest_of(path)})
     if as_json:
         print(json.dumps(rows, indent=2))
@@ -107,40 +107,39 @@ def checksum(
 
 
 def export(
-    file: Annotated[str, typer.Argument(help="A weights file or a shipped name.")],
+    file: Annotated[str, typer.Argument(help="Weights file or a shipped name.")],
     onnx: Annotated[Path, typer.Option("--onnx", help="File to write.")],
-    precision: Annotated[Precision, typer.Option("--precision")] = Precision.FP32,
+    precision: Annotated[
+        Literal["fp32", "int8"], typer.Option("--precision", help="Precision of the ONNX file.")
+    ] = "fp32",
     positions: Annotated[
         int,
-        typer.Option("--positions", min=32, max=65536, help="Positions to compare."),
+        typer.Option("--positions", min=32, max=65536, help="Number of positions to compare."),
     ] = 256,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of their games.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the games to compare on.")] = 0,
     as_json: _Json = False,
 ) -> None:
-    """Write a network as ONNX, if its answers are close to the network's own.
+    """Write a network as ONNX, provided that its answers are close to the network's own.
 
     Probabilities, values and ownership may differ by at most 0.0001 for fp32 and 0.25 for int8, a
-    score by that many times the number of points on the board.
+    score by that times the number of points on the board.
     """
-    from miai_go.commands.exporting import export_checked
-    from miai_go.errors import MissingExtraError
-
     path = _file(file)
     if onnx.suffix != _ONNX:
         raise WeightsError(f"--onnx {onnx}: name a file that ends in {_ONNX}")
     if path.suffix == _ONNX:
         raise WeightsError(f"{path}: is ONNX already; export from its .safetensors file")
     try:
-        checked = export_checked(path, onnx, precision.value, positions=positions, seed=seed)
+        comparison = export_checked(path, onnx, precision, positions=positions, seed=seed)
     except MissingExtraError as error:
         raise MissingExtraError(f"miai go export: {error}") from error
     if as_json:
-        print(json.dumps({"file": onnx.name, **checked.as_dict()}, indent=2))
+        print(json.dumps({"file": onnx.name, **asdict(comparison)}, indent=2))
         return
-    told = ", ".join(f"{name} {figure:.2g}" for name, figure in checked.differences.items())
+    figures = ", ".join(f"{name} {gap:.2g}" for name, gap in comparison.differences.items())
     print(
-        f"{onnx}: {onnx.stat().st_size} bytes; greatest differences on {checked.positions} "
-        f"positions: {told} (tolerance {checked.tolerance:g})"
+        f"{onnx}: {onnx.stat().st_size} bytes; greatest differences on {comparison.positions} "
+        f"positions: {figures} (tolerance {comparison.tolerance:g})"
     )
 
 
@@ -148,3 +147,164 @@ def _file(name: str) -> Path:
     from miai_go.shipped import find_weights
 
     return find_weights(name, default=name)
+
+
+# The content of a file
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsCard:
+    """A description of a weights file.
+
+    Attributes:
+      summary: a few words: network, board, answers.
+      rows: names and texts; an empty text is not shown.
+      header: the header of the file.
+      parameters: how many numbers it holds; None if unknown.
+    """
+
+    summary: str
+    rows: Mapping[str, str]
+    header: FileHeader
+    parameters: int | None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The header as plain data."""
+        return self.header.model_dump(mode="json")
+
+
+def read_card(path: Path) -> WeightsCard:
+    """Return the description of a file, whose digest is checked.
+
+    Raises:
+      WeightsError: it is not a weights file, or is damaged.
+      MissingExtraError: it is ONNX, and ONNX Runtime is not installed.
+    """
+    from miai_go.nets.patterns import PatternHeader, PatternPolicy
+    from miai_go.nets.weights import WeightsHeader
+    from miai_go.tensors import read_metadata
+
+    if path.suffix == _ONNX:
+        from miai_go.nets.inference import load_oracle
+
+        return _network_card(load_oracle(path).header, None)
+    if PatternHeader.KEY not in read_metadata(path):
+        header, tensors = WeightsHeader.read_all(path)
+        return _network_card(header, sum(array.size for array in tensors.values()))
+    policy = PatternPolicy.load(path)
+    low, high = policy.header.sizes
+    boards = f"{low}x{low}" if low == high else f"{low}x{low} to {high}x{high}"
+    rows = {"features": ", ".join(policy.header.features), "board": boards, "answers": "policy"}
+    size = policy.weights.size
+    return _card(f"patterns for {boards}, policy of rollouts", rows, policy.header, size)
+
+
+def _network_card(header: WeightsHeader, parameters: int | None) -> WeightsCard:
+    board, answers = f"{header.size}x{header.size}", ", ".join(header.outputs)
+    low, high = header.komi
+    rows = {
+        "network": f"{header.network} {_listed(header.network_parameters)}",
+        "encoder": f"{header.encoder} {_listed(header.encoder_parameters)}({header.planes} planes)",
+        "board": f"{board}, komi {low:g} to {high:g}",
+        "answers": answers,
+    }
+    return _card(f"{header.network} for {board}, {answers}", rows, header, parameters)
+
+
+def _card(
+    summary: str, rows: Mapping[str, str], header: FileHeader, parameters: int | None
+) -> WeightsCard:
+    common = {
+        "weights": "" if parameters is None else f"{parameters} numbers",
+        "licence": header.licence or "unknown",
+        "digest": header.sha256,
+    }
+    return WeightsCard(summary, {**rows, **common}, header, parameters)
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return "".join(f"{name}={value} " for name, value in values.items())
+
+
+# Export
+
+
+@dataclass(frozen=True, slots=True)
+class ExportComparison:
+    """Differences between an exported network's answers and the network's own.
+
+    Attributes:
+      precision: fp32 or int8.
+      positions: number of positions, from games of the network against itself.
+      tolerance: the maximum allowed.
+      differences: the greatest, by answer; of the policy in probability, of the score in points.
+    """
+
+    precision: str
+    positions: int
+    tolerance: float
+    differences: dict[str, float]
+
+
+def export_checked(
+    source: Path,
+    target: Path,
+    precision: Literal["fp32", "int8"],
+    *,
+    positions: int = 256,
+    seed: int = 0,
+) -> ExportComparison:
+    """Write a weights file's network as ONNX, and compare its answers with torch's.
+
+    Raises:
+      MissingExtraError: torch, onnx, onnxscript or ONNX Runtime is not installed.
+      WeightsError: the weights cannot be read or the file not written, or the answers differ by
+        more than the tolerance; `target` is then unchanged.
+    """
+    from miai_go.nets.inference import load_oracle
+    from miai_go.nets.onnx_export import export_onnx, own_games
+    from miai_go.nets.weights import load_weights
+
+    weights = load_weights(source)
+    torch_oracle = load_oracle(source, backend="torch", precision="fp32")
+    # Another seed than that of the positions on which int8 is calibrated.
+    planes = own_games(weights, torch_oracle.encoder, positions, seed=seed + 1)
+    with writing(target, WeightsError):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+            draft = Path(folder) / target.name
+            export_onnx(weights, draft, precision=precision, seed=seed)
+            exported = load_oracle(draft, backend="onnx")
+            differences = _differences(torch_oracle.infer(planes), exported.infer(planes))
+            result = ExportComparison(precision, len(planes), TOLERANCES[precision], differences)
+            _check(result, source, points=weights.header.size**2)
+            draft.replace(target)
+            sync_folder(target.parent)
+    return result
+
+
+def _check(comparison: ExportComparison, source: Path, *, points: int) -> None:
+    for name, difference in comparison.differences.items():
+        allowed = comparison.tolerance * (points if name == "score" else 1)
+        if not difference <= allowed:
+            raise WeightsError(
+                f"{source}: as ONNX in {comparison.precision} its {name} differs by "
+                f"{difference:.3g}, more than {allowed:g}, so nothing is written; "
+                + ("use fp32" if comparison.precision == "int8" else "report it to its authors")
+            )
+
+
+def _differences(one: Answers, other: Answers) -> dict[str, float]:
+    import numpy as np
+
+    def comparable(answers: Answers) -> dict[str, Any]:
+        arrays: dict[str, Any] = dict(answers.arrays())
+        if answers.policy is not None:
+            logits = answers.policy.astype(np.float64)
+            powers = np.exp(logits - logits.max(1, keepdims=True))
+            arrays["policy"] = powers / powers.sum(1, keepdims=True)
+        return arrays
+
+    first, second = comparable(one), comparable(other)
+    return {n: float(np.abs(first[n] - second[n]).max()) for n in first if n in second}

@@ -131,16 +131,16 @@ def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, .
 def with_key(
     problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], name: str
 ) -> Problem:
-    """Return a critical problem with its answer key."""
+    """Return a problem with its answer key; without `moves` the side that moves first fails."""
     mover = zone.color(first)
     return replace(
         problem,
-        to_play=mover,
+        to_play=mover if moves else None,
         solutions=moves,
         name=name,
         first=mover,
-        safe=first == DEFENDER,
-        best=moves[0],
+        safe=(first == DEFENDER) == bool(moves),
+        best=moves[0] if moves else None,
         empty=zone.empty,
     )
 

@@ -15,7 +15,15 @@ from typing import Any, Final
 
 from miai_go.life.ordering import OrderingNet
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover, ZonePosition
+from miai_go.life.prover import (
+    Finding,
+    Goal,
+    Master,
+    ProofVerdict,
+    Prover,
+    ZonePosition,
+    limit_reached,
+)
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.rules.coordinates import vertex
 
@@ -175,7 +183,9 @@ class Solver:
         table_bytes: int = 1 << 28,
         network: OrderingNet | None = None,
     ) -> None:
-        self.zone = zone_of(problem)
+        if isinstance(problem, Problem):
+            problem = find_zone(problem.stones, problem.target)
+        self.zone = problem
         self.ko_masters = tuple(ko_masters)
         self._table_bytes = table_bytes // _PROVERS
         self._network = network
@@ -254,11 +264,6 @@ def solve(
     """
     solver = Solver(problem, ko_masters=ko_masters, table_bytes=table_bytes)
     return solver.solve(first=first, moves=moves, seki=seki, seconds=seconds, nodes=nodes)
-
-
-def zone_of(problem: Zone | Problem) -> Zone:
-    """Return the zone of a problem. Raises `ProblemError`."""
-    return problem if isinstance(problem, Zone) else find_zone(problem.stones, problem.target)
 
 
 class _Run:
@@ -382,14 +387,15 @@ class _Run:
         finding = self._find(self._solver.prover(goal, master), place)
         self.made += finding.nodes
         if finding.verdict == ProofVerdict.UNSOLVED:
-            self._open[key] = self._over() or finding.why
+            over = limit_reached(self.made, self._nodes, self.spent, self._seconds)
+            self._open[key] = over or finding.why
             return None
         self._open.pop(key, None)
         self._solver._verdicts[key] = finding.verdict
         return finding.verdict
 
     def _find(self, prover: Prover, place: ZonePosition) -> Finding:
-        over = self._over()
+        over = limit_reached(self.made, self._nodes, self.spent, self._seconds)
         if over:
             return Finding(ProofVerdict.UNSOLVED, None, 0, 0, 0.0, over)
         seconds = nodes = None
@@ -398,11 +404,3 @@ class _Run:
         if self._nodes is not None:
             nodes = max(int((self._nodes - self.made) * self.share), 1)
         return prover.ask(place, nodes=nodes, seconds=seconds, stop=self._stop)
-
-    def _over(self) -> str:
-        """Return the limit that is reached; empty if there is none."""
-        if self._nodes is not None and self.made >= self._nodes:
-            return f"{self._nodes:,} positions were searched"
-        if self._seconds is not None and self.spent >= self._seconds:
-            return f"{self._seconds:g} s have passed"
-        return ""

@@ -74,13 +74,6 @@ class Zone:
         """Return the point of the board with a number in the zone; `size * size` is the pass."""
         return self.size**2 if number == kernels.PASS else self.points[number]
 
-    def board(self, attackers: int, defenders: int) -> NDArray[np.int8]:
-        """Return the whole board with these stones in the zone, int8 of shape (size * size,)."""
-        out = self.stones.copy()
-        for i, point in enumerate(self.points):
-            out[point] = self.attacker * (attackers >> i & 1) + self.defender * (defenders >> i & 1)
-        return out
-
 
 def find_zone(stones: ArrayLike, target: int) -> Zone:
     """Find the zone of a target.

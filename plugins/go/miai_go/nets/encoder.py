@@ -25,8 +25,8 @@ class Positions:
     Attributes:
       size: points on a side.
       words: the boards, uint32 of shape (positions, `rules.board_words(size)`).
-      trails: what went before, int16 of shape (positions, `trail.trail_words(size)`); layout in
-        `miai_go.kernels.trail`.
+      trails: the earlier moves and positions, int16 of shape (positions,
+        `trail.trail_words(size)`), in the layout of `miai_go.kernels.trail`.
     """
 
     size: int
@@ -35,7 +35,7 @@ class Positions:
 
     @classmethod
     def room(cls, size: int, count: int) -> Self:
-        """Return room for `count` positions, all of them the empty board with Black to move."""
+        """Return `count` positions, all of them the empty board with Black to move."""
         words = np.tile(rules.empty_board(size), (count, 1))
         trails = np.zeros((count, trail.trail_words(size)), np.int16)
         for row in range(count):
@@ -56,19 +56,19 @@ class Positions:
         return board
 
     def colors(self) -> NDArray[np.int16]:
-        """Return who is to move, int16 of shape (positions,): 1 Black, 2 White."""
+        """Return the player to move, int16 of shape (positions,): 1 Black, 2 White."""
         return self.trails[:, trail.COLOR]
 
     def plies(self) -> NDArray[np.int16]:
-        """Return how many moves were made since each trail began, int16 of shape (positions,)."""
+        """Return the moves since each trail began, int16 of shape (positions,)."""
         return self.trails[:, trail.PLY]
 
     def komi(self) -> NDArray[np.float64]:
-        """Return what White is given, in points, float64 of shape (positions,)."""
+        """Return the komi in points, float64 of shape (positions,)."""
         return self.trails[:, trail.HALF_KOMI] / 2
 
     def ages(self) -> NDArray[np.int16]:
-        """Return when each stone was placed, (positions, points): ply from 1; 0 for none."""
+        """Return the ply of each stone, (positions, points), from 1; 0 for none."""
         return self.trails[:, trail.AGES : trail.AGES + self.size**2]
 
     def last_actions(self) -> NDArray[np.int16]:
@@ -76,7 +76,7 @@ class Positions:
         return self.trails[:, trail.LAST : trail.LAST + trail.REMEMBERED]
 
     def stones_before(self, row: int, plies: int) -> NDArray[np.int16] | None:
-        """Return the stones (points,) as they lay some plies ago, 0 for now; None if unknown."""
+        """Return the stones (points,) some plies ago, 0 for now; None if unknown."""
         ply = int(self.trails[row, trail.PLY]) - plies
         if ply < 0 or plies >= trail.POSITIONS:
             return None
@@ -90,13 +90,13 @@ class Encoder(Protocol):
     """Turns positions into planes, as the player to move sees them.
 
     A component of kind ``go.encoder``; factory(size, parameters) -> Encoder. Planes turn with the
-    board: those of a position that is turned or mirrored are the position's planes, turned or
-    mirrored, so that the eight symmetries can be had from planes alone.
+    board: the planes of a turned or mirrored position are the position's planes, turned or
+    mirrored, so that the eight symmetries can be made from planes alone.
 
     Attributes:
       size: points on a side.
-      planes: how many planes it makes.
-      scales: float32 of shape (planes,): what a network multiplies each plane by.
+      planes: number of planes.
+      scales: float32 of shape (planes,), by which a network multiplies the planes.
     """
 
     size: int
@@ -109,7 +109,7 @@ class Encoder(Protocol):
         """Return planes, uint8 of shape (positions, planes, size, size), row 0 the lowest.
 
         Args:
-          out: written and returned where given, of that shape.
+          out: array of that shape to write and return; default: a new one.
         """
 
 
@@ -127,24 +127,23 @@ def load_encoder(
 
     Args:
       size: points on a side.
-      values: its parameters; what is left out has its default.
-      components: where to look; default: what the plugins registered.
+      values: its parameters, with defaults for those left out.
+      components: the registry; default: that of all plugins.
 
     Raises:
       UnknownComponentError: no encoder has the name.
       ParameterError: the values do not fit it.
-      BoardError: there is no board of that size.
+      BoardError: the size is out of range.
     """
     check_size(size)
-    component = (components or registry()).get("go.encoder", name)
-    encoder: Encoder = component.build(size, values=values or {}, where=f"encoder '{name}'")
-    return encoder
+    component = (components or registry()).get(ENCODER, name)
+    return component.build(size, values=values or {}, where=f"encoder '{name}'")
 
 
 def trail_of(state: GoState) -> NDArray[np.int16]:
-    """Return what went before a state, int16 of shape (`trail.trail_words(size)`,).
+    """Return the trail of a state, int16 of shape (`trail.trail_words(size)`,).
 
-    Where dead stones were marked or play resumed, the trail begins at the position that led to.
+    After dead stones were marked or play resumed, it begins at the position that followed.
     """
     out = np.zeros(trail.trail_words(state.game.size), np.int16)
     half_komi = np.int64(round(2 * state.game.white_bonus))
@@ -153,19 +152,15 @@ def trail_of(state: GoState) -> NDArray[np.int16]:
     trail.begin_trail(board.words, out, np.int64(state.start.to_move + 1), half_komi)
     suicide = state.game.rules.suicide
     played = trail.extend_trail(board.words, out, actions, suicide)
-    if played < len(actions) or not _same(board, state.board):
+    if played < len(actions) or (board.stones() != state.board.stones()).any():
         trail.begin_trail(state.board.copy().words, out, np.int64(state.to_move + 1), half_komi)
     return out
 
 
 def positions_of(states: list[GoState]) -> Positions:
-    """Return states of one board size in bulk. Raises `ValueError` for none or several sizes."""
+    """Return states of one board size in bulk. Raises `ValueError` for no or several sizes."""
     sizes = {state.game.size for state in states}
     if len(sizes) != 1:
         raise ValueError(f"states of one board size are needed, not of {sorted(sizes)}")
     words = np.stack([state.board.words for state in states])
     return Positions(sizes.pop(), words, np.stack([trail_of(state) for state in states]))
-
-
-def _same(board: Board, other: Board) -> bool:
-    return bool((board.stones() == other.stones()).all())

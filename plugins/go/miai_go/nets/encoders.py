@@ -7,6 +7,7 @@ al. 2017, Methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -19,9 +20,12 @@ from miai_go.nets.encoder import Positions
 from miai_go.nets.parameters import ZeroEncoderParameters
 from miai_go.rules.board import check_size
 
+Words = NDArray[np.uint32]
+Trails = NDArray[np.int16]
+Planes = NDArray[np.uint8]
 _Number = TypeVar("_Number", bound=np.generic)
 _LOADED: set[type[CompiledEncoder]] = set()
-"""Whose kernels this process has; the first call waits for a process that compiles them."""
+"""The encoders whose kernels are loaded; the first call waits for a process that compiles them."""
 
 
 class EncoderBuffers(NamedTuple):
@@ -48,16 +52,14 @@ class CompiledEncoder(ABC):
         self.planes = planes
         self.scales: NDArray[np.float32] = np.ones(planes, np.float32)
 
-    def encode(
-        self, positions: Positions, out: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.uint8]:
+    def encode(self, positions: Positions, out: Planes | None = None) -> Planes:
         """Return planes, uint8 of shape (positions, planes, size, size), row 0 the lowest.
 
         Args:
-          out: written and returned where given, of that shape and C-contiguous.
+          out: array to write and return, of that shape and C-contiguous; default: a new one.
 
         Raises:
-          ValueError: positions of another size, or an `out` that does not fit.
+          ValueError: the positions have another size, or `out` does not fit.
         """
         if positions.size != self.size:
             raise ValueError(
@@ -73,18 +75,14 @@ class CompiledEncoder(ABC):
             )
         words, trails = _writable(positions.words), _writable(positions.trails)
         flat = out.reshape(len(out), -1)
-        if type(self) in _LOADED:
-            self._write(words, trails, flat)
-            return out
-        with FAMILY.compiling(f"encode-{type(self).__name__}"):
+        loaded = type(self) in _LOADED
+        with nullcontext() if loaded else FAMILY.compiling(f"encode-{type(self).__name__}"):
             self._write(words, trails, flat)
         _LOADED.add(type(self))
         return out
 
     @abstractmethod
-    def _write(
-        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
-    ) -> None:
+    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         """Write the planes, one position a row."""
 
 
@@ -101,7 +99,7 @@ def make_room(size: int) -> EncoderBuffers:
 
 
 def _writable(array: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the array, or a copy of one that kernels would have to be compiled anew for."""
+    """Return the array, or a copy if kernels would have to be compiled for its layout."""
     if array.flags.c_contiguous and array.flags.writeable:
         return array
     return np.array(array, order="C")
@@ -132,16 +130,13 @@ class AlphaGoEncoder(CompiledEncoder):
     ====================  =====  ==============================================================
 
     Planes 20 to 46 hold legal moves of the player to move only, under simple ko without suicide.
-    The paper's plane of zeros is left out. How ladders are read is told in
-    `miai_go.kernels.ladders`.
+    The paper's plane of zeros is left out. `miai_go.kernels.ladders` describes the ladder reading.
     """
 
     def __init__(self, size: int, parameters: Parameters | None = None) -> None:
         super().__init__(size, kernels.ALPHAGO_PLANES)
 
-    def _write(
-        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
-    ) -> None:
+    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         masks, counts, roots, grid = make_room(self.size)
         after = np.zeros_like(roots)
         room = ladders.ladder_room(self.size)
@@ -151,18 +146,15 @@ class AlphaGoEncoder(CompiledEncoder):
 class OnePlaneEncoder(CompiledEncoder):
     """One plane of stones: 2 for own ones, 1 for empty points, 0 for the opponent's.
 
-    The one-plane encoder of the textbooks has 1, 0 and -1; bytes have no sign, so all is greater
-    by one, which the bias of a convolution takes in. Not so at the border, where a convolution
-    pads with zeros: there it sees the opponent's stones, not empty points. Who is Black, ko and
-    the moves before are not shown.
+    The one-plane encoder of the textbooks has 1, 0 and -1. Bytes have no sign, so each value is one
+    higher, which the bias of a convolution absorbs except at the border, where the padding of zeros
+    looks like the opponent's stones. Colour, ko and earlier moves are not shown.
     """
 
     def __init__(self, size: int, parameters: Parameters | None = None) -> None:
         super().__init__(size, 1)
 
-    def _write(
-        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
-    ) -> None:
+    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         kernels.encode_oneplane(words, trails, out)
 
 
@@ -171,7 +163,7 @@ class SimpleEncoder(CompiledEncoder):
 
     - 0 to 2: own stones of chains with one, two, and three or more liberties
     - 3 to 5: the opponent's stones, likewise
-    - 6: the point that may not be retaken now, under simple ko
+    - 6: the point forbidden by simple ko
     - 7 to 10: the stone placed one, two, three, four turns ago, where it still stands
     - 11, 12: ones when Black, when White is to move; one of the two shows where the board ends
     """
@@ -179,9 +171,7 @@ class SimpleEncoder(CompiledEncoder):
     def __init__(self, size: int, parameters: Parameters | None = None) -> None:
         super().__init__(size, kernels.SIMPLE_PLANES)
 
-    def _write(
-        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
-    ) -> None:
+    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         kernels.encode_simple(words, trails, *make_room(self.size), out)
 
 
@@ -191,31 +181,26 @@ class ZeroEncoder(CompiledEncoder):
     With T = `history`, the planes are:
 
     - 2 * t and 2 * t + 1, for t from 0 (now) to T - 1: the stones of the player to move and of the
-      opponent as they lay t plies ago; zeros before the trail began
-    - 2 * T and 2 * T + 1: ones when Black, when White is to move. The paper has the first alone;
-      with both the end of the board is always seen
-    - with `komi`: half the points that the player to move is given, everywhere; stored as 64
-      half points more, limited to 0 to 128, and scaled by 1/32, so that 2 is no komi and 7 points
-      for the mover are 2.4375
+      opponent t plies ago; zeros before the trail began
+    - 2 * T and 2 * T + 1: ones when Black, when White is to move. The paper has only the first;
+      with both, a network always sees where the board ends
+    - with `komi`: the komi of the player to move in half points plus 64, limited to 0 to 128,
+      everywhere; scaled by 1/32, so that no komi is 2 and 7 points for the mover are 2.4375
     - with `legal`: points where the player to move may play under simple ko, without suicide
-    - with `ko`: the point that may not be retaken now
+    - with `ko`: the point forbidden by ko
     """
 
     def __init__(self, size: int, parameters: ZeroEncoderParameters | None = None) -> None:
-        given = parameters or ZeroEncoderParameters()
-        planes = 2 * given.history + 2
-        super().__init__(size, planes + given.komi + given.legal + given.ko)
-        if given.komi:
+        own = parameters or ZeroEncoderParameters()
+        planes = 2 * own.history + 2
+        super().__init__(size, planes + own.komi + own.legal + own.ko)
+        if own.komi:
             self.scales[planes] = 2 / kernels.KOMI_SHIFT
-        self._history = given.history
+        self._history = own.history
         self._extra = (
-            given.komi * kernels.WITH_KOMI
-            + given.legal * kernels.WITH_LEGAL
-            + given.ko * kernels.WITH_KO
+            own.komi * kernels.WITH_KOMI + own.legal * kernels.WITH_LEGAL + own.ko * kernels.WITH_KO
         )
 
-    def _write(
-        self, words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
-    ) -> None:
+    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         room = make_room(self.size)
         kernels.encode_zero(words, trails, self._history, self._extra, *room, out)

@@ -2,12 +2,12 @@
 
 A frame is a mark of four bytes, the length of the JSON and the length of the arrays' bytes (both
 uint32, little-endian), the JSON, and the bytes of the arrays one after another. The JSON's
-``arrays`` lists name, dtype and shape of each. Lengths are bounded, and room is made as bytes
-arrive, not as they are announced.
+``arrays`` lists name, dtype and shape of each. Lengths are bounded, and memory is allocated as
+bytes arrive, not as they are announced.
 
-There is one server for each machine, user and installation. Agents with hidden folders get a server
-of their own, which has the same folders hidden. The server's folder, private to the user, is in
-``XDG_RUNTIME_DIR`` or else in the temporary folder.
+There is one server for each machine, user and installation. Agents with hidden folders share a
+server of their own, which has the same folders hidden. The server's folder, private to the user, is
+in ``XDG_RUNTIME_DIR`` or else in the temporary folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import miai_go
 from miai.plain import dumps, loads
-from miai.process.child import HIDDEN_FOLDERS, SHARED_FOLDER
+from miai.process.sandbox import HIDDEN_FOLDERS, SHARED_FOLDER
 from miai_go.errors import InferenceError
 
 MAX_JSON: Final = 1 << 16
@@ -47,7 +47,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class FrameError(Exception):
-    """Bytes that are no frame, or one over the limits; the connection is of no more use."""
+    """Bytes that are not a frame, or exceed its limits. The connection cannot be used further."""
 
 
 class ConnectionOver(Exception):  # noqa: N818 - an end, not an error: the other side closed
@@ -60,7 +60,7 @@ def send(
     """Send a frame.
 
     Raises:
-      FrameError: it would be over the limits.
+      FrameError: it would exceed the limits.
       OSError: the connection is broken.
     """
     described = [[name, a.dtype.name, list(a.shape)] for name, a in arrays.items()]
@@ -75,7 +75,7 @@ def receive(connection: socket.socket) -> tuple[Message, Arrays]:
     """Return the next frame's message and arrays, which may be written to.
 
     Raises:
-      FrameError: what came is no frame, or over the limits.
+      FrameError: the bytes are not a frame, or exceed its limits.
       ConnectionOver: the other side closed the connection.
       OSError: the connection is broken, or silent for longer than its timeout.
     """
@@ -87,14 +87,14 @@ def receive(connection: socket.socket) -> tuple[Message, Arrays]:
     try:
         message = loads(bytes(_exactly(connection, text_length)))
     except ValueError as error:
-        raise FrameError(f"is no JSON: {error}") from None
+        raise FrameError(f"is not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise FrameError("is no JSON object")
+        raise FrameError("is not a JSON object")
     return message, _arrays(message.pop("arrays", None), _exactly(connection, body_length))
 
 
 def _exactly(connection: socket.socket, length: int, *, first: bool = False) -> bytearray:
-    """Return so many bytes. At the end of the stream `first` tells an end from a broken frame."""
+    """Return `length` bytes. With `first`, a stream that ends before them is over, not broken."""
     data = bytearray()
     while len(data) < length:
         chunk = connection.recv(min(length - len(data), _CHUNK))
@@ -130,14 +130,14 @@ def _description(entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
         sizes = isinstance(shape, list) and all(
             type(n) is int and 0 <= n <= MAX_BODY for n in shape
         )
-        known = _DTYPES.get(dtype) if isinstance(dtype, str) else None
-        if isinstance(name, str) and sizes and known is not None and len(shape) <= MAX_DIMENSIONS:
-            return name, known, tuple(shape)
-    raise FrameError(f"describes no array: {str(entry)[:60]}")
+        item = _DTYPES.get(dtype) if isinstance(dtype, str) else None
+        if isinstance(name, str) and sizes and item is not None and len(shape) <= MAX_DIMENSIONS:
+            return name, item, tuple(shape)
+    raise FrameError(f"does not describe an array: {str(entry)[:60]}")
 
 
 PROTOCOL = 1
-_LONGEST_PATH = 100  # the kernel takes 107 bytes for a socket's path
+_MAX_PATH = 100  # Linux allows 107 bytes for a socket's path
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class ServerPlace:
 
     Attributes:
       folder: of mode 0700.
-      name: of the installation and what is hidden from its clients.
+      name: digest of the installation and of the folders hidden from its clients.
     """
 
     folder: Path
@@ -154,33 +154,33 @@ class ServerPlace:
 
     @property
     def socket(self) -> Path:
-        """Where it listens."""
+        """The socket on which it listens."""
         return self.folder / f"{self.name}.sock"
 
     @property
     def start_lock(self) -> Path:
-        """Held by the client that starts it."""
+        """Locked by the client that starts it."""
         return self.folder / f"{self.name}.start"
 
     @property
     def run_lock(self) -> Path:
-        """Held by the server as long as it lives."""
+        """Locked by the server while it runs."""
         return self.folder / f"{self.name}.run"
 
     @property
     def log(self) -> Path:
-        """What it writes to standard error."""
+        """Its standard error."""
         return self.folder / f"{self.name}.log"
 
 
 def server_place(folder: Path | None = None) -> ServerPlace:
-    """Return where the server is, its folder made and checked.
+    """Return the files of the server, after creating and checking its folder.
 
     Args:
-      folder: another folder than the user's own.
+      folder: default: the user's own.
 
     Raises:
-      InferenceError: the folder cannot be made, or others have access to it.
+      InferenceError: the folder cannot be created, or others have access to it.
     """
     folder = folder or _user_folder()
     installation = f"{PROTOCOL} {sys.executable} {Path(miai_go.__file__).parent}"
@@ -189,16 +189,16 @@ def server_place(folder: Path | None = None) -> ServerPlace:
     name = hashlib.sha256(installation.encode()).hexdigest()[:12]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
-        raise InferenceError(f"{folder}: cannot be made: {error.strerror}") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise InferenceError(f"{folder}: cannot be created: {error.strerror}") from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise InferenceError(
-            f"{folder}: others have access to it, or it is no folder of yours, so the inference "
+            f"{folder}: others have access to it, or it is not your folder, so the inference "
             "server does not listen there; remove it or chmod it to 700"
         )
     place = ServerPlace(folder, name)
-    if len(os.fsencode(place.socket)) > _LONGEST_PATH:
+    if len(os.fsencode(place.socket)) > _MAX_PATH:
         raise InferenceError(
             f"{place.socket}: too long for a socket; set XDG_RUNTIME_DIR to a shorter folder"
         )

@@ -1,11 +1,11 @@
 """Layers: convolutions with their norm, residual blocks, pooling, and equivariant convolutions.
 
 The equivariant ones are convolutions over the eight symmetries of the board (group p4m). A field is
-eight channels, one for each symmetry g of `miai_go.rules.symmetry`, at channel field * 8 + g. When
-the board is turned by t, what channel (field, g) shows at a point x is what (field, t^-1 g) showed
-at t^-1 x before: the layers here keep this true (Cohen and Welling 2016, "Group equivariant
-convolutional networks"). Each makes the weights of an ordinary layer from few free ones, so that at
-inference it is an ordinary layer and costs no more.
+eight channels, one for each symmetry g of `miai_go.rules.symmetry`, at channel field * 8 + g. After
+the board is turned by t, channel (field, g) has at a point x the value that (field, t^-1 g) had at
+t^-1 x; the layers here preserve this (Cohen and Welling 2016, "Group equivariant convolutional
+networks"). Each makes the weights of an ordinary layer from fewer free ones, so that at inference
+it is an ordinary layer.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from torch.nn import functional
 
 from miai_go.rules.symmetry import INVERSES, SYMMETRIES, point_tables
 
-_POOL_SHARE = 4  # one channel in so many is pooled over the board, as in KataGo
+_POOL_SHARE = 4  # one channel in four is pooled over the board, as in KataGo
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the size of the board, then batch normalisation.
+    """A convolution that preserves the size of the board, then batch normalisation.
 
     Planes of shape (n, inputs, size, size) become (n, outputs, size, size).
 
@@ -54,11 +54,11 @@ class ConvNorm(nn.Module):
 
 
 def fold_norm(weight: Tensor, norm: nn.BatchNorm2d, *, repeats: int = 1) -> nn.Conv2d:
-    """Return the convolution that does what one without bias and then `norm` do at inference.
+    """Return one convolution equal at inference to a convolution without bias and `norm`.
 
     Args:
       weight: of shape (outputs, inputs, kernel, kernel), an odd kernel.
-      repeats: how many output channels in a row each channel of the norm stands for.
+      repeats: number of consecutive output channels for each channel of the norm.
     """
     assert norm.running_var is not None
     assert norm.running_mean is not None
@@ -80,10 +80,10 @@ def board_pool(planes: Tensor) -> Tensor:
 
 
 class PoolBias(nn.Module):
-    """What is seen on the whole board, added to every point (Wu 2019, section 3.3).
+    """A bias for every point from features pooled over the board (Wu 2019, section 3.3).
 
-    Planes of shape (n, channels, size, size) in and (n, outputs, 1, 1) out. The size of the board
-    is one, so that KataGo's third pooling, the mean scaled by the size, would tell nothing new.
+    Planes of shape (n, channels, size, size) in and (n, outputs, 1, 1) out. KataGo's third pooling,
+    the mean scaled by the size of the board, is left out, since a network here has one size.
     """
 
     def __init__(self, channels: int, outputs: int) -> None:
@@ -99,10 +99,9 @@ class PoolBias(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions round which the input is carried, planes keep their shape.
+    """Two convolutions with a skip connection, as in AlphaGo Zero (Silver et al. 2017).
 
-    As in AlphaGo Zero (Silver et al. 2017); with `pooling`, what the whole board shows is added
-    between the two.
+    With `pooling`, a `PoolBias` is added between the two.
     """
 
     def __init__(self, channels: int, *, pooling: bool = False) -> None:
@@ -120,16 +119,15 @@ class ResidualBlock(nn.Module):
         return torch.relu(outer + planes)
 
 
-_MARKED = 3  # side of the smallest board on which the eight symmetries differ
+_DISTINCT = 3  # side of the smallest board on which the eight symmetries differ
 
 
 @cache
 def products() -> NDArray[np.int64]:
-    """Return int64 of shape (8, 8): [a, b] is the symmetry that does b and then a."""
-    tables = point_tables(_MARKED)
-    known = {table.tobytes(): number for number, table in enumerate(tables)}
-    together = [[known[a[b].tobytes()] for b in tables] for a in tables]
-    return np.array(together, np.int64)
+    """Return int64 of shape (8, 8): [a, b] is the symmetry b followed by a."""
+    tables = point_tables(_DISTINCT)
+    numbers = {table.tobytes(): number for number, table in enumerate(tables)}
+    return np.array([[numbers[a[b].tobytes()] for b in tables] for a in tables], np.int64)
 
 
 @cache
@@ -139,72 +137,64 @@ def sources(kernel: int) -> NDArray[np.int64]:
     return np.stack([tables[INVERSES[g]] for g in range(SYMMETRIES)])
 
 
-class LiftNorm(nn.Module):
-    """A convolution of ordinary planes into fields, then a norm that is one for all of a field.
+class FieldNorm(nn.Module):
+    """A convolution into fields, then a norm that each field shares among its symmetries.
 
-    (n, planes, size, size) becomes (n, fields * 8, size, size).
+    (n, channels, size, size) becomes (n, fields * 8, size, size).
+
+    Args:
+      inputs: planes or fields that the convolution reads.
+      index: int64 of shape (8, ...): which free weights make those of each symmetry.
+      free: free weights for each pair of an input and a field.
     """
 
     index: Tensor
 
-    def __init__(self, planes: int, fields: int, *, kernel: int = 3) -> None:
+    def __init__(
+        self, inputs: int, fields: int, kernel: int, index: NDArray[np.int64], free: int
+    ) -> None:
         super().__init__()
         self.kernel = kernel
-        self.weight = nn.Parameter(torch.empty(fields, planes, kernel**2))
-        nn.init.normal_(self.weight, std=math.sqrt(2 / (planes * kernel**2)))
+        self.weight = nn.Parameter(torch.empty(fields, inputs, free))
+        nn.init.normal_(self.weight, std=math.sqrt(2 / (inputs * free)))
         self.norm = nn.BatchNorm2d(fields)
-        self.register_buffer("index", torch.from_numpy(sources(kernel)), persistent=False)
-
-    def expanded(self) -> Tensor:
-        """Return the weights as those of an ordinary convolution, (fields * 8, planes, k, k)."""
-        fields, planes, _ = self.weight.shape
-        turned = self.weight[:, :, self.index].permute(0, 2, 1, 3)
-        return turned.reshape(fields * SYMMETRIES, planes, self.kernel, self.kernel)
-
-    def forward(self, planes: Tensor) -> Tensor:
-        """Return fields."""
-        return _normed(functional.conv2d(planes, self.expanded(), None, 1, "same"), self.norm)
-
-    def inference_form(self) -> nn.Module:
-        """Return one ordinary convolution that does the same at inference."""
-        return fold_norm(self.expanded(), self.norm, repeats=SYMMETRIES)
-
-
-class GroupConvNorm(nn.Module):
-    """A convolution of fields into fields, then a norm that is one for all of a field.
-
-    (n, inputs * 8, size, size) becomes (n, outputs * 8, size, size).
-    """
-
-    index: Tensor
-
-    def __init__(self, inputs: int, outputs: int, *, kernel: int = 3, zero: bool = False) -> None:
-        super().__init__()
-        self.kernel = kernel
-        self.weight = nn.Parameter(torch.empty(outputs, inputs, SYMMETRIES * kernel**2))
-        nn.init.normal_(self.weight, std=math.sqrt(2 / (inputs * SYMMETRIES * kernel**2)))
-        self.norm = nn.BatchNorm2d(outputs)
-        if zero:
-            nn.init.zeros_(self.norm.weight)
-        # Between the input's g' and the output's g only g^-1 g' matters.
-        relative = products()[np.array(INVERSES)]
-        index = relative[:, :, None] * kernel**2 + sources(kernel)[:, None, :]
         self.register_buffer("index", torch.from_numpy(index), persistent=False)
 
     def expanded(self) -> Tensor:
-        """Return the weights as an ordinary convolution's, (outputs * 8, inputs * 8, k, k)."""
-        outputs, inputs, _ = self.weight.shape
-        turned = self.weight[:, :, self.index].permute(0, 2, 1, 3, 4)
-        shape = (outputs * SYMMETRIES, inputs * SYMMETRIES, self.kernel, self.kernel)
-        return turned.reshape(shape)
+        """Return the weights as an ordinary convolution's, (fields * 8, channels, k, k)."""
+        fields = self.weight.shape[0]
+        turned = self.weight[:, :, self.index].transpose(1, 2)
+        return turned.reshape(fields * SYMMETRIES, -1, self.kernel, self.kernel)
 
-    def forward(self, fields: Tensor) -> Tensor:
+    def forward(self, planes: Tensor) -> Tensor:
         """Return fields."""
-        return _normed(functional.conv2d(fields, self.expanded(), None, 1, "same"), self.norm)
+        fields = functional.conv2d(planes, self.expanded(), None, 1, "same")
+        n, channels, size, _ = fields.shape
+        together = fields.reshape(n, channels // SYMMETRIES, SYMMETRIES * size, size)
+        return cast("Tensor", self.norm(together)).reshape(n, channels, size, size)
 
     def inference_form(self) -> nn.Module:
         """Return one ordinary convolution that does the same at inference."""
         return fold_norm(self.expanded(), self.norm, repeats=SYMMETRIES)
+
+
+class LiftNorm(FieldNorm):
+    """A `FieldNorm` that reads ordinary planes."""
+
+    def __init__(self, planes: int, fields: int, *, kernel: int = 3) -> None:
+        super().__init__(planes, fields, kernel, sources(kernel), kernel**2)
+
+
+class GroupConvNorm(FieldNorm):
+    """A `FieldNorm` that reads fields."""
+
+    def __init__(self, inputs: int, outputs: int, *, kernel: int = 3, zero: bool = False) -> None:
+        # Between the input's g' and the output's g only g^-1 g' matters.
+        relative = products()[np.array(INVERSES)]
+        index = relative[:, :, None] * kernel**2 + sources(kernel)[:, None, :]
+        super().__init__(inputs, outputs, kernel, index, SYMMETRIES * kernel**2)
+        if zero:
+            nn.init.zeros_(self.norm.weight)
 
 
 class GroupBlock(nn.Module):
@@ -222,7 +212,7 @@ class GroupBlock(nn.Module):
 
 
 class PointsOfFields(nn.Module):
-    """One plane from fields, which turns as the board does: the mean over symmetries, weighed."""
+    """One plane from fields, which turns with the board: a weighted mean over symmetries."""
 
     def __init__(self, fields: int) -> None:
         super().__init__()
@@ -242,7 +232,7 @@ class PointsOfFields(nn.Module):
 
 
 class UnitsOfFields(nn.Module):
-    """Units that do not change when the board turns, from fields pooled over the board."""
+    """Units invariant under turns of the board, from fields pooled over the board."""
 
     def __init__(self, fields: int, units: int) -> None:
         super().__init__()
@@ -268,12 +258,6 @@ class BoardPool(nn.Module):
     def forward(self, planes: Tensor) -> Tensor:
         """Return (n, 2 * channels)."""
         return board_pool(planes)
-
-
-def _normed(fields: Tensor, norm: nn.BatchNorm2d) -> Tensor:
-    n, channels, size, _ = fields.shape
-    together = fields.reshape(n, channels // SYMMETRIES, SYMMETRIES * size, size)
-    return cast("Tensor", norm(together)).reshape(n, channels, size, size)
 
 
 def _shared(weight: Tensor) -> Tensor:

@@ -1,16 +1,17 @@
 """Life-and-death networks without torch: weights as arrays, which compiled kernels evaluate.
 
 `read_array_net` reads a file; `ArrayNet` is the interface of its two kinds, the fully connected
-network and the zone's.
+network and that of the zone.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,105 +20,102 @@ from miai.errors import PluginError
 from miai.kernels.lanes import LANES
 from miai_go.errors import WeightsError
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.life.kernels import FAMILY, dense_net, stones, zone_net
-from miai_go.life.kernels import planes as plane_kernels
-from miai_go.life.kernels.planes import NEAREST
-from miai_go.nets.life_planes import EXTENDED, REFERENCE, PlaneLayout
+from miai_go.life.kernels import FAMILY, dense_net, zone_net
+from miai_go.life.kernels import planes as kernels
+from miai_go.nets.life_planes import (
+    EXTENDED,
+    REFERENCE,
+    PlaneLayout,
+    kernel_batch,
+    tiny_layout,
+)
 from miai_go.nets.life_weights import NetHeader, read_net
 from miai_go.nets.network import filled_parameters
 from miai_go.nets.parameters import ZoneParameters
+from miai_go.tensors import Tensors
+
+Floats = NDArray[np.float32]
 
 
-class NetBatch(NamedTuple):
-    """n positions in the order in which kernels take them; see `miai_go.nets.life_planes.encode`.
+class ArrayNet(ABC):
+    """A network that compiled kernels evaluate."""
 
-    Attributes:
-      words, diagonals, facts, boards: of the layout.
-      problems: int64 of shape (n,), which problem of the layout each position is of.
-      attackers, defenders: uint64 of shape (n,), their stones within the zone.
-      sides: int64 of shape (n,), who moves.
-      picks: int64 of shape (n,), which window is taken.
-    """
+    KERNEL: ClassVar[str]
+    """Name of the kernel's cache entry."""
 
-    words: NDArray[np.uint64]
-    diagonals: NDArray[np.uint64]
-    facts: NDArray[np.int64]
-    boards: NDArray[np.int64]
-    problems: NDArray[np.int64]
-    attackers: NDArray[np.uint64]
-    defenders: NDArray[np.uint64]
-    sides: NDArray[np.int64]
-    picks: NDArray[np.int64]
+    def load(self) -> None:
+        """Load the kernel, or compile it, before a clock runs."""
+        _load(type(self))
 
-    @classmethod
-    def of(
-        cls,
+    def evaluate(
+        self,
         layout: PlaneLayout,
         problems: ArrayLike,
         attackers: ArrayLike,
         defenders: ArrayLike,
         sides: ArrayLike,
+        *,
         picks: ArrayLike | None = None,
-    ) -> Self:
-        """Return positions of a layout; without `picks` the nearest window is taken of each."""
-        numbers = np.ascontiguousarray(problems, np.int64)
-        return cls(
-            layout.words,
-            layout.diagonals,
-            layout.facts,
-            layout.boards,
-            numbers,
-            np.ascontiguousarray(attackers, np.uint64),
-            np.ascontiguousarray(defenders, np.uint64),
-            np.ascontiguousarray(sides, np.int64),
-            np.full(len(numbers), NEAREST)
-            if picks is None
-            else np.ascontiguousarray(picks, np.int64),
-        )
+    ) -> tuple[Floats, Floats]:
+        """Return values from -1 to 1 (safe), of shape (n,), and logits of shape (n, 64).
 
-    def room(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return arrays for values (n,) and logits (n, 64)."""
-        count = len(self.problems)
-        return np.empty(count, np.float32), np.empty((count, 64), np.float32)
+        Logits are of the points of the zone, the last one of no move; -inf for no such point.
+
+        Args:
+          problems, attackers, defenders, sides, picks: as of `miai_go.nets.life_planes.encode`.
+        """
+        self.load()
+        return self._evaluate(kernel_batch(layout, problems, attackers, defenders, sides, picks))
+
+    def _evaluate(self, batch: kernels.Batch) -> tuple[Floats, Floats]:
+        count = len(batch.problems)
+        values, logits = np.empty(count, np.float32), np.empty((count, 64), np.float32)
+        self._run(batch, values, logits)
+        return values, logits
+
+    @abstractmethod
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+        """Call the kernel, which writes values and logits."""
+
+    @classmethod
+    @abstractmethod
+    def tiny(cls) -> ArrayNet:
+        """Return a tiny network, for loading the kernel."""
 
 
-_Floats = NDArray[np.float32]
+@cache
+def _load(kind: type[ArrayNet]) -> None:
+    with FAMILY.compiling(kind.KERNEL):
+        kind.tiny()._evaluate(kernel_batch(tiny_layout(), [0], [0], [1], [0]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseArrays:
+class DenseArrays(ArrayNet):
     """The weights of a `DenseNet` in the layout that `miai_go.life.kernels.dense_net` takes.
 
     Attributes:
       window: points on a side of the window.
-      few: whether it takes the reference's planes alone.
-      first: float32 of shape (planes * window ** 2, width); bias: of shape (width,).
-      inner: of shape (2 * blocks, width, width), inputs first; biases: (2 * blocks, width).
-      value: of shape (width + 1,), the bias last.
-      policy: of shape (width, window ** 2 + 1); policy_bias: of shape (window ** 2 + 1,).
+      few: whether it takes only the reference's planes.
+      weights: the arrays.
     """
+
+    KERNEL: ClassVar = "tsumego-net"
 
     window: int
     few: bool
-    first: _Floats
-    bias: _Floats
-    inner: _Floats
-    biases: _Floats
-    value: _Floats
-    policy: _Floats
-    policy_bias: _Floats
+    weights: dense_net.DenseWeights
 
     @classmethod
-    def of(cls, header: NetHeader, tensors: dict[str, NDArray[Any]]) -> Self:
+    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
         """Return the weights of tensors by name.
 
         Raises:
-          WeightsError: they are of another network, or not those that their header tells of.
+          WeightsError: they are of another network, or do not fit their header.
           ParameterError: the network's parameters are wrong.
-          KeyError, ValueError: a tensor is missing, or has no such shape.
+          KeyError, ValueError: a tensor is missing or has another shape.
         """
         if header.network != "dense":
-            raise WeightsError(f"is of the network '{header.network}'; 'dense' alone can be used")
+            raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
         values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         layers = [
             f"blocks.{block}.{name}"
@@ -126,9 +124,7 @@ class DenseArrays:
         ]
         first = _turned(tensors["first.weight"])
         width, actions = int(values["width"]), header.shape.actions
-        arrays = cls(
-            window=header.window,
-            few=header.planes == REFERENCE,
+        weights = dense_net.DenseWeights(
             first=first,
             bias=_float(tensors["first.bias"]),
             inner=np.stack(
@@ -140,117 +136,67 @@ class DenseArrays:
             policy=_turned(tensors["policy.weight"]),
             policy_bias=_float(tensors["policy.bias"]),
         )
-        arrays._check((header.shape.planes * header.window**2, width), actions)
-        return arrays
+        _check_dense(weights, (header.shape.planes * header.window**2, width), actions)
+        return cls(header.window, header.planes == REFERENCE, weights)
 
-    def arrays(self) -> tuple[_Floats, ...]:
-        """Return the weights in the order in which `evaluate` takes them, `bias` left out."""
-        return self.first, self.inner, self.biases, self.value, self.policy, self.policy_bias
-
-    def room(self) -> _Floats:
-        """Return work space for `evaluate`."""
-        return np.empty((4, max(len(self.bias), self.window**2 + 1)), np.float32)
-
-    def load(self) -> None:
-        """Load the kernel, or compile it, before a clock runs."""
-        load_dense()
-
-    def evaluate(
-        self,
-        layout: PlaneLayout,
-        problems: ArrayLike,
-        attackers: ArrayLike,
-        defenders: ArrayLike,
-        sides: ArrayLike,
-        *,
-        picks: ArrayLike | None = None,
-    ) -> tuple[_Floats, _Floats]:
-        """Return values and logits; see `miai_go.nets.life_arrays.ArrayNet`."""
-        self.load()
-        return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
-
-    def _evaluate(self, batch: NetBatch) -> tuple[_Floats, _Floats]:
-        values, logits = batch.room()
-        dense_net.evaluate_all(
-            *batch,
-            self.window,
-            self.few,
-            self.first,
-            self.bias,
-            self.inner,
-            self.biases,
-            self.value,
-            self.policy,
-            self.policy_bias,
-            np.empty(64, np.int16),
-            np.empty(len(self.bias), np.float32),
-            np.empty(64, np.uint64),
-            self.room(),
-            values,
-            logits,
+    @classmethod
+    def tiny(cls) -> Self:
+        """Return a tiny network, for loading the kernel."""
+        one = np.zeros((1, 1), np.float32)
+        weights = dense_net.DenseWeights(
+            first=np.zeros((kernels.FEW_PLANES * 9, 1), np.float32),
+            bias=one[0],
+            inner=one[None][:0],
+            biases=one[:0],
+            value=np.zeros(2, np.float32),
+            policy=np.zeros((1, 10), np.float32),
+            policy_bias=np.zeros(10, np.float32),
         )
-        return values, logits
+        return cls(window=3, few=True, weights=weights)
 
-    def _check(self, first: tuple[int, int], actions: int) -> None:
-        width = first[1]
-        shapes = {
-            "first": (self.first.shape, first),
-            "first's bias": (self.bias.shape, (width,)),
-            "blocks": (self.inner.shape[1:], (width, width)),
-            "blocks' biases": (self.biases.shape, (len(self.inner), width)),
-            "value": (self.value.shape, (width + 1,)),
-            "policy": (self.policy.shape, (width, actions)),
-            "policy's bias": (self.policy_bias.shape, (actions,)),
-        }
-        for name, (shape, wanted) in shapes.items():
-            if shape != wanted:
-                raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+        width = len(self.weights.bias)
+        work = dense_net.DenseWork(
+            places=np.empty(64, np.int16),
+            base=np.empty(width, np.float32),
+            codes=np.empty(64, np.uint64),
+            room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
+        )
+        dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
 
 
-def _turned(weights: NDArray[Any]) -> _Floats:
+def _check_dense(weights: dense_net.DenseWeights, first: tuple[int, int], actions: int) -> None:
+    width = first[1]
+    shapes = {
+        "first": (weights.first.shape, first),
+        "first's bias": (weights.bias.shape, (width,)),
+        "blocks": (weights.inner.shape[1:], (width, width)),
+        "blocks' biases": (weights.biases.shape, (len(weights.inner), width)),
+        "value": (weights.value.shape, (width + 1,)),
+        "policy": (weights.policy.shape, (width, actions)),
+        "policy's bias": (weights.policy_bias.shape, (actions,)),
+    }
+    for name, (shape, wanted) in shapes.items():
+        if shape != wanted:
+            raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
+
+
+def _turned(weights: NDArray[Any]) -> Floats:
     """Return weights with the inputs first."""
     return np.ascontiguousarray(weights.T, np.float32)
 
 
-def _float(values: Any) -> _Floats:
+def _float(values: Any) -> Floats:
     return np.ascontiguousarray(np.array(values), np.float32)
 
 
-@cache
-def load_dense() -> None:
-    """Load the kernel, or compile it, before a clock runs."""
-    from miai_go.life.kernels import planes as plane_kernels
-    from miai_go.life.kernels import stones
-
-    few = plane_kernels.FEW_PLANES
-    one = np.zeros((1, 1), np.float32)
-    nothing = DenseArrays(
-        window=3,
-        few=True,
-        first=np.zeros((few * 9, 1), np.float32),
-        bias=one[0],
-        inner=one[None][:0],
-        biases=one[:0],
-        value=np.zeros(2, np.float32),
-        policy=np.zeros((1, 10), np.float32),
-        policy_bias=np.zeros(10, np.float32),
-    )
-    words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
-    words[0, [stones.POINTS, stones.TARGET]] = 1
-    facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
-    layout = PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
-    with FAMILY.compiling("tsumego-net"):
-        nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
-
-
-_Tensors = dict[str, NDArray[Any]]
 _EPSILON: Final = 1e-5
 """What a norm adds to variances, torch's default."""
 _COUNTER: Final = ".num_batches_tracked"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ZoneArrays:
+class ZoneArrays(ArrayNet):
     """The weights of a `ZoneNet` in the layout that `miai_go.life.kernels.zone_net` takes.
 
     Attributes:
@@ -259,22 +205,24 @@ class ZoneArrays:
       weights: the arrays, norms folded into them.
     """
 
+    KERNEL: ClassVar = "tsumego-zone"
+
     window: int
     parameters: ZoneParameters
     weights: zone_net.ZoneWeights
 
     @classmethod
-    def of(cls, header: NetHeader, tensors: _Tensors) -> Self:
+    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
         """Return the weights of tensors by name.
 
         Raises:
-          WeightsError: they are of another network, or not those that their header tells of.
+          WeightsError: they are of another network, or do not fit their header.
           ParameterError: the network's parameters are wrong.
         """
         if header.network != "zone" or header.planes != EXTENDED:
             raise WeightsError(
-                f"is of the network '{header.network}' on the planes '{header.planes}'; 'zone' on "
-                f"'{EXTENDED}' alone can be used"
+                f"is of the network '{header.network}' on the planes '{header.planes}'; only "
+                f"'zone' on '{EXTENDED}' can be used"
             )
         values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         parameters = ZoneParameters.model_validate(values)
@@ -307,28 +255,16 @@ class ZoneArrays:
             zeros=np.zeros(LANES, np.float32),
         )
 
-    def load(self) -> None:
-        """Load the kernel, or compile it, before a clock runs."""
-        load_zone()
+    @classmethod
+    def tiny(cls) -> Self:
+        """Return a tiny network, for loading the kernel."""
+        parameters = ZoneParameters(height=1, width=LANES, hidden=LANES, reach=1)
+        zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
+        return cls(3, parameters, _weights(parameters, zeros))
 
-    def evaluate(
-        self,
-        layout: PlaneLayout,
-        problems: ArrayLike,
-        attackers: ArrayLike,
-        defenders: ArrayLike,
-        sides: ArrayLike,
-        *,
-        picks: ArrayLike | None = None,
-    ) -> tuple[_Floats, _Floats]:
-        """Return values and logits; see `miai_go.nets.life_arrays.ArrayNet`."""
-        self.load()
-        return self._evaluate(NetBatch.of(layout, problems, attackers, defenders, sides, picks))
-
-    def _evaluate(self, batch: NetBatch) -> tuple[_Floats, _Floats]:
-        values, logits = batch.room()
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
         zone_net.evaluate_all(
-            *batch,
+            batch,
             self.window,
             self.parameters.reach,
             self.parameters.width,
@@ -338,14 +274,13 @@ class ZoneArrays:
             values,
             logits,
         )
-        return values, logits
 
 
-def _weights(parameters: ZoneParameters, tensors: _Tensors) -> zone_net.ZoneWeights:
+def _weights(parameters: ZoneParameters, tensors: Tensors) -> zone_net.ZoneWeights:
     width, height = parameters.width, parameters.height
     squares = (2 * parameters.reach + 1) ** 2
     sight, bias = _folded(tensors, "first")
-    sight = sight.T.reshape(squares, plane_kernels.PLANES, width)
+    sight = sight.T.reshape(squares, kernels.PLANES, width)
     layers, biases, spreads = [], [], []
     for block in range(height):
         for name in ("first", "second"):
@@ -377,16 +312,15 @@ def _weights(parameters: ZoneParameters, tensors: _Tensors) -> zone_net.ZoneWeig
 
 def _around(sight: NDArray[Any]) -> NDArray[Any]:
     """Return what a wall and a point of the zone give: (2 movers, 2, squares, width)."""
-    p = plane_kernels
     out = np.empty((2, 2, len(sight), sight.shape[2]))
-    for side, mover in enumerate((p.ATTACKER_FIRST, p.DEFENDER_FIRST)):
-        wall = sight[:, [mover, p.OPPOSITE, p.LIBERTIES + 3, p.SIZES + 3]]
+    for side, mover in enumerate((kernels.ATTACKER_FIRST, kernels.DEFENDER_FIRST)):
+        wall = sight[:, [mover, kernels.OPPOSITE, kernels.LIBERTIES + 3, kernels.SIZES + 3]]
         out[side, zone_net.WALL] = wall.sum(1)
-        out[side, zone_net.GROUND] = sight[:, [mover, p.ZONE]].sum(1)
+        out[side, zone_net.GROUND] = sight[:, [mover, kernels.ZONE]].sum(1)
     return out
 
 
-def _folded(tensors: _Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _folded(tensors: Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return weights (outputs, inputs) and bias of a layer and the norm after it."""
     norm = {
         part: tensors[f"{name}.norm.{part}"].astype(np.float64)
@@ -399,16 +333,16 @@ def _folded(tensors: _Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[
     return weight, norm["bias"] - norm["running_mean"] * scale
 
 
-def _with_bias(tensors: _Tensors, name: str) -> _Floats:
+def _with_bias(tensors: Tensors, name: str) -> Floats:
     return _flat(np.append(tensors[f"{name}.weight"].reshape(-1), tensors[f"{name}.bias"]))
 
 
-def _flat(values: Any) -> _Floats:
+def _flat(values: Any) -> Floats:
     with np.errstate(over="ignore"):  # what becomes infinite is refused
         return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
 
 
-def _check(parameters: ZoneParameters, tensors: _Tensors) -> None:
+def _check(parameters: ZoneParameters, tensors: Tensors) -> None:
     wanted = _shapes(parameters)
     given = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
     for name in sorted(wanted.keys() | given.keys()):
@@ -421,7 +355,7 @@ def _check(parameters: ZoneParameters, tensors: _Tensors) -> None:
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
     width, hidden = parameters.width, parameters.hidden
     squares, pooled = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
-    layers = {"first": (width * squares, plane_kernels.PLANES)}
+    layers = {"first": (width * squares, kernels.PLANES)}
     shapes: dict[str, tuple[int, ...]] = {}
     for block in range(parameters.height):
         layers |= {f"blocks.{block}.{name}": (width, 9 * width) for name in ("first", "second")}
@@ -437,48 +371,7 @@ def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-@cache
-def load_zone() -> None:
-    """Load the kernel, or compile it, before a clock runs."""
-    parameters = ZoneParameters(height=1, width=LANES, hidden=LANES, reach=1)
-    zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
-    nothing = ZoneArrays(3, parameters, _weights(parameters, zeros))
-    words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
-    words[0, [stones.POINTS, stones.TARGET]] = 1
-    facts = np.zeros((1, 64, plane_kernels.FACTS), np.int64)
-    layout = PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
-    with FAMILY.compiling("tsumego-zone"):
-        nothing._evaluate(NetBatch.of(layout, [0], [0], [1], [0]))
-
-
-class ArrayNet(Protocol):
-    """A network that compiled kernels evaluate."""
-
-    def load(self) -> None:
-        """Load the kernel, or compile it, before a clock runs."""
-        ...
-
-    def evaluate(
-        self,
-        layout: PlaneLayout,
-        problems: ArrayLike,
-        attackers: ArrayLike,
-        defenders: ArrayLike,
-        sides: ArrayLike,
-        *,
-        picks: ArrayLike | None = None,
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return values from -1 to 1 (safe), of shape (n,), and logits of shape (n, 64).
-
-        Logits are of the points of the zone; the last is of no move; -inf for no such point.
-
-        Args:
-          problems, attackers, defenders, sides, picks: as of `miai_go.nets.life_planes.encode`.
-        """
-        ...
-
-
-_READERS: Final[dict[str, Callable[[NetHeader, dict[str, NDArray[Any]]], ArrayNet]]] = {
+_READERS: Final[dict[str, Callable[[NetHeader, Tensors], ArrayNet]]] = {
     "dense": DenseArrays.of,
     "zone": ZoneArrays.of,
 }
@@ -487,7 +380,7 @@ NAMES: Final = tuple(_READERS)
 """The networks that kernels can evaluate."""
 
 
-def array_net(header: NetHeader, tensors: dict[str, NDArray[Any]]) -> ArrayNet:
+def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
     """Return the network of tensors by name.
 
     Raises:
@@ -496,7 +389,7 @@ def array_net(header: NetHeader, tensors: dict[str, NDArray[Any]]) -> ArrayNet:
     reader = _READERS.get(header.network)
     if reader is None:
         raise WeightsError(
-            f"is of the network '{header.network}', which needs torch; without it can be used: "
+            f"is of the network '{header.network}', which needs torch; usable without it: "
             + ", ".join(NAMES)
         )
     try:

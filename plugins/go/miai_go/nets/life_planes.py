@@ -1,8 +1,8 @@
-"""Positions of a zone as planes for networks: what is shown, and where the points are.
+"""Positions of a zone as planes for networks, and where the points of the zone are in them.
 
-The window is 11 points on a side: a zone of 20 points whose target has its middle in the middle
-lies within it but for rare long ones, and the reference's network keeps below 400 kilobytes at five
-bits a weight. What does not fit is cut off.
+The window is 11 points on a side, centred on the target. Zones of 20 points fit into it, apart from
+rare long ones, whose ends are cut off, and the reference's network stays below 400 kilobytes at
+five bits per weight.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from miai_go.life.kernels import FAMILY, stones
 from miai_go.life.kernels import planes as kernels
 from miai_go.life.zones import Zone
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
 
 WINDOW: Final = 11
 MOST_WINDOW: Final = 25
@@ -50,7 +53,7 @@ PLANE_NAMES: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneLayout:
-    """What planes need to know of zones, one row a zone.
+    """The facts about zones from which planes are made, one row per zone.
 
     Attributes:
       words: uint64 of shape (zones, 67), see `miai_go.life.kernels.stones`.
@@ -132,24 +135,16 @@ def encode(
       sides: who moves first, 0 the attacker, 1 the defender.
       planes: a name of `PLANE_SETS`.
       window: points on a side, odd.
-      picks: which stone of the target is in the middle, modulo how many it has; by default the one
+      picks: which stone of the target is in the middle, modulo their number; default: the one
         nearest to its middle.
-      turns: symmetry of each, numbered as in `miai_go.rules.symmetry`; by default none.
+      turns: symmetry of each, numbered as in `miai_go.rules.symmetry`; default: none.
     """
-    numbers = np.ascontiguousarray(problems, np.int64)
-    count = len(numbers)
+    batch = kernel_batch(layout, problems, attackers, defenders, sides, picks)
+    count = len(batch.problems)
     out = np.empty((count, PLANE_SETS[planes], window, window), np.uint8)
     places = np.empty((count, 64), np.int16)
     kernels.encode(
-        layout.words,
-        layout.diagonals,
-        layout.facts,
-        layout.boards,
-        numbers,
-        np.ascontiguousarray(attackers, np.uint64),
-        np.ascontiguousarray(defenders, np.uint64),
-        np.ascontiguousarray(sides, np.int64),
-        np.full(count, NEAREST) if picks is None else np.ascontiguousarray(picks, np.int64),
+        batch,
         np.zeros(count, np.int64) if turns is None else np.ascontiguousarray(turns, np.int64),
         window,
         out.reshape(count, -1, window * window),
@@ -159,15 +154,43 @@ def encode(
     return Views(out, places)
 
 
+def kernel_batch(
+    layout: PlaneLayout,
+    problems: ArrayLike,
+    attackers: ArrayLike,
+    defenders: ArrayLike,
+    sides: ArrayLike,
+    picks: ArrayLike | None = None,
+) -> kernels.Batch:
+    """Return the positions of `encode` as kernels take them."""
+    numbers = np.ascontiguousarray(problems, np.int64)
+    return kernels.Batch(
+        layout.words,
+        layout.diagonals,
+        layout.facts,
+        layout.boards,
+        numbers,
+        np.ascontiguousarray(attackers, np.uint64),
+        np.ascontiguousarray(defenders, np.uint64),
+        np.ascontiguousarray(sides, np.int64),
+        np.full(len(numbers), NEAREST) if picks is None else np.ascontiguousarray(picks, np.int64),
+    )
+
+
+def tiny_layout() -> PlaneLayout:
+    """Return the layout of a zone of one point, for loading kernels."""
+    words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
+    words[0, [stones.POINTS, stones.TARGET]] = 1
+    facts = np.zeros((1, 64, kernels.FACTS), np.int64)
+    return PlaneLayout(words, np.zeros((1, 64), np.uint64), facts, np.ones(1, np.int64))
+
+
 @cache
 def load_planes() -> None:
     """Load the kernels, or compile them, before a clock runs."""
+    layout = tiny_layout()
+    one, none = np.ones(1, np.uint64), np.zeros(1, np.uint64)
     with FAMILY.compiling("tsumego-planes"):
-        words = np.zeros((1, stones.ZONE_WORDS), np.uint64)
-        words[0, [stones.POINTS, stones.TARGET]] = 1
-        facts, diagonals = np.zeros((1, 64, kernels.FACTS), np.int64), np.zeros((1, 64), np.uint64)
-        kernels.lay_out(words[0], 1, facts[0], diagonals[0])
-        one, none = np.ones(1, np.uint64), np.zeros(1, np.uint64)
-        layout = PlaneLayout(words, diagonals, facts, np.ones(1, np.int64))
+        kernels.lay_out(layout.words[0], 1, layout.facts[0], layout.diagonals[0])
         encode(layout, [0], none, one, [0], window=3)
-        kernels.target_blocks(words, np.zeros(1, np.int64), none, one, none.copy())
+        kernels.target_blocks(layout.words, np.zeros(1, np.int64), none, one, none.copy())

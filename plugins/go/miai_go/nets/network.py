@@ -1,4 +1,4 @@
-"""What a network takes and answers, and how one is built by name and made ready for inference.
+"""Input and outputs of networks; building one by name; preparing one for inference.
 
 Importing this does not import torch.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NetworkShape:
-    """What a network must fit.
+    """The shape of a network's input.
 
     Attributes:
       size: points on a side.
@@ -39,18 +39,18 @@ class NetworkShape:
 
 
 class Outputs(NamedTuple):
-    """What a network makes of n positions; what it has no head for is None.
+    """The outputs for n positions; None where the network has no head.
 
     A component of kind ``go.network`` is a factory(shape, parameters) -> torch.nn.Module whose
     ``forward(planes)`` takes float planes of shape (n, planes, size, size), already scaled, and
-    returns these. All is from the view of the player to move.
+    returns these. All are for the player to move.
 
     Attributes:
       policy: logits of the moves, float of shape (n, size * size + 1), the pass last.
-      value: the result to expect, float of shape (n,), 1 won, -1 lost.
-      ownership: who will own each point, float of shape (n, size, size), 1 the player to move, -1
-        the opponent.
-      score: points to win by, komi counted, float of shape (n,).
+      value: the expected result, float of shape (n,), 1 won, -1 lost.
+      ownership: the expected owner of each point, float of shape (n, size, size), 1 the player to
+        move, -1 the opponent.
+      score: the expected lead in points, komi included, float of shape (n,).
     """
 
     policy: Tensor | None = None
@@ -67,7 +67,7 @@ def build_network(
     seed: int = 0,
     kind: Kind[nn.Module] = NETWORK,
 ) -> nn.Module:
-    """Return a network of a registered name, its weights drawn by `seed`.
+    """Return a network by its registered name, with weights drawn by `seed`.
 
     The same name, shape, values and seed give the same weights on one version of torch. The state
     of torch's own generator is restored.
@@ -92,15 +92,14 @@ def build_network(
 def filled_parameters(
     name: str, values: Mapping[str, Any], *, kind: Kind[nn.Module] = NETWORK
 ) -> dict[str, Any]:
-    """Return the values with all defaults, as a weights file stores them. Raises as the above."""
+    """Return the values with all defaults, as a weights file stores them."""
     return registry().get(kind, name).fill(values).model_dump(mode="json")
 
 
 def folded(network: nn.Module) -> nn.Module:
-    """Return a copy for inference, in which norms are folded into the convolutions before them.
+    """Return a copy for inference, with norms folded into the convolutions before them.
 
-    Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by what that
-    returns; others stay as they are.
+    Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by its result.
     """
     return _fold(copy.deepcopy(network).eval()).eval().requires_grad_(False)
 
@@ -116,7 +115,7 @@ def _fold(module: nn.Module) -> nn.Module:
 
 
 def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
-    """Return the names of what a network answers, found by asking it about an empty board."""
+    """Return the names of a network's outputs, from its answer for an empty board."""
     import torch
 
     training = network.training

@@ -1,8 +1,10 @@
 """The Go networks: a residual tower with replaceable parts, a small one, an equivariant tower.
 
-A component of kind ``go.policy-head`` or ``go.value-head`` is a factory(shape, channels,
-parameters) -> torch.nn.Module that turns features (n, channels, size, size) into logits
-(n, size * size + 1), or into values (n,) between -1 and 1; it may return None, for no such head.
+A component of kind ``go.base`` is a factory(shape, tower, parameters) -> torch.nn.Module that turns
+planes (n, planes, size, size) into features (n, tower.width, size, size), `tower` being a
+`TowerShape`. One of kind ``go.policy-head`` or ``go.value-head`` is a factory(shape, channels,
+parameters) -> torch.nn.Module that turns features into logits (n, size * size + 1), or into values
+(n,) between -1 and 1; it may return None, for no head.
 """
 
 from __future__ import annotations
@@ -32,17 +34,16 @@ from miai_go.nets.parameters import (
     DenseValueParameters,
     EquivariantParameters,
     FourConvParameters,
-    PooledValueParameters,
     TowerParameters,
 )
 from miai_go.rules.symmetry import SYMMETRIES
 
 
 class EquivariantTower(nn.Module):
-    """A tower of group convolutions: a position and the same position turned are one to it.
+    """A tower of group convolutions, for which a position and its turned copies are the same.
 
-    Moves and owners turn with the board, value and score stay. It has about an eighth of the free
-    weights of a tower as wide. See `miai_go.nets.layers`.
+    Policy and ownership turn with the board, value and score are invariant. It has about an eighth
+    of the free weights of an ordinary tower of the same width. See `miai_go.nets.layers`.
     """
 
     def __init__(self, shape: NetworkShape, parameters: EquivariantParameters) -> None:
@@ -57,7 +58,7 @@ class EquivariantTower(nn.Module):
         self.size = shape.size
 
     def forward(self, planes: Tensor) -> Outputs:
-        """Return what the heads make of planes of shape (n, planes, size, size)."""
+        """Return the outputs for planes of shape (n, planes, size, size)."""
         features = self.blocks(torch.relu(self.first(planes)))
         owners = None if self.ownership is None else torch.tanh(self.ownership(features)).squeeze(1)
         return Outputs(
@@ -69,7 +70,7 @@ class EquivariantTower(nn.Module):
 
 
 class EquivariantPolicy(nn.Module):
-    """A logit a point that turns with the board; the pass by what the whole board shows."""
+    """A logit per point that turns with the board, that of the pass from pooled fields."""
 
     def __init__(self, fields: int) -> None:
         super().__init__()
@@ -84,7 +85,7 @@ class EquivariantPolicy(nn.Module):
 
 
 class InvariantValue(nn.Module):
-    """The value through one hidden layer, the same for a position however it is turned."""
+    """The value through one hidden layer, invariant under turns of the board."""
 
     def __init__(self, fields: int, hidden: int) -> None:
         super().__init__()
@@ -102,10 +103,7 @@ _FIRST_KERNEL = 5
 
 
 class FourConv(nn.Module):
-    """Four convolutions, 5x5 and then three of 3x3; moves and value from all points of the last.
-
-    The pass is a move like the others.
-    """
+    """Four convolutions, one 5x5 and three 3x3; policy and value from all points of the last."""
 
     def __init__(self, shape: NetworkShape, parameters: FourConvParameters) -> None:
         super().__init__()
@@ -119,7 +117,7 @@ class FourConv(nn.Module):
         self.value = _value(inner, parameters.hidden) if parameters.value else None
 
     def forward(self, planes: Tensor) -> Outputs:
-        """Return moves and values of planes of shape (n, planes, size, size)."""
+        """Return policy and value for planes of shape (n, planes, size, size)."""
         features = self.base(planes).flatten(1)
         return Outputs(
             policy=None if self.policy is None else self.policy(features),
@@ -132,13 +130,13 @@ def _value(inputs: int, hidden: int) -> nn.Module:
 
 
 def no_head(shape: NetworkShape, channels: int, parameters: Parameters) -> None:
-    """Return no head: the component ``none``, which switches one off."""
+    """Return None: the component ``none``, for no head."""
 
 
 class ConvolutionPolicy(nn.Module):
-    """A logit a point by convolution, the pass by what the whole board shows.
+    """A logit per point by convolution, that of the pass from features pooled over the board.
 
-    Nothing in it depends on the place of a point, other than through the features.
+    It depends on the place of a point only through the features.
     """
 
     def __init__(
@@ -172,42 +170,41 @@ class DensePolicy(nn.Module):
         return logits
 
 
-class DenseValue(nn.Module):
-    """The value from all points of few planes through one hidden layer (Silver et al. 2017)."""
+class PooledValue(nn.Module):
+    """The value from means and maxima over the board (Wu 2019)."""
 
     def __init__(
         self, shape: NetworkShape, channels: int, parameters: DenseValueParameters
     ) -> None:
         super().__init__()
         self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
-        self.hidden = nn.Linear(parameters.channels * shape.size**2, parameters.hidden)
+        self.hidden = nn.Linear(self._units(shape, parameters.channels), parameters.hidden)
         self.value = nn.Linear(parameters.hidden, 1)
 
     def forward(self, features: Tensor) -> Tensor:
         """Return values of shape (n,), 1 won by the player to move, -1 lost."""
-        hidden = self.hidden(torch.relu(self.reduce(features)).flatten(1))
+        hidden = self.hidden(self._flat(torch.relu(self.reduce(features))))
         return torch.tanh(self.value(torch.relu(hidden))).squeeze(1)
 
+    def _units(self, shape: NetworkShape, channels: int) -> int:
+        return 2 * channels
 
-class PooledValue(nn.Module):
-    """The value from means and maxima over the board (Wu 2019)."""
+    def _flat(self, planes: Tensor) -> Tensor:
+        return board_pool(planes)
 
-    def __init__(
-        self, shape: NetworkShape, channels: int, parameters: PooledValueParameters
-    ) -> None:
-        super().__init__()
-        self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
-        self.hidden = nn.Linear(2 * parameters.channels, parameters.hidden)
-        self.value = nn.Linear(parameters.hidden, 1)
 
-    def forward(self, features: Tensor) -> Tensor:
-        """Return values of shape (n,), 1 won by the player to move, -1 lost."""
-        hidden = self.hidden(board_pool(torch.relu(self.reduce(features))))
-        return torch.tanh(self.value(torch.relu(hidden))).squeeze(1)
+class DenseValue(PooledValue):
+    """The value from all points of few planes through one hidden layer (Silver et al. 2017)."""
+
+    def _units(self, shape: NetworkShape, channels: int) -> int:
+        return channels * shape.size**2
+
+    def _flat(self, planes: Tensor) -> Tensor:
+        return planes.flatten(1)
 
 
 class Ownership(nn.Module):
-    """Who will own each point."""
+    """The expected owner of each point."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -219,10 +216,10 @@ class Ownership(nn.Module):
 
 
 class ScoreHead(nn.Module):
-    """By how many points the player to move will win.
+    """The expected lead of the player to move in points.
 
-    What the layer makes is multiplied by the size of the board, which is about the spread of
-    scores between equals, so that its weights learn at the pace of the others.
+    The layer's output is multiplied by the size of the board, about the spread of scores between
+    equals, so that its weights learn at the pace of the others.
     """
 
     def __init__(self, shape: NetworkShape, channels: int) -> None:
@@ -238,12 +235,12 @@ class ScoreHead(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class TowerShape:
-    """How large a base is asked for.
+    """The size of a base.
 
     Attributes:
       height: blocks.
-      width: channels, of its output too.
-      pooling: every so many blocks one pools over the board; 0 for none.
+      width: channels, those of the output included.
+      pooling: interval in blocks between global pooling; 0 for none.
     """
 
     height: int
@@ -252,12 +249,7 @@ class TowerShape:
 
 
 class ResidualBase(nn.Module):
-    """One convolution and then residual blocks (Silver et al. 2017).
-
-    A component of kind ``go.base`` is a factory(shape, tower, parameters) -> torch.nn.Module that
-    makes planes (n, planes, size, size) into features (n, tower.width, size, size); `tower` is a
-    `TowerShape`.
-    """
+    """One convolution and then residual blocks (Silver et al. 2017)."""
 
     def __init__(self, shape: NetworkShape, tower: TowerShape, parameters: Parameters) -> None:
         super().__init__()
@@ -275,10 +267,10 @@ class ResidualBase(nn.Module):
 
 
 class Tower(nn.Module):
-    """A base and the heads on it; each of base, policy and value is a component of its kind.
+    """A base with heads; base, policy and value are components of their kinds.
 
     Attributes:
-      base, policy, value, ownership, score: its parts; None for a head that it has not.
+      base, policy, value, ownership, score: its parts; None for a missing head.
     """
 
     def __init__(self, shape: NetworkShape, parameters: TowerParameters) -> None:
@@ -292,7 +284,7 @@ class Tower(nn.Module):
         self.score = ScoreHead(shape, width) if parameters.score else None
 
     def forward(self, planes: Tensor) -> Outputs:
-        """Return what the heads make of planes of shape (n, planes, size, size)."""
+        """Return the outputs for planes of shape (n, planes, size, size)."""
         features = self.base(planes)
         return Outputs(
             policy=None if self.policy is None else self.policy(features),

@@ -107,11 +107,10 @@ class DenseValueParameters(Parameters):
     hidden: int = _hidden(64)
 
 
-class PooledValueParameters(Parameters):
+class PooledValueParameters(DenseValueParameters):
     """Parameters of `PooledValue`."""
 
     channels: int = _channels(32, 512)
-    hidden: int = _hidden(64)
 
 
 class ZeroEncoderParameters(Parameters):

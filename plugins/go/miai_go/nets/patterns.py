@@ -20,12 +20,12 @@ from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.tensors import FileHeader, Tensors
 
 _KEY_SEED = 20070601
-"""Of the hash keys; weights fit no other."""
+"""Seed of the hash keys, which weights depend on."""
 _COLOR_OF = (0, 1, 1, 1, 2, 2, 2, 3)
 
 
 def pattern_room(size: int) -> PatternBuffers:
-    """Return what the kernels need on boards of one size."""
+    """Return work space of the kernels for boards of one size."""
     masks, counts, roots, grid = make_room(size)
     width = size + 2 * kernels.MARGIN
     actions = size * size + 1
@@ -46,7 +46,7 @@ def pattern_room(size: int) -> PatternBuffers:
 
 @cache
 def pattern_keys() -> NDArray[np.uint32]:
-    """Return the hash keys, laid out as `miai_go.kernels.patterns.PatternBuffers` tells.
+    """Return the hash keys in the layout of `miai_go.kernels.patterns.PatternBuffers`.
 
     The key of a point under symmetry g is the plain key of where g takes it, so that turning the
     board permutes the eight hashes.
@@ -80,7 +80,7 @@ def _turned(offset: tuple[int, int], symmetry: int) -> tuple[int, int]:
     return (row, -column) if symmetry >= 4 else (row, column)
 
 
-PASS: Final = "pass"  # noqa: S105  the name of a tensor
+PASS: Final = "pass"  # noqa: S105 - the name of a tensor
 
 
 class PatternHeader(FileHeader):
@@ -115,7 +115,7 @@ class PatternPolicy:
 
     Attributes:
       weights: float32, one table of all families; layout in `miai_go.kernels.patterns`.
-      header: what it is and where it comes from.
+      header: its description and history.
     """
 
     def __init__(self, weights: NDArray[np.float32], header: PatternHeader) -> None:
@@ -124,7 +124,7 @@ class PatternPolicy:
 
     @classmethod
     def untrained(cls, size: int) -> Self:
-        """Return the policy that plays all moves alike, for boards of one size."""
+        """Return the policy that plays uniformly, for boards of one size."""
         weights = np.zeros(kernels.TABLE, np.float32)
         return cls(weights, PatternHeader(sizes=(size, size)))
 
@@ -133,11 +133,11 @@ class PatternPolicy:
         """Return the policy of a file.
 
         Args:
-          size: points on a side that it must be for; None for any.
+          size: required points on a side; None for any.
 
         Raises:
-          WeightsError: it cannot be read, is of another version or for other sizes, or is not what
-            it says: truncated, changed, with other tensors or numbers that are not finite.
+          WeightsError: it cannot be read, is of another version or for other sizes, or is damaged:
+            truncated, changed, with other tensors or numbers that are not finite.
         """
         header, tensors = PatternHeader.read_all(path)
         low, high = header.sizes
@@ -149,7 +149,7 @@ class PatternPolicy:
         return cls(_joined(tensors, where=str(path)), header)
 
     def save(self, path: str | Path) -> None:
-        """Write the policy, whole or not at all.
+        """Write the policy atomically.
 
         Raises:
           WeightsError: it cannot be written, or a weight is not finite.
@@ -172,14 +172,14 @@ class PatternPolicy:
         """Play playouts by the policy from one position.
 
         Args:
-          limit: of moves; default: three for every point.
+          limit: maximum moves; default: three per point.
 
         Returns:
-          Black's area minus White's without komi, int32 of shape (count,), and moves a playout.
+          Black's area minus White's without komi, int32 of shape (count,), and moves per playout.
         """
         size = positions.size
         words, start = positions.words[row].copy(), positions.trails[row].copy()
-        most = 3 * size * size if limit is None else limit
+        moves_limit = 3 * size * size if limit is None else limit
         scores = np.zeros(count, np.int32)
         with FAMILY.compiling("pattern-playouts"):
             moves = kernels.pattern_playouts(
@@ -189,9 +189,9 @@ class PatternPolicy:
                 start.copy(),
                 np.int64(count),
                 self.weights,
-                np.zeros(most, np.uint32),
+                np.zeros(moves_limit, np.uint32),
                 np.array([seed % 2**64], np.uint64),
-                np.int64(most),
+                np.int64(moves_limit),
                 pattern_room(size),
                 np.zeros(size * size, np.int8),
                 np.zeros(size * size, np.int32),
@@ -201,7 +201,7 @@ class PatternPolicy:
 
 
 def _parted(weights: NDArray[np.float32]) -> Tensors:
-    """Return one tensor a family, and one of the pass."""
+    """Return a tensor for each family, and one for the pass."""
     ends = (*kernels.STARTS[1:], kernels.TABLE)
     tensors: Tensors = {PASS: weights[: kernels.PASSES]}
     for name, start, end in zip(kernels.NAMES, kernels.STARTS, ends, strict=True):
@@ -216,11 +216,11 @@ def _joined(tensors: Tensors, *, where: str) -> NDArray[np.float32]:
     if strange := sorted(wanted.keys() ^ tensors.keys()):
         raise WeightsError(f"{where}: '{strange[0]}' is missing, or is not a family of features")
     for name, part in wanted.items():
-        given = tensors[name]
-        if given.dtype != np.float32 or given.shape != part.shape:
+        tensor = tensors[name]
+        if tensor.dtype != np.float32 or tensor.shape != part.shape:
             raise WeightsError(
-                f"{where}: '{name}' is {given.dtype.name} of shape {given.shape}; float32 of shape "
-                f"{part.shape} is read"
+                f"{where}: '{name}' is {tensor.dtype.name} of shape {tensor.shape}; float32 of "
+                f"shape {part.shape} is required"
             )
-        part[:] = given
+        part[:] = tensor
     return weights

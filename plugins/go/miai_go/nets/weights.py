@@ -40,7 +40,7 @@ class WeightsHeader(FileHeader):
       size: points on a side.
       planes: planes of the encoder.
       komi: lowest and highest komi it was trained for, in points.
-      outputs: the network's answers, of policy, value, ownership and score.
+      outputs: names of the network's outputs, of policy, value, ownership and score.
     """
 
     KEY = "miai"
@@ -70,7 +70,7 @@ class WeightsHeader(FileHeader):
 
     @property
     def shape(self) -> NetworkShape:
-        """What the network must fit."""
+        """The shape of the network's input."""
         return NetworkShape(size=self.size, planes=self.planes)
 
 
@@ -80,7 +80,7 @@ class NetworkWeights:
 
     Attributes:
       network: the network with its weights, as it was trained, in evaluation mode.
-      header: what it is and where it comes from.
+      header: its description and history.
     """
 
     network: nn.Module
@@ -93,8 +93,8 @@ def save_weights(path: str | Path, network: nn.Module, header: WeightsHeader) ->
     The header gets the network's parameters with their defaults, the outputs and the digest.
 
     Raises:
-      WeightsError: the file cannot be written, or the network has numbers that are not finite; a
-        file that was there is then unchanged.
+      WeightsError: the file cannot be written, or a weight is not finite; an existing file is then
+        unchanged.
     """
     complete = header.model_copy(
         update={
@@ -111,14 +111,14 @@ def load_weights(
     """Return the network of a weights file and its header.
 
     Args:
-      size: points on a side that it must be for; None for any.
-      encoder: name of the encoder that it must be for; None for any.
+      size: required points on a side; None for any.
+      encoder: required name of the encoder; None for any.
 
     Raises:
       MissingExtraError: torch is not installed.
-      WeightsError: the file cannot be read, is for another size or encoder, or does not fit its
-        header: truncated, changed after it was written, of another version, with unknown fields,
-        or with tensors that do not fit the network that it names.
+      WeightsError: the file cannot be read, is for another size or encoder, or is damaged:
+        truncated, changed after it was written, of another version, with unknown fields, or with
+        tensors that do not fit the network that it names.
     """
     require_torch(f"{path}")
     header, tensors = WeightsHeader.read_all(path)
@@ -140,7 +140,7 @@ def load_weights(
 def check_fits(
     header: WeightsHeader, *, where: str, size: int | None = None, encoder: str | None = None
 ) -> None:
-    """Raise `WeightsError` where weights are for another size or encoder than asked for."""
+    """Raise `WeightsError` if weights are for another size or encoder than required."""
     if size is not None and header.size != size:
         raise WeightsError(
             f"{where}: weights for {header.size}x{header.size}, not for {size}x{size}; choose "
@@ -165,17 +165,16 @@ def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str
     """Return a network with these weights, in evaluation mode.
 
     Args:
-      build: makes the network.
+      build: returns the network.
       where: the file, for messages.
 
     Raises:
-      WeightsError: the network cannot be built, or the tensors' names, shapes or dtypes do not fit
-        it.
+      WeightsError: the network cannot be built, or the tensors do not fit it.
     """
     import torch
 
     try:
-        with torch.device("meta"):  # so that a false header costs no memory
+        with torch.device("meta"):  # so that a wrong header costs no memory
             outline = build()
         _check_tensors(outline, tensors, where=where)
         network = build()
@@ -187,7 +186,7 @@ def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str
 
 
 def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
-    """Raise where the tensors are not those of the network: names, shapes, dtypes."""
+    """Raise unless names, shapes and dtypes of the tensors are those of the network."""
     wanted = {
         name: (tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
         for name, tensor in outline.state_dict().items()

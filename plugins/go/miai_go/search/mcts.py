@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice
 
 
-_CHUNK = 512  # simulations between looks at the clock, at most
+_CHUNK = 512  # maximum simulations between looks at the clock
 _LOOK_SECONDS = 0.01  # between two looks at the clock
 
 
-class Tree(TreeView):
+class UctTree(TreeView):
     """UCT with optional RAVE, one playout for every simulation, kept between moves.
 
     Values are results, not points: 1 is a won game, -1 a lost one, 0 a draw, for the player to
@@ -44,7 +44,7 @@ class Tree(TreeView):
 
     Args:
       size: points on a side.
-      seed: the same seed, positions and numbers of simulations give the same results.
+      seed: with the same seed, positions and simulations the results are the same.
       exploration: factor of the UCT term, on values from -1 to 1.
       rave: number of visits at which a move's own value and its all-moves-as-first value have
         equal weight; 0 switches RAVE off.
@@ -53,7 +53,7 @@ class Tree(TreeView):
       expand_after: visits after which a node gets children.
       max_nodes: maximum size in nodes (32 bytes each, doubled by reuse). When full, the search
         continues without expanding.
-      tactical: whether playouts answer atari (`miai_go.kernels.tactical`); default: light ones.
+      tactical: whether playouts answer atari (`miai_go.kernels.tactical`).
     """
 
     def __init__(
@@ -118,10 +118,14 @@ class Tree(TreeView):
     ) -> None:
         """Start a new tree at `board` with `color` to move.
 
-        `passes` is the number of passes made just before. `history` holds the `history_key` of
-        every earlier position that superko compares with; the present one may be left out. `legal`
-        is a mask (size * size + 1,), pass last, of the moves allowed at the root. Raises
-        `BoardError` for a board of another size or a mask of another shape.
+        Args:
+          passes: passes made just before.
+          history: `history_key` of every earlier position that superko compares with; the present
+            one may be left out.
+          legal: mask (size * size + 1,), pass last, of the moves allowed at the root.
+
+        Raises:
+          BoardError: the board has another size, or the mask another shape.
         """
         if board.size != self.size:
             raise BoardError(f"the tree is for boards of size {self.size}, not {board.size}")
@@ -147,16 +151,16 @@ class Tree(TreeView):
         super().restrict(legal)
 
     def favour(self, results: ArrayLike) -> None:
-        """Give moves at the root virtual results, in place of those that were given before.
+        """Give moves at the root virtual results, which replace earlier ones.
 
-        They count in the search, beside RAVE's too (Gelly and Silver 2007), and nowhere else: not
-        in what was simulated, not in the choice of the best, and not in what is kept of the tree.
+        They count in the search, RAVE included (Gelly and Silver 2007), but not in the number of
+        simulations, the choice of the best move, or the tree that is kept.
 
         Args:
-          results: whole numbers of shape (size * size + 1,), pass last: wins, or losses below 0.
+          results: integers of shape (size * size + 1,), pass last: wins, or losses below 0.
 
         Raises:
-          BoardError: they are of another shape.
+          BoardError: they have another shape.
         """
         wanted = np.asarray(results, np.int32)
         if wanted.shape != (self._pass + 1,):
@@ -174,10 +178,12 @@ class Tree(TreeView):
         self._favoured[:] = wanted
 
     def advance(self, action: int) -> bool:
-        """Play `action` at the root and keep what the tree knows beyond it.
+        """Play `action` at the root and keep the subtree; return whether there was one.
 
-        Returns whether the tree knew anything. Raises `IllegalPointError` for a move against the
-        basic rules; superko is the caller's to check.
+        The caller checks superko.
+
+        Raises:
+          IllegalPointError: the move breaks the basic rules.
         """
         if self._favoured.any():
             self.favour(np.zeros_like(self._favoured))
@@ -205,11 +211,19 @@ class Tree(TreeView):
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Search for a number of simulations or seconds, whichever ends first; return simulations.
+        """Search for a number of simulations or seconds, whichever ends first.
 
-        `stop` is asked now and then whether to end early. Ends early, too, when the root is
-        proven. With a number of simulations alone, how they are split over calls makes no
-        difference to the result. Raises `ValueError` without any budget.
+        Ends early when the root is proven. With simulations alone, splitting them over several
+        calls does not change the result.
+
+        Args:
+          stop: called now and then; returns whether to end early.
+
+        Returns:
+          the number of simulations.
+
+        Raises:
+          ValueError: there is no budget.
         """
         if simulations is None and seconds is None and stop is None:
             raise ValueError("give a budget: simulations, seconds or a stop function")
@@ -219,17 +233,17 @@ class Tree(TreeView):
         while simulations is None or done < simulations:
             wanted = chunk if simulations is None else min(chunk, simulations - done)
             before = perf_counter()
-            got = self._search(wanted)
-            done += got
+            count = self._search(wanted)
+            done += count
             now = perf_counter()
-            if got < wanted or (stop is not None and stop()):
+            if count < wanted or (stop is not None and stop()):
                 break
             if seconds is not None:
-                left = seconds - (now - started)
-                if left <= 0:
+                remaining = seconds - (now - started)
+                if remaining <= 0:
                     break
-                rate = got / max(now - before, 1e-6)
-                chunk = int(min(max(rate * min(_LOOK_SECONDS, left), 1), _CHUNK))
+                rate = count / max(now - before, 1e-6)
+                chunk = int(min(max(rate * min(_LOOK_SECONDS, remaining), 1), _CHUNK))
         return done
 
     @property
@@ -248,7 +262,7 @@ class Tree(TreeView):
         return int(self._settings[kernels.USED])
 
     def allowed(self) -> NDArray[np.bool_]:
-        """Return which moves the root has, (size * size + 1,), pass last, as far as is known."""
+        """Return the moves that the tree has at the root, (size * size + 1,), pass last."""
         self._search(0)
         return super().allowed()
 
@@ -295,10 +309,10 @@ class Tree(TreeView):
 
 @cache
 def load_search() -> None:
-    """Load the tree search, and the rules that it needs between moves."""
+    """Load the kernels of the tree search, and of the rules that it needs between moves."""
     load_rules()
     with FAMILY.compiling("search"):
-        tree = Tree(WARM_UP_SIZE, seed=0, max_nodes=1000)
+        tree = UctTree(WARM_UP_SIZE, seed=0, max_nodes=1000)
         tree.run(20)
         tree.advance(tree.best())
 
@@ -319,7 +333,7 @@ class GoMcts(TreeSearch):
     def _plant(self, seed: int) -> None:
         warm_up(self.game)
         parameters = self.parameters
-        self._uct = Tree(
+        self._uct = UctTree(
             self.game.size,
             seed=seed,
             exploration=parameters.exploration_used,
@@ -330,7 +344,7 @@ class GoMcts(TreeSearch):
             max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
         )
 
-    def _tree(self) -> Tree:
+    def _tree(self) -> UctTree:
         return self._uct
 
     def _set_root(self, state: GoState) -> None:
@@ -349,7 +363,7 @@ class GoMcts(TreeSearch):
         self._uct.advance(action)
 
     def _expand_root(self) -> None:
-        pass  # `Tree.allowed` does
+        pass  # `UctTree.allowed` does
 
     def _favour(self, advice: Advice) -> None:
         self._uct.favour(np.where(self._uct.allowed(), advice.results(), 0))
@@ -365,15 +379,14 @@ class GoMcts(TreeSearch):
 def warm_up(game: GoGame) -> None:
     """Compile every kernel that a game of these rules calls, or load it from the cache on disk.
 
-    After this no clock is ever charged for compilation. Takes some seconds after an installation,
-    a fraction of one later, nothing the second time in a process.
+    After this no clock is charged for compilation.
     """
     if game.rules in _warm:
         return
     load_search()
     values = asdict(game.rules)
     if values["dead_stones"] != "none":
-        values["dead_stones"] = "agreement"  # which asks the judge by playouts
+        values["dead_stones"] = "agreement"  # which uses the judge by playouts
     small = GoGame(GoParameters(board_size=3, **values))
     _warm.update((game.rules, small.rules))  # before the search below, which warms up too
     state = small.new_initial_state()

@@ -60,14 +60,14 @@ _UNLIMITED: Final = 100_000
 class ForestSearch(TreeSearch):
     """A search by a forest of one tree, whose leaves networks value in batches.
 
-    Reproducible as `TreeSearch` says as long as the valuer gives the same answers. Advice about
-    enclosed groups becomes a part of the priors at the root.
+    Reproducible, as `TreeSearch` says, if the valuer gives the same answers. Advice about enclosed
+    groups is mixed into the priors at the root.
 
     Args:
-      valuer: makes what values leaves.
-      settings: how the tree searches.
+      valuer: returns the valuer of leaves.
+      settings: of the tree.
       parameters: budget, leaves, reuse, resigning.
-      rollout_policy: makes what draws the moves of rollouts; None for light playouts.
+      rollout_policy: returns the policy of rollouts; None for light playouts.
     """
 
     ROOT_IS_VALUED = True
@@ -90,7 +90,7 @@ class ForestSearch(TreeSearch):
         self._advised = False  # whether the root's priors contain the advice
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
-        """Return what `search` does, with the priors of all moves among the statistics."""
+        """Return the result of `search`, with the priors of all moves among the statistics."""
         result = self._search(state, seconds, early=False)
         if "priors" not in result.statistics:
             return result
@@ -99,12 +99,12 @@ class ForestSearch(TreeSearch):
 
     @property
     def oracle(self) -> Oracle | None:
-        """The network that says which moves are likely; None before it is loaded, or without."""
+        """The network with the priors; None before it is loaded, or without one."""
         valuer = self._valuer
         return valuer.policy or valuer.value if isinstance(valuer, NetworkValuer) else None
 
     def close(self) -> None:
-        """Release what values leaves."""
+        """Release the valuer."""
         close = getattr(self._valuer, "close", None)
         if close is not None:
             close()
@@ -125,7 +125,7 @@ class ForestSearch(TreeSearch):
             rollout_policy=self._rollout_policy(),
         )
         forest.configure(0, self._settings)
-        # Compile, and let networks give their first answers, before any clock runs.
+        # Compile, and let networks answer once, before any clock runs.
         self._set_root(self.game.new_initial_state())
         forest.search(_ONE, min(8, self._gumbel_budget() or 8), self._valuer)
         forest.tree(0).best()
@@ -173,7 +173,7 @@ class ForestSearch(TreeSearch):
         return int(self._forest.search(_ONE, budget, self._valuer, stop=clock)[0])
 
     def _gumbel_budget(self) -> int:
-        """Return for how many simulations sequential halving is planned; 0 for PUCT."""
+        """Return the planned simulations of sequential halving; 0 for PUCT."""
         if not self._settings.gumbel:
             return 0
         return self.parameters.simulations or self.parameters.planned
@@ -187,21 +187,30 @@ class ForestSearch(TreeSearch):
         return {"seconds": seconds, **batches, "priors": self._top_priors(_TOP)}
 
     def _top_priors(self, count: int) -> Json:
-        """Return the actions with the highest priors, and these."""
+        """Return the actions with the highest priors, with these."""
         priors = self._tree().priors()
         order = np.argsort(-priors, kind="stable")[:count].tolist()
         return [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0]
 
 
 def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:
-    """Return a network at work, in this process or on this machine's server.
+    """Open a network in this process or on this machine's server.
 
     Raises:
       MissingExtraError: a library is not installed.
-      WeightsError: the file is no weights for boards of that size.
-      InferenceError: what runs it, or the server, cannot be started.
+      WeightsError: the weights cannot be read, or are for another size of board.
+      InferenceError: the library or the server cannot be started.
     """
-    oracle = _opened(weights, parameters)
+    options = parameters.oracle_options
+    oracle: Oracle
+    if parameters.server:
+        from miai_go.nets.client import RemoteOracle
+
+        oracle = RemoteOracle(weights, **options)
+    else:
+        from miai_go.nets.inference import load_oracle
+
+        oracle = load_oracle(weights, threads=parameters.threads, **options)
     if oracle.encoder.size != size:
         trained = f"{oracle.encoder.size}x{oracle.encoder.size}"
         oracle.close()
@@ -212,37 +221,11 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
     return oracle
 
 
-def _opened(weights: Path, parameters: NetworkParameters) -> Oracle:
-    fixed = parameters.fixed_batch or None
-    if parameters.server:
-        from miai_go.nets.client import RemoteOracle
-
-        return RemoteOracle(
-            weights,
-            backend=parameters.backend,
-            precision=parameters.precision,
-            symmetry=parameters.symmetry,
-            fixed_batch=fixed,
-            device=parameters.device,
-        )
-    from miai_go.nets.inference import load_oracle
-
-    return load_oracle(
-        weights,
-        backend=parameters.backend,
-        precision=parameters.precision,
-        threads=parameters.threads,
-        symmetry=parameters.symmetry,
-        fixed_batch=fixed,
-        device=parameters.device,
-    )
-
-
 class AlphaZero(ForestSearch):
-    """Tree search with one network for moves and values (Silver et al. 2017).
+    """Tree search with one network for policy and value (Silver et al. 2017).
 
-    PUCT, or sequential halving with Gumbel noise at the root (Danihelka et al. 2022). No noise
-    otherwise: that belongs to self-play.
+    PUCT, or sequential halving with Gumbel noise at the root (Danihelka et al. 2022). PUCT adds no
+    noise: that belongs to self-play.
     """
 
     def __init__(self, game: GoGame, parameters: AlphaZeroParameters | None = None) -> None:
@@ -267,8 +250,8 @@ class AlphaZero(ForestSearch):
 class AlphaGo(ForestSearch):
     """Tree search with a policy network, a value network and rollouts (Silver et al. 2016).
 
-    A leaf is worth (1 - mix) * value + mix * result of the rollouts. Where mix is 0 nothing is
-    rolled out, where it is 1 no value network is asked.
+    The value of a leaf is (1 - mix) * network's value + mix * mean result of the rollouts. With
+    mix = 0 there are no rollouts, with mix = 1 no value network.
     """
 
     def __init__(self, game: GoGame, parameters: AlphaGoParameters | None = None) -> None:
@@ -305,20 +288,17 @@ class AlphaGo(ForestSearch):
         )
 
 
-def _rollout_policy(named: str, size: int) -> PatternPolicy | None:
-    """Return who plays rollouts; None for light playouts. Raises `WeightsError`."""
-    if named == "light":
+def _rollout_policy(name: str, size: int) -> PatternPolicy | None:
+    """Return the policy of rollouts; None for light playouts. Raises `WeightsError`."""
+    if name == "light":
         return None
-    return PatternPolicy.load(find_weights(named, default=""), size=size)
+    return PatternPolicy.load(find_weights(name, default=""), size=size)
 
 
 class PolicyPlayer:
     """Plays a policy network's most likely move, or draws a move by its probabilities.
 
-    Moves that fill an own eye are left out, and a pass that would end and lose the game.
-
-    Attributes:
-      game, parameters: what it was built from.
+    It never fills an own eye, and does not pass if that ends and loses the game.
     """
 
     def __init__(self, game: GoGame, parameters: PolicyParameters | None = None) -> None:
@@ -328,7 +308,7 @@ class PolicyPlayer:
         self._rng = np.random.default_rng(0)
 
     def new_game(self, seed: int) -> None:
-        """Seed the randomness; load the network and let it make a first answer.
+        """Seed the randomness, load the network and let it answer once.
 
         Raises:
           MiaiError: the weights are not available.
@@ -338,23 +318,23 @@ class PolicyPlayer:
         self._ask(self.game.new_initial_state())
 
     def advance(self, action: int) -> None:
-        """Nothing is kept between moves."""
+        """Do nothing: no state is kept between moves."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return the policy's move, with the network's value where it has one.
 
         Args:
           state: a state of Go in which a player is to move; not changed.
-          seconds: ignored: a move takes one answer of the network.
+          seconds: ignored, since a move takes one answer of the network.
 
         Raises:
           GameError: the state is of another game, or the game is over.
           InferenceError: the network cannot answer.
         """
         position = go_state(state, self.game)
-        done = settled(position, pass_when_winning=self.parameters.pass_when_winning)
-        if done is not None:
-            return done
+        result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
+        if result is not None:
+            return result
         logits, value = self._ask(position)
         probabilities = _softmax(np.where(_sensible(position), logits, -np.inf))
         action = self._draw(probabilities)
@@ -388,9 +368,7 @@ class PolicyPlayer:
         answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
         value = None if answers.value is None else float(answers.value[0])
         if answers.policy is None:
-            from miai_go.errors import WeightsError
-
-            raise WeightsError("policy: these weights have no policy head; name others")
+            raise WeightsError("policy: these weights have no policy head; choose others")
         return answers.policy[0].astype(np.float64), value
 
     def _draw(self, probabilities: NDArray[np.float64]) -> int:
@@ -402,7 +380,7 @@ class PolicyPlayer:
 
 
 def _sensible(state: GoState) -> NDArray[np.bool_]:
-    """Return the moves that may be played, (size * size + 1,), pass last."""
+    """Return the moves to choose from, (size * size + 1,), pass last."""
     mask = root_mask(state, np.ones(state.game.pass_action + 1, np.bool_))
     stones = state.board.stones().reshape(-1).tolist()
     for point in np.flatnonzero(mask[:-1]).tolist():

@@ -1,4 +1,4 @@
-"""The parameters of the searches of Go, kept apart so that listing them imports nothing heavy."""
+"""Parameters of the searches of Go; importing them imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from pydantic import model_validator
 
 from miai.parameters import Parameters, parameter
+from miai_go.nets.parameters import Backend, OracleOptions, Precision, Symmetry
 
 if TYPE_CHECKING:
-    from miai_go.search.life_advice import InPlay
+    from miai_go.search.life_advice import GroupAdvisor
 
 
-class InPlayParameters(Parameters):
+class AdviceParameters(Parameters):
     """Life-and-death advice at the root of a search."""
 
     tsumego: Literal["off", "net", "solver"] = parameter(
@@ -28,7 +29,7 @@ class InPlayParameters(Parameters):
         help="Solver budget before a move, for all groups together",
     )
 
-    def advisor(self) -> InPlay | None:
+    def advisor(self) -> GroupAdvisor | None:
         """Return the source of advice with everything it needs loaded; None if off.
 
         Raises:
@@ -36,13 +37,13 @@ class InPlayParameters(Parameters):
         """
         if self.tsumego == "off":
             return None
-        from miai_go.search.life_advice import InPlay, asking
+        from miai_go.search.life_advice import GroupAdvisor, question_factory
 
-        return InPlay(asking(self.tsumego), nodes=self.tsumego_nodes)
+        return GroupAdvisor(question_factory(self.tsumego), nodes=self.tsumego_nodes)
 
 
-class SearchParameters(InPlayParameters):
-    """What all tree searches have in common: budgets, reuse and the end of play."""
+class SearchParameters(AdviceParameters):
+    """Parameters of all tree searches: budgets, reuse and the end of play."""
 
     simulations: int = parameter(
         400, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
@@ -77,13 +78,8 @@ class SearchParameters(InPlayParameters):
         return self
 
 
-Backend = Literal["auto", "torch", "onnx"]
-Precision = Literal["auto", "fp32", "bf16", "int8"]
-Symmetry = Literal["none", "random", "average"]
-
-
 class NetworkParameters(Parameters):
-    """How networks run."""
+    """Parameters of running networks."""
 
     backend: Backend = parameter("auto", help="Library for the networks: torch or ONNX Runtime")
     precision: Precision = parameter(
@@ -107,6 +103,17 @@ class NetworkParameters(Parameters):
         False, help="Share one server on this machine that runs the networks of all players"
     )
 
+    @property
+    def oracle_options(self) -> OracleOptions:
+        """The options of an oracle in this process or on the server."""
+        return {
+            "backend": self.backend,
+            "precision": self.precision,
+            "symmetry": self.symmetry,
+            "fixed_batch": self.fixed_batch or None,
+            "device": self.device,
+        }
+
 
 class PolicyParameters(NetworkParameters):
     """Parameters of the player ``policy``."""
@@ -124,7 +131,7 @@ class PolicyParameters(NetworkParameters):
 
 
 class TreeParameters(NetworkParameters, SearchParameters):
-    """What all tree searches with networks have in common."""
+    """Parameters of all tree searches with networks."""
 
     planned: int = parameter(
         1000,

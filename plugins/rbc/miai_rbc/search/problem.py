@@ -51,7 +51,7 @@ def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[
         rng = random.Random(f"{seed} {number}")
         found = [
             (f"seed {seed}, game {number}, turn {turn}", boards)
-            for turn, boards in _drawn(_played(game, number, sizes, rng), a_game, rng)
+            for turn, boards in _drawn(_played(game, number, sizes, rng), sizes, a_game, rng)
         ]
         barren = 0 if found else barren + 1
         yield from found
@@ -73,22 +73,25 @@ def beliefs_of_records(
         rng = random.Random(f"{seed} {path.name}")
         for player in (0, 1):
             belief = RbcBelief(history.game, player, limit=_limit(sizes))
-            states = history.states()
-            for turn, boards in _drawn(_followed(states, belief, sizes), a_game, rng):
+            beliefs = _followed(history.states(), belief)
+            for turn, boards in _drawn(beliefs, sizes, a_game, rng):
                 yield f"{path.name}, {('white', 'black')[player]}, turn {turn}", boards
 
 
 def _drawn(
-    found: Iterator[tuple[int, BoardSet]], a_game: int, rng: random.Random
+    beliefs: Iterator[RbcBelief], sizes: Sizes, a_game: int, rng: random.Random
 ) -> list[tuple[int, BoardSet]]:
-    every = list(found)
+    """Return some of a player's beliefs before its senses that fit, with their turns."""
+    every = [
+        (turn, belief.boards.copy())
+        for turn, belief in enumerate(beliefs)
+        if belief.complete and sizes[0] <= len(belief) <= sizes[1]
+    ]
     return [every[at] for at in sorted(rng.sample(range(len(every)), min(a_game, len(every))))]
 
 
-def _played(
-    game: RbcGame, number: int, sizes: Sizes, rng: random.Random
-) -> Iterator[tuple[int, BoardSet]]:
-    """Play one game; yield the beliefs of the right size and their turns."""
+def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Iterator[RbcBelief]:
+    """Play one game; yield the belief of `rbc-seed` before each of its senses."""
     seat = number % 2
     agents: list[Agent] = [_agent("rbc-seed", game, sizes)]
     agents.insert(1 - seat, _agent(_OPPONENTS[number // 2 % len(_OPPONENTS)], game, sizes))
@@ -100,14 +103,13 @@ def _played(
     try:
         while True:
             for player, agent in enumerate(agents):
-                if (told := state.observation(player)) is not None:
-                    agent.observe(told)
+                if (observation := state.observation(player)) is not None:
+                    agent.observe(observation)
             if state.is_terminal():
                 return
             mover = int(state.current_player())
             if mover == seat and state.senses:
-                if _fits(watched.belief, sizes):
-                    yield turn, watched.belief.boards.copy()
+                yield watched.belief
                 turn += 1
             if not state.senses and turn <= _OPENING and rng.random() < _RANDOM:
                 state.apply_action(rng.choice(state.legal_actions()))
@@ -118,25 +120,16 @@ def _played(
             agent.close()
 
 
-def _followed(
-    states: Iterator[RbcState], belief: RbcBelief, sizes: Sizes
-) -> Iterator[tuple[int, BoardSet]]:
-    turn = 0
+def _followed(states: Iterator[RbcState], belief: RbcBelief) -> Iterator[RbcBelief]:
+    """Update a belief by the states of a game; yield it before each of its player's senses."""
     try:
         for state in states:
-            if (told := state.observation(belief.player)) is not None:
-                belief.observe(told)
+            if (observation := state.observation(belief.player)) is not None:
+                belief.observe(observation)
             if not state.is_terminal() and state.current_player() == belief.player and state.senses:
-                if _fits(belief, sizes):
-                    yield turn, belief.boards.copy()
-                turn += 1
+                yield belief
     finally:
         belief.close()
-
-
-def _fits(belief: RbcBelief, sizes: Sizes) -> bool:
-    """Return whether the belief is complete and has the requested size."""
-    return belief.complete and sizes[0] <= len(belief) <= sizes[1]
 
 
 def _agent(name: str, game: RbcGame, sizes: Sizes) -> Agent:
@@ -148,7 +141,7 @@ def _limit(sizes: Sizes) -> int:
     return max(MAX_MOVES, 2 * sizes[1])
 
 
-_BARREN = 1000  # repeated beliefs in a row
+_MAX_REPEATS = 1000  # beliefs in a row that were seen before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +233,7 @@ def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
     for name, boards in found:
         key = boards_key(boards)
         barren = barren + 1 if key in seen else 0
-        if barren > _BARREN:
+        if barren > _MAX_REPEATS:
             return
         if key not in seen:
             seen.add(key)
