@@ -15,6 +15,17 @@ from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformation
 from miai.game import Game, Observation, State
 from miai.plain import Json, to_plain
 
+__all__ = [
+    "BeliefState",
+    "BeliefTooLargeError",
+    "Determinizer",
+    "EmptyBeliefError",
+    "EnumeratedBelief",
+    "EnumeratingDeterminizer",
+    "ObservationMatch",
+    "PlayerView",
+]
+
 StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
 
