@@ -25,6 +25,7 @@
     +-- RecordError (ValueError)        a game record cannot be read
     +-- ConfigError (ValueError)        a config file says something wrong
     +-- StoreError                      a tournament's store is corrupt, foreign or in use
+    +-- WorkerError                     a worker process cannot start, or cannot perform a job
     +-- ConformanceError                a game or agent breaks the rules that `miai.testing`
                                         checks (AssertionError)
 
@@ -142,6 +143,10 @@ class ConfigError(MiaiError, ValueError):
 
 class StoreError(MiaiError):
     """A tournament's store is corrupt, foreign, of another schema or in use."""
+
+
+class WorkerError(MiaiError):
+    """A worker process cannot be started, or cannot perform a job."""
 
 
 class ConformanceError(MiaiError, AssertionError):
