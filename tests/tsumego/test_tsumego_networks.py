@@ -187,7 +187,7 @@ def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> Non
     plan = load_tsumego_plan(config, out=tmp_path / "run", assignments=("run.steps=2",))
     train_net(plan)
     small_set(own, positions=count + 1)
-    with pytest.raises(TrainingError, match=r"learnt from another set than .* is now"):
+    with pytest.raises(TrainingError, match=r"was trained on another set than .* is now"):
         train_net(plan)
 
 

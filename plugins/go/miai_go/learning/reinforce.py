@@ -8,7 +8,7 @@ How much better a move turned out than was expected.
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,15 @@ from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import grown, make_network, prepare_torch
+from miai_go.learning.making import (
+    learning_threads,
+    make_network,
+    playing_copy,
+    prepare_torch,
+    save_learnt,
+    trained_header,
+)
 from miai_go.learning.policy_games import PolicyGames
-from miai_go.learning.rounds import Ended, Rounds, learning_threads, playing_copy
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     EncoderSection,
@@ -32,6 +38,7 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.training_run import LossMeans, RoundsResult, TrainingRun
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import load_weights
@@ -122,8 +129,8 @@ class ReinforceConfig(StrictModel):
 
 def train_by_gradient(
     plan: TrainingPlan[ReinforceConfig], *, journal: TrainingJournal | None = None
-) -> Ended:
-    """Train from the newest checkpoint of the plan's folder on, or from the beginning.
+) -> RoundsResult:
+    """Train to the last round, from the newest checkpoint of the plan's folder if there is one.
 
     Raises:
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
@@ -152,18 +159,17 @@ class _Reinforcement:
         self._first = playing_copy(self._learner, self._header, self._encoder, config.run)
         self._pool: list[int] = []
         self._opened: dict[int, Oracle] = {}
-        self._rounds = Rounds(
+        self._training = TrainingRun(
             plan.folder,
-            count=config.game.rounds,
             learner=self._learner,
-            header=self._grown,
+            save=self._save,
+            state=lambda: {"pool": self._pool},
+            restore=self._restore,
             journal=journal,
         )
 
-    def run(self) -> Ended:
-        return self._rounds.run(
-            self._round, state=lambda: {"pool": self._pool}, restore=self._restore
-        )
+    def run(self) -> RoundsResult:
+        return self._training.rounds(self._config.game.rounds, self._round)
 
     def _restore(self, found: Checkpoint) -> None:
         self._pool = [int(step) for step in found.state["pool"]]
@@ -210,7 +216,7 @@ class _Reinforcement:
     def _opponent(self, step: int) -> Oracle:
         """Return the weights of an earlier step, ready to play."""
         if step not in self._opened:
-            path = self._rounds.checkpoints.weights(step)
+            path = self._training.checkpoints.weights(step)
             weights = load_weights(path, size=self._config.game.size)
             run = self._config.run
             self._opened[step] = TorchOracle(
@@ -238,7 +244,7 @@ class _Reinforcement:
         gain = gains[mine]
         gains[mine] = (gain - gain.mean()) / (gain.std() + 1e-6)
         order = rng.permutation(mine)
-        sums: dict[str, float] = {}
+        means = LossMeans()
         steps = max(len(order) // config.optimiser.batch, 1)
         for rows in np.array_split(order, steps):
             lesson = Lesson(
@@ -248,9 +254,8 @@ class _Reinforcement:
                 weight=gains[rows].astype(np.float32),
                 value=result[rows],
             )
-            for name, value in self._learner.learn(lesson).items():
-                sums[name] = sums.get(name, 0.0) + value / steps
-        return sums
+            means.add(self._learner.learn(lesson))
+        return means.take()
 
     def _values(self, planes: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return what the network expects of each position, 0 without a value head."""
@@ -279,18 +284,16 @@ class _Reinforcement:
         line = f"  against the beginning: {score:.1%} of {config.games} games"
         journal.note(self._learner.steps, {"match_score": score}, line=line)
 
-    def _grown(self) -> Any:
-        config, plan = self._config, self._plan
-        komi = (config.game.komi, config.game.komi)
-        return grown(
-            self._header,
-            command=plan.command,
-            digest=plan.digest,
-            data=f"games of its own, {config.game.games} a round",
-            run=config.run,
+    def _save(self, path: Path) -> None:
+        game, run = self._config.game, self._config.run
+        record = self._plan.record(
+            data=f"games of its own, {game.games} a round",
             steps=self._learner.steps,
-            komi=komi,
+            seed=run.seed,
         )
+        komi = (game.komi, game.komi)
+        header = trained_header(self._header, record, komi=komi, licence=run.licence)
+        save_learnt(path, self._learner, header)
 
 
 def _allowed(batch: Batch) -> NDArray[np.bool_]:

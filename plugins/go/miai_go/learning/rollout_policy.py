@@ -5,7 +5,6 @@ Training the pattern policy by softmax regression on the moves of games.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,12 +210,7 @@ def train_rollout(
     others = GoDataset.of_shards(games.shards, split=held_out, fractions=parts)
     policy = PatternPolicy.untrained(config.data.size)
     policy.header = policy.header.model_copy(update={"licence": config.patterns.licence})
-    record = TrainingRecord(
-        command=plan.command,
-        config=plan.digest,
-        data=f"{len(games)} games, {games.digest()}",
-        date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-    )
+    record = plan.record(data=f"{len(games)} games, {games.digest()}")
     with journal or TrainingJournal(plan.folder) as told:
         if left_out := games.left_out():
             told.say(left_out)

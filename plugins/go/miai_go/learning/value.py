@@ -18,8 +18,9 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.games import StoredGame
+from miai_go.learning.making import learning_threads
+from miai_go.learning.measuring import GameMeasures
 from miai_go.learning.policy_games import PolicyGames
-from miai_go.learning.rounds import learning_threads
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
@@ -30,7 +31,8 @@ from miai_go.learning.sections import (
     TrainingRunSection,
 )
 from miai_go.learning.shards import open_shards, shard_folders
-from miai_go.learning.supervised import SupervisedConfig, TrainingResult, train_supervised
+from miai_go.learning.supervised import SupervisedConfig, train_supervised
+from miai_go.learning.training_run import TrainingResult
 from miai_go.learning.writing import ShardWriter
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
@@ -114,7 +116,7 @@ class ValueConfig(StrictModel):
 
 def train_value(
     plan: TrainingPlan[ValueConfig], *, journal: TrainingJournal | None = None
-) -> TrainingResult:
+) -> TrainingResult[GameMeasures]:
     """Make the games that are missing, then train from the newest checkpoint on.
 
     Raises:

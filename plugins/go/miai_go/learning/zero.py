@@ -18,7 +18,7 @@ import shutil
 import sys
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -36,19 +36,21 @@ from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import grown, make_network, prepare_torch
-from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
-from miai_go.learning.rounds import (
-    Ended,
-    Rounds,
+from miai_go.learning.making import (
     default_threads,
     learning_threads,
+    make_network,
     playing_copy,
     playing_model,
+    prepare_torch,
+    save_learnt,
+    trained_header,
 )
+from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
 from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
 from miai_go.learning.shards import Shard, shard_folders
 from miai_go.learning.supervised import endless, komi_range, lesson_of, open_games
+from miai_go.learning.training_run import LossMeans, RoundsResult, TrainingRun
 from miai_go.learning.tree_games import ResignTally, TreeSelfPlay
 from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero_config import ZeroConfig
@@ -229,13 +231,13 @@ class Replay:
         """Return in a line which recorded games were not taken; empty where all were."""
         return self.recorded.left_out() if self.recorded else ""
 
-    def told(self) -> str:
-        """Return what the weights' header says that they learnt from."""
-        told = f"games of its own, {self._config.selfplay.games} a round"
+    def description(self) -> str:
+        """Return a description of the training data, for the header of the weights."""
+        text = f"games of its own, {self._config.selfplay.games} a round"
         if self.recorded is not None:
             share, count = self._config.recorded.share, len(self.recorded)
-            told += f"; {share:g} of the steps {count} recorded games, {self.digest()}"
-        return told
+            text += f"; {share:g} of the steps {count} recorded games, {self.digest()}"
+        return text
 
     def komi(self) -> tuple[float, float]:
         """Return the least and the greatest komi that is learnt from, in points."""
@@ -300,8 +302,10 @@ class Replay:
         )
 
 
-def train_zero(plan: TrainingPlan[ZeroConfig], *, journal: TrainingJournal | None = None) -> Ended:
-    """Train from the newest checkpoint of the plan's folder on, or from the beginning.
+def train_zero(
+    plan: TrainingPlan[ZeroConfig], *, journal: TrainingJournal | None = None
+) -> RoundsResult:
+    """Train to the last round, from the newest checkpoint of the plan's folder if there is one.
 
     The same config and seed give the same games and weights, on any number of workers, as long as
     torch learns on one thread.
@@ -332,31 +336,31 @@ class _Zero:
         )
         self._best: int | None = None  # the step whose weights play, where there is a gate
         self._seconds = 0.0
-        self._rounds = Rounds(
+        self._training = TrainingRun(
             plan.folder,
-            count=config.selfplay.rounds,
             learner=self._learner,
-            header=self._grown,
+            save=self._save,
+            state=self._state,
+            restore=self._restore,
             journal=journal,
         )
 
-    def run(self) -> Ended:
-        """Make the rounds that are left; where there is a gate, the weights are the best's.
+    def run(self) -> RoundsResult:
+        """Make the remaining rounds; with a gate, return the best weights.
 
-        Weights that the run begins with have to be beaten, too; drawn ones have not.
+        The gate applies to given initial weights, too, but not to random ones.
         """
         begun = bool(self._config.gate.games and self._config.network.start)
         self._best = 0 if begun else None
-        ended = self._rounds.run(
+        result = self._training.rounds(
+            self._config.selfplay.rounds,
             self._round,
-            state=self._state,
-            restore=self._restore,
             keep_first=begun,
             greeting=self._replay.left_out(),
         )
         if self._config.gate.games and self._best is not None:
-            return replace(ended, weights=self._rounds.checkpoints.weights(self._best))
-        return ended
+            return replace(result, weights=self._training.checkpoints.weights(self._best))
+        return result
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -472,7 +476,7 @@ class _Zero:
         if self._best in {None, self._learner.steps}:
             model = playing_model(self._learner, self._header)
         else:
-            path = self._rounds.checkpoints.weights(self._best)
+            path = self._training.checkpoints.weights(self._best)
             weights = load_weights(path, size=self._config.game.size)
             model = onnx_model(weights, precision="int8").SerializeToString()
         return [OnnxOracle(model, where="the network in int8") for _ in range(count)]
@@ -485,7 +489,7 @@ class _Zero:
 
     def _kept(self, step: int) -> Oracle:
         """Return the network as it was after so many steps."""
-        path = self._rounds.checkpoints.weights(step)
+        path = self._training.checkpoints.weights(step)
         weights = load_weights(path, size=self._config.game.size)
         run = self._config.run
         return TorchOracle(
@@ -498,14 +502,11 @@ class _Zero:
         learning_threads(config.run)
         rounds = config.selfplay.rounds
         steps = config.run.steps * (number + 1) // rounds - config.run.steps * number // rounds
-        sums: dict[str, float] = {}
-        made = Counter[str]()
+        means: dict[str, LossMeans] = defaultdict(LossMeans)
         lessons = self._replay.lessons(number, first=self._learner.steps, count=steps)
         for kind, lesson in lessons:
-            for name, value in self._learner.learn(lesson).items():
-                sums[kind + name] = sums.get(kind + name, 0.0) + value
-                made[kind + name] += 1
-        return {name: value / made[name] for name, value in sums.items()}
+            means[kind].add(self._learner.learn(lesson))
+        return {kind + name: v for kind, m in means.items() for name, v in m.take().items()}
 
     # -- gates and ladders --------------------------------------------------------------------
 
@@ -565,14 +566,11 @@ class _Zero:
         )
         return TorchOracle(NetworkWeights(network, header), encoder, threads=1)
 
-    def _grown(self) -> Any:
-        config, plan = self._config, self._plan
-        return grown(
-            self._header,
-            command=plan.command,
-            digest=plan.digest,
-            data=self._replay.told(),
-            run=config.run,
-            steps=self._learner.steps,
-            komi=self._replay.komi(),
+    def _save(self, path: Path) -> None:
+        run = self._config.run
+        record = self._plan.record(
+            data=self._replay.description(), steps=self._learner.steps, seed=run.seed
         )
+        komi = self._replay.komi()
+        header = trained_header(self._header, record, komi=komi, licence=run.licence)
+        save_learnt(path, self._learner, header)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from miai_go.life.kernels import FAMILY, search, stack, stones
 from miai_go.life.kernels import table as table_kernels
-from miai_go.life.ordering import OrderingNet, guide_of, no_guide
+from miai_go.life.ordering import OrderingNet, guide_of
 from miai_go.life.zones import Zone
 
 NO_BAN: Final = -1
@@ -211,9 +211,7 @@ class Prover:
         self._work = _Workspace(
             zone.words, goal, master, levels=_LEVELS, table=_empty_table(_FIRST_BYTES)
         )
-        self._guide = no_guide()
-        if network is not None and goal == Goal.CAPTURE:
-            self._guide = guide_of(network)
+        self._guide = guide_of(network if goal == Goal.CAPTURE else None)
         self._made = 0
 
     def begin(self, side: int) -> ZonePosition:
@@ -341,7 +339,7 @@ def load_prover() -> None:
         words[[stones.POINTS, stones.TARGET]] = 1, 1
         work = _Workspace(words, Goal.CAPTURE, Master.NOBODY, levels=2, table=_empty_table(0))
         work.set_root(ZonePosition(0, 1, 0))
-        search.search(work.arrays, no_guide())
+        search.search(work.arrays, guide_of(None))
         work.set_root(ZonePosition(0, 1, 0))
         search.list_children(work.arrays)
         search.settled(work.arrays)
