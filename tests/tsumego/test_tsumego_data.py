@@ -128,7 +128,7 @@ def test_a_set_does_not_depend_on_workers_or_stops(
 
 
 def test_a_killed_worker_changes_nothing(tmp_path: Path, positions: LabelledPositions) -> None:
-    victims = []
+    victims: list[psutil.Process] = []
 
     def kill_one(_progress: object) -> None:
         if not victims:
