@@ -222,7 +222,7 @@ class PgnOpenings:
 
     def _opening(self, leaf: chess.pgn.GameNode, where: str) -> Opening:
         """Return the opening that ends at a node, checked on a board of this game."""
-        moves = _moves_to(leaf)
+        moves = leaf.board().move_stack
         if not moves:
             raise ConfigError(f"{where}: holds no moves, so it is not an opening; remove it")
         state = self.game.new_initial_state()
@@ -333,16 +333,6 @@ def _leaves(game: chess.pgn.Game) -> Iterator[chess.pgn.GameNode]:
         if node.is_end():
             yield node
         stack += reversed(node.variations)
-
-
-def _moves_to(leaf: chess.pgn.GameNode) -> list[chess.Move]:
-    moves = []
-    node = leaf
-    while node.parent is not None:
-        assert node.move is not None
-        moves.append(node.move)
-        node = node.parent
-    return moves[::-1]
 
 
 def _name(headers: chess.pgn.Headers) -> str:

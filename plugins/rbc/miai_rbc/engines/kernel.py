@@ -37,6 +37,20 @@ class KernelParameters(EvaluatorParameters):
     quiescence: bool = parameter(True, help="Search captures beyond the depth")
 
 
+WorkSpace = tuple[Words, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Tree, frames, lists and memory of a search; see `miai_rbc.kernels.search`."""
+
+
+def work_space() -> WorkSpace:
+    """Return the arrays that a search works on."""
+    return (
+        np.zeros((MAX_PLY, ROW_WORDS), np.uint64),
+        np.zeros((MAX_PLY, FRAME_WORDS), np.int64),
+        np.zeros((MAX_PLY, LIST), np.int64),
+        np.zeros(MEMORY, np.int64),
+    )
+
+
 class KernelEngine:
     """Values boards with a compiled search on one core, in this process.
 
@@ -57,10 +71,7 @@ class KernelEngine:
         self.nodes = 0
         entries = self.parameters.table_mb * (1 << 20) // _ENTRY_BYTES
         self._table = np.zeros(2 << (entries.bit_length() - 1), np.uint64)
-        self._tree = np.zeros((MAX_PLY, ROW_WORDS), np.uint64)
-        self._frames = np.zeros((MAX_PLY, FRAME_WORDS), np.int64)
-        self._lists = np.zeros((MAX_PLY, LIST), np.int64)
-        self._memory = np.zeros(MEMORY, np.int64)
+        self._space = work_space()
         self._boards = 0
         self._speed = _FIRST_SPEED
         with FAMILY.compiling("analysis"):  # now, not within a deadline
@@ -107,10 +118,7 @@ class KernelEngine:
             rows,
             done,
             settings,
-            self._tree,
-            self._frames,
-            self._lists,
-            self._memory,
+            *self._space,
             self._table,
             np.empty(result.moves.shape[1], np.int32),
             np.empty(result.moves.shape[1], np.int32),
@@ -118,7 +126,7 @@ class KernelEngine:
             result.moves,
             result.move_scores,
         )
-        nodes = int(self._memory[NODES])
+        nodes = int(self._space[3][NODES])
         self.nodes += nodes
         if nodes > 1000:
             self._speed = nodes / (time.perf_counter() - started)

@@ -23,6 +23,7 @@ from miai_rbc.reconchess.loading import import_reconchess, load_bot, make_bot, r
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.knowledge import OwnBoard
+from miai_rbc.rules.observations import square_of_name
 from miai_rbc.rules.rows import kernel_move
 
 
@@ -230,7 +231,7 @@ class ReconchessAgent(Agent):
         self._call(lambda: self._player.handle_sense_result(shown))
 
     def _tell_move(self, data: Mapping[str, Any]) -> None:
-        taken, square = _move(data["taken"]), _square(data["captured"])
+        taken, square = _move(data["taken"]), square_of_name(data["captured"])
         requested = self._as_written(_move(data["requested"]), taken)
         self._requested = None
         self._own.move(taken)
@@ -240,7 +241,7 @@ class ReconchessAgent(Agent):
         )
 
     def _tell_opponent(self, data: Mapping[str, Any]) -> None:
-        square = _square(data["captured"])
+        square = square_of_name(data["captured"])
         self._own.lose(square)
         self._call(lambda: self._player.handle_opponent_move_result(square is not None, square))
 
@@ -317,7 +318,3 @@ class ReconchessAgent(Agent):
 
 def _move(name: str | None) -> chess.Move | None:
     return None if name is None else chess.Move.from_uci(name)
-
-
-def _square(name: str | None) -> int | None:
-    return None if name is None else chess.parse_square(name)

@@ -22,7 +22,7 @@ from miai_rbc.kernels.board import NOTHING, QUEENS
 from miai_rbc.parameters import START_FEN, RbcParameters
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of, move_name
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.observations import move_of_name
+from miai_rbc.rules.observations import move_of_name, square_of_name
 from miai_rbc.rules.state import RbcState
 
 __all__ = ["COLOURS", "LISTS", "ReconchessRecords", "piece_json"]
@@ -127,7 +127,7 @@ class _Replay:
             player,
             requested_moves=None if requested == NOTHING else _typed("Move", move_name(requested)),
             taken_moves=None if taken is None else _typed("Move", taken),
-            capture_squares=None if captured is None else chess.parse_square(captured),
+            capture_squares=square_of_name(captured),
             fens_before_move=before,
             fens_after_move=self._board.fen(en_passant="fen"),
         )

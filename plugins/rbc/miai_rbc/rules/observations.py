@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import chess
 import numpy as np
 
 from miai import Observation
@@ -17,7 +18,7 @@ KING_CAPTURED = "king captured"
 """The reason for the end in a game's result."""
 
 _KINDS = "pnbrqk"
-_FILES, _RANKS, _BECOMES = "abcdefgh", "12345678", "nbrq"
+_BECOMES = "nbrq"
 _ENDS = 0xFF000000000000FF  # the first and the last rank
 
 
@@ -93,8 +94,8 @@ def event_of(observation: Observation, *, pawns: int) -> Event:
             if requested != NOTHING and promotes and requested >> 12 == 0:
                 requested |= QUEENS << 12
             taken = move_of_name(data["taken"])
-            return Moved(requested, taken, _square(data["captured"]), ends)
-        return OpponentMoved(_square(data["captured"]), ends)
+            return Moved(requested, taken, square_of_name(data["captured"]), ends)
+        return OpponentMoved(square_of_name(data["captured"]), ends)
     except (KeyError, TypeError, ValueError) as error:
         raise BadObservationError(
             f"rbc: {str(observation)[:200]} is not an observation of the game: {error}"
@@ -107,7 +108,7 @@ def _sensed(squares: Any) -> Sensed:
     window = 0
     pieces = np.zeros(WHITE + 1, np.uint64)
     for name, piece in squares:
-        square = _square(name)
+        square = square_of_name(name)
         if square is None or window >> square & 1:
             raise ValueError("a sense names its squares, each once")
         window |= 1 << square
@@ -130,12 +131,9 @@ def _put(pieces: Words, piece: Any, square: int) -> None:
         pieces[WHITE] |= bit
 
 
-def _square(name: Any) -> int | None:
-    if name is None:
-        return None
-    if not isinstance(name, str) or len(name) != 2:
-        raise ValueError(f"{name!r} is not a square")
-    return _FILES.index(name[0]) + 8 * _RANKS.index(name[1])
+def square_of_name(name: Any) -> int | None:
+    """Return a square, None for None. Raises `ValueError` if it is not one."""
+    return None if name is None else chess.parse_square(name)
 
 
 def move_of_name(name: Any) -> int:
@@ -148,8 +146,6 @@ def move_of_name(name: Any) -> int:
         return NOTHING
     if not isinstance(name, str) or len(name) not in (4, 5):
         raise ValueError(f"{name!r} is not a move")
-    start, end = _square(name[:2]), _square(name[2:4])
-    assert start is not None
-    assert end is not None
+    start, end = chess.parse_square(name[:2]), chess.parse_square(name[2:4])
     becomes = _BECOMES.index(name[4]) + 1 if len(name) == 5 else 0
     return start | end << 6 | becomes << 12

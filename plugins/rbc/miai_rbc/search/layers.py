@@ -20,7 +20,6 @@ from miai_rbc.belief import scans
 from miai_rbc.kernels.belief_boards import (
     OVER,
     count_replies,
-    hash_boards,
     play_request,
     remove_pieces,
     replace_own_pieces,
@@ -33,7 +32,7 @@ from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
 from miai_rbc.parameters import MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.search.valuing import Valuer
+from miai_rbc.search.valuing import Valuer, hashes_of
 
 AT_ROOT = -3
 """The code of the observation before the root."""
@@ -51,7 +50,7 @@ def own_pieces(row: Words, player: int) -> bytes:
 class Candidates:
     """Chooses the senses and moves to try in the tree of one root.
 
-    At the root they come from boards drawn there. Later the same boards are *dressed*: the player's
+    At the root they come from boards drawn there. Later the same boards are adapted: the player's
     pieces move to their current squares, and the opponent makes every move that fits the
     observation. So actions depend on the drawn boards and the public part, not on a belief.
 
@@ -77,7 +76,7 @@ class Candidates:
     def _of(self, own: bytes, capture: int) -> tuple[list[int], list[int]]:
         key = (own, capture)
         if key not in self.chosen:
-            rows = self._drawn if capture == AT_ROOT else self._dressed(own, capture)
+            rows = self._drawn if capture == AT_ROOT else self._adapted(own, capture)
             self.chosen[key] = (self._windows(rows), self._moves(rows))
         return self.chosen[key]
 
@@ -90,15 +89,12 @@ class Candidates:
         named = self._valuer.best_moves(rows, self._rules.top)
         return rank_candidates(named, np.ones(len(rows)), self._rules.moves) or [NOTHING]
 
-    def _dressed(self, own: bytes, capture: int) -> Words:
+    def _adapted(self, own: bytes, capture: int) -> Words:
         """Return boards of the root with these own pieces, after moves that fit an observation."""
         words = np.frombuffer(own, np.uint64)
         rows = np.empty_like(self._drawn)
-        rows = rows[
-            : int(
-                replace_own_pieces(self._drawn, words[:6].copy(), self._player, int(words[6]), rows)
-            )
-        ]
+        pieces, rights = words[:6].copy(), int(words[6])
+        rows = rows[: int(replace_own_pieces(self._drawn, pieces, self._player, rights, rows))]
         starts = np.empty(len(rows) + 1, np.int64)
         count_replies(rows, starts)
         after = np.empty((int(starts[-1]), WORDS), np.uint64)
@@ -108,9 +104,7 @@ class Candidates:
         if len(fit) == 0:  # no move fits the observation: remove the captured piece
             fit = rows if len(rows) else self._drawn[:1].copy()
             remove_pieces(fit, np.uint64(1 << capture if capture >= 0 else 0), self._player)
-        hashes = np.empty(len(fit), np.uint64)
-        hash_boards(fit, hashes)
-        _, first = np.unique(hashes, return_index=True)
+        _, first = np.unique(hashes_of(fit), return_index=True)
         return np.ascontiguousarray(fit[first[: self._rules.sample]])
 
 
@@ -199,8 +193,7 @@ class LayerStep:
         self.codes = [code for code in np.unique(codes).tolist() if code != OVER]
         self.layers: list[Layer] = []
         self.offsets = [0]
-        hashes = np.empty(len(rows), np.uint64)
-        hash_boards(rows, hashes)
+        hashes = hashes_of(rows)
         for code in self.codes:
             at = np.flatnonzero(codes == code)
             pieces = own_pieces(rows[at[0]], world.player) if own is None else own

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 import miai
 from miai import ClockReading, TimeControl
 from miai.agent import Agent
 from miai.beliefs.sets import HashedSet
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.kernels.belief_boards import hash_boards
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -24,6 +21,7 @@ from miai_rbc.parameters import MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.state import RbcState
+from miai_rbc.search.valuing import hashes_of
 
 Sizes = tuple[int, int]
 """Minimum and maximum number of boards of a belief."""
@@ -242,6 +240,4 @@ def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
 
 def boards_key(boards: BoardSet) -> int:
     """Return a 128-bit key of a set of boards, independent of their order."""
-    hashes = np.empty(len(boards), np.uint64)
-    hash_boards(np.ascontiguousarray(boards.rows), hashes)
-    return HashedSet.of(hashes).key
+    return HashedSet.of(hashes_of(boards.rows)).key
