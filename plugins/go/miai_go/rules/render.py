@@ -50,13 +50,12 @@ def board_definitions(size: int) -> Markup:
             tag("text", str(i + 1), x=8, y=high - _CELL * i + 3),
         )
     ]
-    style = {"font-family": "sans-serif", "font-size": 9, "text-anchor": "middle", "fill": LINE}
     return tag(
         "g",
         tag("rect", width=side, height=side, rx=3, fill=WOOD),
         tag("path", d=lines, stroke=LINE, stroke_width=0.8, stroke_linecap="square"),
         _dots(size, star_points(size), LINE, ".22", transform=_CELLS),
-        tag("g", *names, **style),
+        tag("g", *names, font_family="sans-serif", font_size=9, text_anchor="middle", fill=LINE),
         id=BOARD_ID,
     )
 
