@@ -19,11 +19,11 @@ from miai_miniblind.phantom_lines import (
     PhantomLinesParameters,
     PhantomLinesProblem,
     PhantomPublic,
-    Phase,
+    PublicPhase,
 )
 from miai_miniblind.sub_hunt import HuntPublic, SubHunt, SubHuntParameters, SubHuntProblem
 
-PHASES: tuple[Phase, ...] = (SENSE, PLACE, AWAIT)
+PHASES: tuple[PublicPhase, ...] = (SENSE, PLACE, AWAIT)
 AnyGame = MiniRbc | PhantomLines | SubHunt
 Leaf = Callable[[BlindState], float]
 
