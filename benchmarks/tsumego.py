@@ -33,8 +33,7 @@ import numpy as np
 
 from common.conditions import conditions
 from miai.errors import MiaiError
-from miai_go.gtp.client import GtpClient
-from miai_go.gtp.conversation import Conversation
+from miai_go.gtp.client import Conversation, GtpClient
 from miai_go.gtp.engine import EngineProcess
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.life_measuring import answering

@@ -1,8 +1,7 @@
-"""Agents: what plays a game, in this process or in one of its own.
+"""Agents: players of a game, in this process or in one of their own.
 
-The referee speaks to an agent in four calls: `new_game`, `observe`, `act`, `end`. An agent is
-handed observations, never a state; in a game of perfect information `PlayerView.state` follows
-them.
+The referee calls an agent's `new_game`, `observe`, `act` and `end`. An agent receives observations,
+never a state; in a game of perfect information `PlayerView.state` follows them.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An agent's answer when it is asked to act.
+    """An agent's answer to `Agent.act`.
 
     Attributes:
-      action: the action, one of the legal actions; ignored when the agent resigns.
-      resign: whether the agent gives the game up.
-      statistics: plain data for the record: visits, value, depth, nodes. Values are from the
-        point of view of the acting player.
+      action: one of the legal actions; ignored if the agent resigns.
+      resign: whether the agent resigns.
+      statistics: plain data for the record, such as visits, value, depth and nodes. Values are from
+        the point of view of the acting player.
     """
 
     action: int
@@ -46,17 +45,17 @@ class Decision:
 class Agent(ABC):
     """Base class of agents.
 
-    `new_game` erases everything that can affect play: the same seed and the same observations
-    give the same decisions, whatever was played before (budgets in seconds excepted).
+    `new_game` erases everything that can affect play: the same seed and the same observations give
+    the same decisions, whatever was played before (except with budgets in seconds).
 
     Attributes:
       game: the game it plays.
-      view: all its observations in this game.
+      view: its observations in this game.
       rng: its random numbers, seeded by `new_game`.
-      default_seed: the seed used where the caller of `new_game` has none of its own.
-      component: its component name, for the record; `make_agent` sets it.
-      given: the parameters it was made with, for the record; `make_agent` sets them.
-      version: name and version of an engine behind it, where told by `new_game`; else empty.
+      default_seed: the seed of its games if `play` should not derive one.
+      component: name of its component, for the record; set by `make_agent`.
+      given: its parameters as configured, for the record; set by `make_agent`.
+      version: name and version of the engine that it runs, known after `new_game`; else empty.
     """
 
     default_seed: int | None = None
@@ -70,32 +69,32 @@ class Agent(ABC):
         self.rng = random.Random(0)
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game as `player`. Subclasses that keep anything override and call this.
+        """Begin a game as `player`. Subclasses with state of their own override and call this.
 
         Args:
-          seed: of all the agent's randomness in this game.
-          player: which player it is, 0 to num_players - 1.
-          log: a file that the agent may append its own log of this game to; None for none.
+          seed: seed of all the agent's randomness in this game.
+          player: the player's number, 0 to num_players - 1.
+          log: a file to which the agent may append a log of this game; None for none.
         """
         self.view = PlayerView(self.game, player)
         self.rng = random.Random(seed)
 
     def observe(self, observation: Observation) -> None:
-        """Receive an observation of the player."""
+        """Receive an observation."""
         self.view.observe(observation)
 
     @abstractmethod
     def act(self, clock: ClockReading) -> Decision:
-        """Return the decision for this turn; `self.view.legal_actions` are the choices."""
+        """Return a decision among `self.view.legal_actions`."""
 
     def end(self, returns: tuple[float, ...]) -> None:  # noqa: B027 - most agents have nothing to do
-        """Receive the end of the game and every player's return."""
+        """Receive the end of the game and each player's return."""
 
-    def close(self) -> None:  # noqa: B027 - most agents hold nothing
-        """Release processes and files; the agent is not used again."""
+    def close(self) -> None:  # noqa: B027 - most agents hold none
+        """Release processes and files; the agent is not used afterwards."""
 
     def cpu_seconds(self) -> float:
-        """Return CPU seconds used so far by the agent, engines that it runs included."""
+        """Return the CPU time used so far in seconds, engines that it runs included."""
         return time.process_time()
 
 
@@ -108,7 +107,7 @@ class RandomAgent(Agent):
 
 
 def checked_decision(decision: object) -> Decision:
-    """Return an agent's decision as plain data. Raises `AgentProtocolError` if it is not one."""
+    """Return an agent's decision as plain data. Raises `AgentProtocolError` if it is invalid."""
     if not isinstance(decision, Decision):
         raise AgentProtocolError(f"act() returned a {type(decision).__name__}, not a Decision")
     try:
@@ -117,7 +116,7 @@ def checked_decision(decision: object) -> Decision:
         action = operator.index(decision.action)
         statistics = to_plain(decision.statistics, what="statistics")
     except (TypeError, RecursionError) as error:
-        raise AgentProtocolError(f"a decision that is not plain data: {error}") from None
+        raise AgentProtocolError(f"the decision is not plain data: {error}") from None
     if not isinstance(statistics, dict):
-        raise AgentProtocolError("the statistics of a decision are a mapping")
+        raise AgentProtocolError("the statistics of a decision must be a mapping")
     return Decision(action, bool(decision.resign), statistics)

@@ -1,7 +1,7 @@
 """Time controls and the clock of one player.
 
-All times are wall-clock seconds. A clock is charged from the moment the referee asks until the
-answer is there; the margin covers the way between the two and is given on every move.
+All times are wall-clock seconds. A clock runs from the referee's question to the answer. The
+margin, granted on every move, covers the communication.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ class TimeControl:
     """How much time a player has.
 
     Attributes:
-      kind: ``none``; ``per-move``: `seconds` for each move; ``absolute``: `seconds` for the
-        game; ``fischer``: `seconds` and `increment` more after every move; ``byo-yomi``:
-        `seconds`, then `periods` periods of `period_seconds`, each renewed by a move made in it
-        (Japanese byo-yomi, as in GTP's kgs-time_settings).
-      seconds: per move, or main time of the game.
-      increment: Fischer increment.
-      periods, period_seconds: byo-yomi.
-      margin: seconds that a move may exceed the clock before the flag falls.
-      move_deadline: hard limit of any one move, also without a clock; None for none. It keeps a
-        hung agent from stopping a tournament.
+      kind: ``none``; ``per-move``: `seconds` for each move; ``absolute``: `seconds` for the game;
+        ``fischer``: `seconds`, and `increment` more after every move; ``byo-yomi``: `seconds`, then
+        `periods` periods of `period_seconds`, each renewed by a move within it (Japanese byo-yomi,
+        as in GTP's kgs-time_settings).
+      seconds: time per move, or main time of the game.
+      increment: Fischer increment in seconds.
+      periods, period_seconds: number and length of byo-yomi periods.
+      margin: seconds by which a move may exceed the clock before the flag falls.
+      move_deadline: hard limit of every move in seconds, also without a clock; None for none. It
+        keeps a hung agent from stopping a tournament.
 
     Raises:
-      ConfigError: the kind is unknown, or a value is missing, negative, not finite or of no
-        meaning to the kind.
+      ConfigError: the kind is unknown, or a value is missing, negative, not finite or unused by the
+        kind.
     """
 
     kind: ControlKind = "none"
@@ -45,14 +45,14 @@ class TimeControl:
     move_deadline: float | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in _USED:
+        if self.kind not in _FIELDS:
             raise ConfigError(
-                f"time control: no kind is called '{self.kind}'. {near_matches(self.kind, _USED)}"
+                f"time control: unknown kind '{self.kind}'. {near_matches(self.kind, _FIELDS)}"
             )
         self._check_numbers()
         for name in ("seconds", "increment", "periods", "period_seconds"):
-            if getattr(self, name) and name not in _USED[self.kind]:
-                takes = " and ".join(_USED[self.kind]) or "no time at all"
+            if getattr(self, name) and name not in _FIELDS[self.kind]:
+                takes = " and ".join(_FIELDS[self.kind]) or "no time"
                 raise ConfigError(
                     f"time control: kind '{self.kind}' has no {name}; it takes {takes}"
                 )
@@ -77,25 +77,25 @@ class TimeControl:
             )
 
 
-_USED: dict[str, tuple[str, ...]] = {
+_FIELDS: dict[str, tuple[str, ...]] = {
     "none": (),
     "per-move": ("seconds",),
     "absolute": ("seconds",),
     "fischer": ("seconds", "increment"),
     "byo-yomi": ("seconds", "periods", "period_seconds"),
 }
-assert set(_USED) == set(get_args(ControlKind))
+assert set(_FIELDS) == set(get_args(ControlKind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockReading:
-    """What a player sees on its clock when it is asked to act; plain data.
+    """What a player sees on its clock on its turn; plain data.
 
     Attributes:
       control: the time control.
-      main: seconds of main time left (per-move: of this move); None without a clock.
-      periods: byo-yomi periods left.
-      limit: seconds until the flag falls if no move is made, the margin excluded; None for never.
+      main: remaining main time in seconds (per-move: for this move); None without a clock.
+      periods: remaining byo-yomi periods.
+      limit: seconds until the flag falls, the margin excluded; None for never.
     """
 
     control: TimeControl
@@ -104,10 +104,10 @@ class ClockReading:
     limit: float | None = None
 
     def allotment(self, *, moves_left: int = 30) -> float | None:
-        """Return seconds that are wise to spend on this move; None without a limit.
+        """Return a reasonable time for this move in seconds; None without a limit.
 
-        Main time is spread over `moves_left` moves, the increment or the period used up to nine
-        tenths; never more than nine tenths of what is left before the flag.
+        It is the main time spread over `moves_left` moves plus nine tenths of the increment or
+        period, but at most nine tenths of the time until the flag falls.
         """
         if self.limit is None:
             return None
@@ -125,9 +125,9 @@ class Clock:
 
     Attributes:
       control: the time control.
-      main: main time left, seconds.
-      periods: byo-yomi periods left.
-      spent: wall time used so far, seconds.
+      main: remaining main time in seconds.
+      periods: remaining byo-yomi periods.
+      spent: wall time used so far in seconds.
     """
 
     def __init__(self, control: TimeControl) -> None:
@@ -137,7 +137,7 @@ class Clock:
         self.spent = 0.0
 
     def limit(self) -> float | None:
-        """Return seconds until the flag falls if no move is made; None for never."""
+        """Return the seconds until the flag falls, the margin excluded; None for never."""
         control = self.control
         if control.kind == "none":
             return control.move_deadline
@@ -147,12 +147,12 @@ class Clock:
         return left if control.move_deadline is None else min(left, control.move_deadline)
 
     def deadline(self) -> float | None:
-        """Return seconds after which the player is stopped: the limit plus the margin."""
+        """Return the seconds until the player is stopped: the limit plus the margin."""
         limit = self.limit()
         return None if limit is None else limit + self.control.margin
 
     def reading(self) -> ClockReading:
-        """Return what the player is shown."""
+        """Return what the player sees."""
         timed = self.control.kind != "none"
         return ClockReading(
             control=self.control,
@@ -162,10 +162,10 @@ class Clock:
         )
 
     def charge(self, seconds: float) -> bool:
-        """Charge one move of `seconds` wall time; return False when the flag has fallen.
+        """Charge a move of `seconds` wall time; return False if the flag has fallen.
 
-        The flag falls when the move took more than `deadline`; the time left is then of no
-        meaning any more. A move that the margin alone saved leaves no main time.
+        The flag falls if the move took longer than `deadline`; the remaining time is then
+        undefined. A move within the margin leaves no main time.
         """
         deadline = self.deadline()
         self.spent += seconds
@@ -184,8 +184,8 @@ class Clock:
         over = seconds - self.main
         self.main = max(0.0, -over)
         if over > 0:
-            # The period in which the move is made is renewed; only those before it are lost. A
-            # move made at the very end of a period is made in it, as one at the very end of the
-            # last one is in time. The margin may carry a move past the last period, which stays.
+            # The period of the move is renewed, and those before it are lost. A move at the very
+            # end of a period belongs to it, as a move at the very end of the last period is in
+            # time. A move within the margin after the last period does not lose it.
             lost = math.ceil(over / self.control.period_seconds) - 1
             self.periods = max(1, self.periods - lost)

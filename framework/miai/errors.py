@@ -4,13 +4,13 @@
 
     MiaiError
     +-- GameError (ValueError)          a game was used against its rules
-    |   +-- InvalidActionError          no action of this game: bad number or text
+    |   +-- InvalidActionError          not an action of this game: a bad number or text
     |   +-- IllegalActionError          an action of the game, but not in this position
-    |   +-- InvalidStateError           a text or file that describes no state of the game
-    |   +-- HiddenInformationError      perfect information was asked of a game that has none
-    |   +-- UnsuitableGameError         a search cannot handle games of this sort
-    |   +-- EmptyBeliefError            no world explains what a player was told
-    |   +-- BeliefTooLargeError         more worlds than the stated limit
+    |   +-- InvalidStateError           a text or file that does not describe a state of the game
+    |   +-- HiddenInformationError      the game hides information that the operation needs
+    |   +-- UnsuitableGameError         a search or rule cannot handle this game
+    |   +-- EmptyBeliefError            no world explains a player's observation
+    |   +-- BeliefTooLargeError         more worlds than the limit
     +-- PluginError                     a plugin or component
     |   +-- UnknownComponentError       no component of that kind and name (LookupError)
     |   +-- ParameterError              a parameter is unknown, of the wrong type or out of range
@@ -19,14 +19,15 @@
     +-- AgentError                      an agent failed: its fault, a forfeit
     |   +-- AgentUnavailableError       it cannot be started (a missing engine, extra or file)
     |   +-- AgentCrashedError           it raised, or its process died
-    |   +-- AgentTimeoutError           no answer at the deadline; its process was killed
-    |   +-- AgentProtocolError          an answer that is no answer
-    |   +-- AgentFloodError             more output than the stated limit
+    |   +-- AgentTimeoutError           no answer by the deadline; its process was killed
+    |   +-- AgentProtocolError          an invalid answer
+    |   +-- AgentFloodError             more output than the limit
     +-- RecordError (ValueError)        a game record cannot be read
-    +-- ConfigError (ValueError)        a config file says something wrong
+    +-- ConfigError (ValueError)        a config file or option is wrong
     +-- StoreError                      a tournament's store is corrupt, foreign or in use
-    +-- ConformanceError                a game or agent breaks the rules that `miai.testing`
-                                        checks (AssertionError)
+    +-- WorkerError                     a worker process cannot start, or cannot perform a job
+    +-- ConformanceError                a game or agent breaks rules that `miai.testing` checks
+                                        (AssertionError)
 
 Every message says what was wrong, where, and what to do next. The command line prints the
 message of a `MiaiError` and exits with status 2; any other exception is a defect of miai.
@@ -48,11 +49,11 @@ class GameError(MiaiError, ValueError):
 
 
 class InvalidActionError(GameError):
-    """The number or text names no action of the game at all."""
+    """The game has no action with this number or text."""
 
 
 class IllegalActionError(GameError):
-    """The action exists but is not legal here; the message carries the position.
+    """The game has this action, but it is not legal here; the message shows the position.
 
     Attributes:
       action: the refused action.
@@ -66,23 +67,23 @@ class IllegalActionError(GameError):
 
 
 class InvalidStateError(GameError):
-    """A text, file or set-up that describes no state of the game."""
+    """A text, file or set-up does not describe a state of the game."""
 
 
 class HiddenInformationError(GameError):
-    """The operation needs perfect information, and the game hides something."""
+    """The operation needs perfect information, but the game hides some."""
 
 
 class UnsuitableGameError(GameError):
-    """A search cannot handle games of this sort: too many players, or no constant sum."""
+    """A search or rule cannot handle the game, for instance because of too many players."""
 
 
 class EmptyBeliefError(GameError):
-    """No world explains what the player was told: a defect of the game or a false observation."""
+    """No world explains the player's observation: it is false, or the game has a defect."""
 
 
 class BeliefTooLargeError(GameError):
-    """More worlds than the stated limit; take a belief made for the game."""
+    """A belief has more worlds than its limit; use a belief made for the game."""
 
 
 class PluginError(MiaiError):
@@ -113,7 +114,7 @@ class AgentError(MiaiError):
 
 
 class AgentUnavailableError(AgentError):
-    """The agent cannot be started: a missing engine, extra or file, named in the message."""
+    """The agent cannot be started; the message names the missing engine, extra or file."""
 
 
 class AgentCrashedError(AgentError):
@@ -125,11 +126,11 @@ class AgentTimeoutError(AgentError):
 
 
 class AgentProtocolError(AgentError):
-    """The agent's answer was no answer: malformed, of the wrong type or out of turn."""
+    """The agent's answer was malformed, of the wrong type or out of turn."""
 
 
 class AgentFloodError(AgentError):
-    """The agent wrote more output than the stated limit."""
+    """The agent wrote more output than the limit."""
 
 
 class RecordError(MiaiError, ValueError):
@@ -144,13 +145,17 @@ class StoreError(MiaiError):
     """A tournament's store is corrupt, foreign, of another schema or in use."""
 
 
+class WorkerError(MiaiError):
+    """A worker process cannot be started, or cannot perform a job."""
+
+
 class ConformanceError(MiaiError, AssertionError):
     """A game or an agent breaks rules; the message lists all of them.
 
-    It is an `AssertionError` too, so that test runners report a failure and not a defect.
+    It is also an `AssertionError`, so that test runners report a failure rather than an error.
 
     Attributes:
-      violations: the first violation found of each rule.
+      violations: the first violation of each broken rule.
     """
 
     def __init__(self, subject: str, violations: Sequence[Violation]) -> None:
@@ -164,15 +169,14 @@ class ConformanceError(MiaiError, AssertionError):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Names of the rules that are broken."""
+        """Names of the broken rules."""
         return tuple(violation.rule for violation in self.violations)
 
 
 def near_matches(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that offers the known names nearest to a misspelt one.
+    """Return ``Did you mean 'x'?`` with the known names nearest to a misspelt one.
 
-    Returns ``"Did you mean 'x'?"``, or a list of all known names when none is near, or an empty
-    string when nothing is known.
+    If none is near, return a list of all known names; if there are none, an empty string.
     """
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
@@ -183,14 +187,13 @@ def near_matches(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule, broken.
+    """A violation of a rule.
 
     Attributes:
       rule: name of the rule, one of `miai.testing.GAME_RULES` or `miai.testing.AGENT_RULES`.
       message: what was wrong.
-      seed: of the check that found it.
-      actions: the actions, those of chance included, that lead from the initial state to where
-        it was found.
+      seed: seed of the check that found it.
+      actions: the actions that lead to it from the initial state, chance included.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic writes, journals, and messages about missing paths."""
+"""Files: atomic writes and journals that survive a crash, and errors that name the path."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from miai.errors import ConfigError
 from miai.plain import dumps, loads
 
 DRAFT_PATTERN = ".*.new"
@@ -79,8 +80,8 @@ def write_text(path: Path, text: str, *, sync: bool = True) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system can."""
-    with contextlib.suppress(OSError):  # some file systems refuse; the files are whole by now
+    """Write the names in a folder to the disk, where the system can."""
+    with contextlib.suppress(OSError):  # some file systems refuse; the files are complete by now
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -90,7 +91,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let each `OSError` of the block name `path` instead of a temporary file."""
+    """Raise each `OSError` of the block with `path` instead of a temporary file."""
     try:
         yield
     except OSError as error:
@@ -99,7 +100,7 @@ def _naming(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-# Errors that name the path
+# Paths that cannot be read or written
 
 
 @contextmanager
@@ -125,6 +126,23 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
         raise error(_refusal(path, "written", reason, remedy)) from reason
 
 
+def refuse_unwritable(path: Path, option: str) -> None:
+    """Check, before the work begins, that its output file can be written.
+
+    Args:
+      option: the command-line option that names the file, for messages.
+
+    Raises:
+      ConfigError: the path is a folder, is in no folder, or is not writable.
+    """
+    if not path.parent.is_dir():
+        raise ConfigError(f"{option} {path}: there is no folder '{path.parent}'; create it first")
+    if path.is_dir():
+        raise ConfigError(f"{option} {path}: is a folder; name a file in it")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"{option} {path}: no permission to write; name a file elsewhere")
+
+
 def _refusal(path: object, verb: str, reason: OSError, remedy: str) -> str:
     message = f"{path}: cannot be {verb}: {reason.strerror or reason}"
     return f"{message}; {remedy}" if remedy else message
@@ -134,16 +152,16 @@ def _refusal(path: object, verb: str, reason: OSError, remedy: str) -> str:
 
 
 class Journal:
-    """An append-only file of JSON values, one a line, for one writer at a time.
+    """An append-only file of JSON values, one per line, for one writer at a time.
 
-    Each line begins with the CRC-32 of its JSON in eight hexadecimal digits. A line that was being
-    written when the process or the power failed is recognised by it. Lines of plain JSON, as
-    earlier versions wrote them, are read too.
+    Each line begins with the CRC-32 of its JSON in eight hexadecimal digits, which reveals a line
+    that was being written when the process or the power failed. Lines of plain JSON, as earlier
+    versions wrote them, are read too.
 
     Attributes:
-      path: the file; it may be missing.
+      path: the file, which may be missing.
       sync: whether `append` waits until the entries are on the disk.
-      torn: bytes that `read` cut off the end.
+      torn: number of bytes that `read` cut off the end.
     """
 
     def __init__(self, path: Path, *, sync: bool = True) -> None:
@@ -152,15 +170,14 @@ class Journal:
         self.torn = 0
 
     def read(self) -> list[Any]:
-        """Return all entries up to the first torn one, and cut off the rest.
+        """Return all entries before the first torn one, and cut off the rest.
 
         Raises:
           OSError: the file cannot be read or cut.
         """
         entries: list[Any] = []
-        whole = 0
+        self.torn = whole = 0
         if not self.path.exists():
-            self.torn = 0
             return entries
         with _naming(self.path), self.path.open("rb+") as file:
             for line in file:
@@ -175,7 +192,7 @@ class Journal:
         return entries
 
     def append(self, entries: Iterable[Any]) -> None:
-        """Add entries of plain data; after an error none of them is there.
+        """Add entries of plain data; after an error, none of them is added.
 
         Raises:
           OSError: the file cannot be written.
@@ -207,7 +224,7 @@ def _line(entry: Any) -> bytes:
 def _entry(line: bytes) -> Any:
     """Return the entry of a line. Raises `ValueError` for a torn one."""
     if not line.endswith(b"\n"):
-        raise ValueError("the line has no end")
+        raise ValueError("the line is incomplete")
     if line[:1] in (b"{", b"["):
         return loads(line)
     checksum, _, body = line[:-1].partition(b" ")
@@ -223,7 +240,7 @@ def absence(path: Path, beside: Iterable[str] = ()) -> str:
     """Return the message that a path does not exist, with near matches.
 
     Args:
-      beside: valid names in the path's folder; listed when there are few and none is near.
+      beside: valid names in the path's folder, listed if they are few and none is near.
     """
     missing = path
     while missing.parent != missing and not missing.parent.exists():
@@ -239,7 +256,7 @@ def absence(path: Path, beside: Iterable[str] = ()) -> str:
 
 
 def _other_folder(path: Path, missing: Path) -> str:
-    """Suggest folders with a name near the missing one, with the rest of the path if it exists."""
+    """Suggest folders with names near the missing one, and the rest of the path if it exists."""
     try:
         folders = [p.name for p in missing.parent.iterdir() if p.is_dir()]
     except OSError:

@@ -1,9 +1,8 @@
 """Game, State and Player: the interface of a sequential game.
 
 The vocabulary is OpenSpiel's (https://openspiel.readthedocs.io), so that its users feel at home.
-Departures, on purpose: player sentinels are an enum, an illegal action raises an error that
-carries the position, the identity of a state is an explicit `State.key`, and a player's
-information is an explicit `State.observation`.
+Deliberate departures: player sentinels are an enum, an illegal action raises an error that carries
+the position, `State.key` identifies a state, and `State.observation` is all that a player learns.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Player(IntEnum):
-    """Who acts when no player does. Players themselves are the integers 0, 1, 2, ..."""
+    """Who acts when no player does. Players are the integers 0, 1, 2, ..."""
 
     CHANCE = -1
     TERMINAL = -4
@@ -44,17 +43,18 @@ class GameInfo:
     """The facts of a game that hold for all its states.
 
     Attributes:
-      name: the name it is registered under.
-      version: raised when its behaviour changes; stored in every record.
-      num_players: players, without chance.
-      num_distinct_actions: actions of players are the integers below this.
-      max_chance_outcomes: chance actions are the integers below this; 0 without chance.
-      min_utility, max_utility: bounds of every entry of `State.returns`.
-      utility_sum: the constant sum of the returns, or None when it is not constant.
+      name: the name of its component.
+      version: increased when its behaviour changes; stored in every record.
+      num_players: number of players, without chance.
+      num_distinct_actions: players' actions are the integers from 0 up to this, exclusive.
       max_game_length: maximum number of plies of a game, chance excluded.
-      perfect_information: whether every player sees everything, so that an agent may hold a
-        state of its own.
-      player_names: names of the players, first to move first.
+      player_names: names of the players, in player order.
+      max_chance_outcomes: chance actions are the integers from 0 up to this, exclusive; 0 without
+        chance.
+      min_utility, max_utility: bounds of every entry of `State.returns`.
+      utility_sum: the constant sum of the returns; None if it is not constant.
+      perfect_information: whether every player sees everything, so that an agent may hold a state
+        of its own.
     """
 
     name: str
@@ -76,10 +76,10 @@ class Observation:
 
     Attributes:
       player: the observing player.
-      actor: who acted (`Player.CHANCE` for chance), or None when hidden or before any action.
-      action: the action taken, or None when hidden or before any action.
-      data: any further information: a sensed window, a dealt card, a refusal.
-      legal_actions: the player's legal actions when it is now this player's turn, else empty.
+      actor: who acted (`Player.CHANCE` for chance); None if hidden or before any action.
+      action: the action taken; None if hidden or before any action.
+      data: any further information, such as a sensed window, a dealt card or a refusal.
+      legal_actions: the player's legal actions if it is now its turn; else empty.
     """
 
     player: int
@@ -90,11 +90,11 @@ class Observation:
 
 
 class Game(ABC):
-    """A game with its parameters settled: the factory of its states.
+    """A game with fixed parameters, which creates its states.
 
     Attributes:
       info: the facts of the game.
-      parameters: the parameters it was built from; with the name they rebuild the game.
+      parameters: its parameters; name and parameters together rebuild the game.
     """
 
     info: GameInfo
@@ -109,7 +109,7 @@ class Game(ABC):
         return self.info.num_players
 
     def num_distinct_actions(self) -> int:
-        """Return the number of actions: the players' actions are the integers below it."""
+        """Return the number of distinct actions of players."""
         return self.info.num_distinct_actions
 
     def max_game_length(self) -> int:
@@ -125,9 +125,9 @@ class Game(ABC):
         return self.info.max_utility
 
     def resignation_returns(self, player: int) -> tuple[float, ...]:
-        """Return the players' returns when `player` resigns or forfeits.
+        """Return each player's utility when `player` resigns or forfeits.
 
-        The loser receives the minimum utility. In a game of constant sum the others share the rest
+        The loser receives the minimum utility. In a constant-sum game the others share the rest
         equally, otherwise each receives the maximum utility.
         """
         info = self.info
@@ -142,14 +142,12 @@ class Game(ABC):
         """Return the state that `State.serialize` wrote.
 
         Raises:
-          InvalidStateError: the text describes no state of this game.
+          InvalidStateError: the text does not describe a state of this game.
         """
         try:
             actions = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidStateError(
-                f"{self.info.name}: a serialised state is a JSON list of actions, got {text[:80]!r}"
-            ) from error
+        except (ValueError, RecursionError):
+            actions = None
         if not isinstance(actions, list) or not all(type(a) is int for a in actions):
             raise InvalidStateError(
                 f"{self.info.name}: a serialised state is a JSON list of actions, got {text[:80]!r}"
@@ -165,7 +163,7 @@ class Game(ABC):
         return state
 
     def observation_tensor_shape(self) -> tuple[int, ...]:
-        """Return the shape of `State.observation_tensor`; empty when the game has none."""
+        """Return the shape of `State.observation_tensor`; empty if the game has none."""
         return ()
 
     def __repr__(self) -> str:
@@ -173,10 +171,10 @@ class Game(ABC):
 
 
 class State(ABC):
-    """One point in a game, complete: what the referee knows.
+    """The complete state of a game at one point, as the referee knows it.
 
-    Subclasses implement the underscored methods and the abstract ones; `apply_action` checks
-    legality and keeps the history. A state is mutable; `clone` and `child` copy it.
+    Subclasses implement the abstract methods; `apply_action` checks legality and keeps the history.
+    A state is mutable; `clone` and `child` copy it.
     """
 
     def __init__(self, game: Game) -> None:
@@ -194,31 +192,31 @@ class State(ABC):
     def legal_actions(self) -> list[int]:
         """Return the actions of the current player in ascending order; empty when terminal.
 
-        At a chance node: the outcomes of positive probability.
+        At a chance node, return the outcomes of positive probability.
         """
 
     @abstractmethod
     def _apply(self, action: int) -> None:
-        """Apply a legal action. The history is not yet extended by it."""
+        """Apply a legal action. The history does not contain it yet."""
 
     @abstractmethod
     def returns(self) -> tuple[float, ...]:
-        """Return each player's utility: of the finished game, or zeros before its end."""
+        """Return each player's utility at the end of the game; zeros before."""
 
     @abstractmethod
     def _copy_to(self, other: Self) -> None:
-        """Copy this state's own attributes to `other`, a bare state of the same game."""
+        """Copy the subclass's attributes to `other`, a state of the same game without them."""
 
     @abstractmethod
     def key(self) -> Hashable:
-        """Return the identity of the state: equal keys mean equal futures for all players.
+        """Return a key of the state: equal keys mean equal futures for all players.
 
-        Stable across processes and versions of Python when it is an int, str or bytes.
+        An int, str or bytes is the same in every process and version of Python.
         """
 
     @abstractmethod
     def __str__(self) -> str:
-        """Return the state as text for people; it may show everything."""
+        """Return the state as text for people; it may reveal everything."""
 
     def truncated_returns(self) -> tuple[float, ...]:
         """Return each player's utility when a move limit stops the game here.
@@ -233,10 +231,10 @@ class State(ABC):
         return ""
 
     def opening_actions(self) -> list[int]:
-        """Return the legal actions that an opening of random moves is drawn from; ascending.
+        """Return the legal actions, ascending, from which random openings are drawn.
 
-        The default is all of them. A game whose players may pass leaves the pass out where there
-        is another action: a random pass would decide the game before the players are asked.
+        The default is all of them. A game with passes leaves the pass out unless it is the only
+        action: a random pass could decide the game before the players are asked.
         """
         return self.legal_actions()
 
@@ -245,13 +243,13 @@ class State(ABC):
         return []
 
     def observation(self, player: int) -> Observation | None:
-        """Return the observation of the last transition by `player`, or None if it has none.
+        """Return what `player` observes of the last transition; None if nothing.
 
-        At the initial state: the observation before the first action. The default shows every
-        player each action and its actor, which is right for perfect information only.
+        At the initial state, return the observation before the first action. The default shows
+        each action and its actor, which is right for perfect information only.
 
         Raises:
-          HiddenInformationError: the game hides something and does not override this.
+          HiddenInformationError: the game hides information and does not override this.
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
@@ -267,7 +265,7 @@ class State(ABC):
         Two states are in one information state of `player` exactly when the texts are equal.
 
         Raises:
-          HiddenInformationError: the game hides something and does not override this.
+          HiddenInformationError: the game hides information and does not override this.
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
@@ -277,10 +275,10 @@ class State(ABC):
         return " ".join(map(str, self._history))
 
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
-        """Return what `player` sees as float32 of shape `Game.observation_tensor_shape()`.
+        """Return what `player` sees, float32 of shape `Game.observation_tensor_shape()`.
 
         Raises:
-          NotImplementedError: the game has none.
+          NotImplementedError: the game has no observation tensor.
         """
         raise NotImplementedError(f"{self.game.info.name} has no observation tensor")
 
@@ -289,10 +287,10 @@ class State(ABC):
         return str(action)
 
     def string_to_action(self, text: str) -> int:
-        """Return the legal action that is written so, case ignored.
+        """Return the legal action with this notation; case is ignored.
 
         Raises:
-          InvalidActionError: no legal action of this state is written so.
+          InvalidActionError: no legal action of this state has this notation.
         """
         wanted = text.strip().lower()
         for action in self.legal_actions():
@@ -311,14 +309,14 @@ class State(ABC):
         return self.current_player() == Player.CHANCE
 
     def is_legal(self, action: int) -> bool:
-        """Return whether the current player may take `action`. Override where faster."""
+        """Return whether `action` is legal for the current player. Override it if faster."""
         return action in self.legal_actions()
 
     def apply_action(self, action: int) -> None:
         """Take an action of the current player, or an outcome of chance.
 
         Raises:
-          InvalidActionError: the number names no action of the game.
+          InvalidActionError: the game has no such action.
           IllegalActionError: the action is not legal here, or the game is over.
         """
         if type(action) is not int:
@@ -330,8 +328,8 @@ class State(ABC):
     def apply_unchecked(self, action: int) -> None:
         """Take an action that is known to be legal, without the check of `apply_action`.
 
-        For searches, whose actions come from `legal_actions`; what follows an illegal one is
-        undefined.
+        This is for searches, whose actions come from `legal_actions`; an illegal action has
+        undefined effects.
         """
         actor = self.current_player()
         self._apply(action)
@@ -339,7 +337,7 @@ class State(ABC):
         self._actors.append(actor)
 
     def child(self, action: int) -> Self:
-        """Return a copy of this state in which `action` was taken. Raises as `apply_action`."""
+        """Return a copy of this state after `action`. Raises as `apply_action`."""
         state = self.clone()
         state.apply_action(action)
         return state
@@ -354,7 +352,7 @@ class State(ABC):
         return other
 
     def history(self) -> list[int]:
-        """Return the actions taken so far, those of chance included, oldest first."""
+        """Return the actions taken so far, chance included, oldest first."""
         return self._history.copy()
 
     def actors(self) -> list[int]:
@@ -362,18 +360,18 @@ class State(ABC):
         return self._actors.copy()
 
     def move_number(self) -> int:
-        """Return the number of actions taken so far, those of chance included."""
+        """Return the number of actions taken so far, chance included."""
         return len(self._history)
 
     def serialize(self) -> str:
-        """Return text from which `Game.deserialize` rebuilds the state."""
+        """Return a text from which `Game.deserialize` rebuilds the state."""
         return json.dumps(self._history, separators=(",", ":"))
 
     def _legal_for(self, player: int) -> tuple[int, ...]:
         return tuple(self.legal_actions()) if self.current_player() == player else ()
 
     def _plain_action(self, action: object) -> int:
-        """Return an action given as a number of another kind, numpy's for instance, as an int."""
+        """Return an action of another integer type, such as numpy's, as an int."""
         if not isinstance(action, bool):
             with suppress(TypeError):
                 return operator.index(action)  # type: ignore[arg-type]  # suppressed

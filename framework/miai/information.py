@@ -1,8 +1,8 @@
 """A player's information: views, beliefs and determinizers.
 
-A *world* is a state that is consistent with all observations of a player. A belief is the set of a
-player's worlds; a determinizer draws one of them without seeing the true state. The belief
-``enumerated`` serves all small games.
+A *world* is a state that is consistent with all observations of a player. A belief is the set of
+the player's worlds; a determinizer draws one of them without seeing the true state. The belief
+``enumerated`` works for every small game.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "EmptyBeliefError",
     "EnumeratedBelief",
     "EnumeratingDeterminizer",
+    "ObservationMatch",
     "PlayerView",
 ]
 
@@ -45,15 +46,15 @@ class PlayerView:
 
     @classmethod
     def at(cls, state: State, player: int) -> PlayerView:
-        """Return a player's view of `state`, of which only the last transition was observed.
+        """Return a player's view of `state` that has observed only the last transition.
 
         Raises:
-          HiddenInformationError: the game hides information; a view grows by observations.
+          HiddenInformationError: the game hides information.
         """
         view = cls(state.game, player)
         if view._state is None:
             raise HiddenInformationError(
-                f"{state.game.info.name} hides information: a view grows by observations alone"
+                f"{state.game.info.name} hides information: a view follows from observations only"
             )
         view._state = state.clone()
         observation = state.observation(player)
@@ -62,7 +63,7 @@ class PlayerView:
 
     @property
     def legal_actions(self) -> tuple[int, ...]:
-        """The player's legal actions now; empty when it is not the player's turn."""
+        """The player's legal actions; empty if it is not the player's turn."""
         return self.observations[-1].legal_actions if self.observations else ()
 
     @property
@@ -70,7 +71,7 @@ class PlayerView:
         """The player's own copy of the state, in a game of perfect information.
 
         Raises:
-          HiddenInformationError: the game hides information; use a belief.
+          HiddenInformationError: the game hides information.
         """
         if self._state is None:
             raise HiddenInformationError(
@@ -80,7 +81,7 @@ class PlayerView:
         return self._state
 
     def observe(self, observation: Observation) -> None:
-        """Take in an observation; in a game of perfect information the state follows it."""
+        """Add an observation; in a game of perfect information the state follows it."""
         self.observations.append(observation)
         if self._state is not None and observation.action is not None:
             self._state.apply_action(observation.action)
@@ -101,7 +102,7 @@ class BeliefState(Protocol[StateT_co]):
         """Return a copy of one world, uniformly."""
 
     def __iter__(self) -> Iterator[StateT_co]:
-        """Iterate over the worlds; they are not to be changed."""
+        """Iterate over the worlds, which must not be changed."""
 
     def __len__(self) -> int:
         """Return the number of worlds."""
@@ -111,26 +112,26 @@ class Determinizer(Protocol):
     """Draws a world that is consistent with a player's observations."""
 
     def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        """Return a world consistent with the view, never chosen by looking at the true one."""
+        """Return a world that is consistent with the view, chosen without the true one."""
 
 
 class EnumeratedBelief:
     """A belief that holds every world, for small games of any kind.
 
-    After each observation every world is played forward, over all actions of others and outcomes
-    of chance that tell the player nothing, to the transitions that tell it just this. Worlds with
-    equal keys are one: their futures are the same, and of their histories one stands for all.
-    Probabilities are not kept: the worlds are the support.
+    An observation advances every world over all actions of the others and outcomes of chance,
+    through any number of transitions that the player does not notice, to a transition with this
+    observation. Of worlds with equal keys one is kept: their futures are the same. Probabilities
+    are not kept.
 
-    The worlds are those just after the last thing that the player was told. Whatever others have
-    done since in silence is not in them yet; on the player's own turn nothing has.
+    The worlds are those just after the player's last observation. Later transitions that the player
+    does not notice are not included; on the player's own turn there are none.
 
-    It relies on two habits of games, which `miai.testing.check_game` checks: equal keys mean equal
-    futures, and a player is told of its own actions when it takes them.
+    This relies on two properties of games, which `miai.testing.check_game` checks: equal keys mean
+    equal futures, and a player observes its own actions when it takes them.
 
     Attributes:
-      game, player: whose belief it is.
-      limit: most worlds held, also while expanding.
+      game, player: the game, and the player whose belief it is.
+      limit: maximum number of worlds, also while expanding.
     """
 
     def __init__(self, game: Game, player: int, *, limit: int = 1_000_000) -> None:
@@ -144,18 +145,18 @@ class EnumeratedBelief:
         """Keep the worlds that explain the observation.
 
         Raises:
-          EmptyBeliefError: no world does; the belief is left as it was.
-          BeliefTooLargeError: more than `limit` worlds; the belief is left as it was.
+          EmptyBeliefError: no world does; the belief is unchanged.
+          BeliefTooLargeError: more than `limit` worlds; the belief is unchanged.
         """
-        told = _Told(observation)
-        found = self._advance(self._order, told) if self._worlds else self._begin(told)
-        if not found:
+        target = ObservationMatch(observation)
+        worlds = self._advance(self._order, target) if self._worlds else self._begin(target)
+        if not worlds:
             raise EmptyBeliefError(
-                f"{self.game.info.name}: no world explains what player {self.player} was told: "
-                f"{observation}; give a belief every observation of its player, in order"
+                f"{self.game.info.name}: no world explains the observation of player "
+                f"{self.player}: {observation}; a belief needs all observations, in order"
             )
-        self._worlds = found
-        self._order = list(found.values())
+        self._worlds = worlds
+        self._order = list(worlds.values())
 
     def sample(self, rng: random.Random) -> State:
         """Return a copy of one world, uniformly over the worlds.
@@ -165,7 +166,7 @@ class EnumeratedBelief:
         """
         if not self._order:
             raise EmptyBeliefError(
-                f"{self.game.info.name}: player {self.player} was told nothing yet; observe first"
+                f"{self.game.info.name}: player {self.player} has observed nothing yet"
             )
         return self._order[rng.randrange(len(self._order))].clone()
 
@@ -178,55 +179,55 @@ class EnumeratedBelief:
     def __contains__(self, state: State) -> bool:
         return state.key() in self._worlds
 
-    def _begin(self, told: _Told) -> dict[Hashable, State]:
+    def _begin(self, target: ObservationMatch) -> dict[Hashable, State]:
         """Return the worlds after the first observation."""
         start = self.game.new_initial_state()
         first = start.observation(self.player)
-        if first is None:  # the player is not told that the game begins
-            return self._advance([start], told)
-        return {start.key(): start} if told.is_same(first) else {}
+        if first is None:  # the player does not observe the beginning of the game
+            return self._advance([start], target)
+        return {start.key(): start} if target.matches(first) else {}
 
-    def _advance(self, worlds: list[State], told: _Told) -> dict[Hashable, State]:
-        """Return the worlds one told transition later, any number of untold ones before it."""
-        found: dict[Hashable, State] = {}
+    def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
+        """Return the worlds after the next observed transition, which must match the target."""
+        advanced: dict[Hashable, State] = {}
         frontier = worlds.copy()
-        silent = {state.key() for state in frontier}
+        unobserved = {state.key() for state in frontier}
         while frontier:
             state = frontier.pop()
-            for action in self._candidates(state, told.observation):
+            for action in self._candidates(state, target.observation):
                 child = state.clone()
                 child.apply_unchecked(action)
                 observation = child.observation(self.player)
                 key = child.key()
                 if observation is None:
-                    if key not in silent:
-                        silent.add(key)
+                    if key not in unobserved:
+                        unobserved.add(key)
                         frontier.append(child)
-                elif key not in found and told.is_same(observation):
-                    found[key] = child
-            if len(found) + len(silent) > self.limit:
+                elif key not in advanced and target.matches(observation):
+                    advanced[key] = child
+            if len(advanced) + len(unobserved) > self.limit:
                 raise BeliefTooLargeError(
                     f"{self.game.info.name}: more than {self.limit} worlds; raise the limit "
                     "or use a belief made for this game"
                 )
-        return found
+        return advanced
 
     def _candidates(self, state: State, observation: Observation) -> Sequence[int]:
-        """Return the actions that may lead to what was told."""
+        """Return the actions that may lead to an observation."""
         actor = state.current_player()
         if actor != self.player:
             return state.legal_actions()
-        # The player is told of its own action when it takes it; trying the others is in vain.
+        # A player observes its own action when it takes it; others need not be tried.
         action = observation.action
         if observation.actor != actor or action is None or not state.is_legal(action):
             return ()
         return (action,)
 
 
-class _Told:
-    """An observation, and whether another is the same but for the containers of its data.
+class ObservationMatch:
+    """Compares observations with one that may have crossed to another process.
 
-    What has crossed from one process to another has lists where the game may have had tuples.
+    Their data counts as equal if only the containers differ: crossing turns tuples into lists.
     """
 
     __slots__ = ("_data", "observation")
@@ -235,7 +236,8 @@ class _Told:
         self.observation = observation
         self._data = _plain(observation.data)
 
-    def is_same(self, other: Observation) -> bool:
+    def matches(self, other: Observation) -> bool:
+        """Return whether another observation is equal."""
         mine = self.observation
         return (
             mine.action == other.action
@@ -251,14 +253,13 @@ def _plain(data: Json) -> Json:
 
 
 class EnumeratingDeterminizer:
-    """Draws worlds uniformly through an `EnumeratedBelief`; the default for small games.
+    """Draws worlds uniformly from an `EnumeratedBelief`; the default for small games.
 
-    The belief of the last view is kept and carried on by what that view was told since, so that
-    drawing many worlds for one turn, and one turn after another, enumerates only what is new. A
-    view that was told anything else begins anew: what is drawn depends on the view alone.
+    The belief of the last view is retained. A view that continues it costs only its new
+    observations, any other begins with a new belief: draws depend on the view alone.
 
     Attributes:
-      limit: most worlds held.
+      limit: maximum number of worlds.
     """
 
     def __init__(self, *, limit: int = 1_000_000) -> None:
@@ -267,20 +268,19 @@ class EnumeratingDeterminizer:
         self._seen: list[Observation] = []
 
     def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        """Return a world consistent with the view, uniformly; a copy, to be played on.
+        """Return a copy of a world that is consistent with the view, uniformly.
 
         Raises:
-          EmptyBeliefError: the view was told nothing yet, or its observations contradict each
-            other.
+          EmptyBeliefError: the view has no observations yet, or they contradict each other.
           BeliefTooLargeError: more than `limit` worlds.
         """
-        belief = self._carried_on(view)
+        belief = self._belief_of(view)
         for observation in view.observations[len(self._seen) :]:
             belief.observe(observation)
             self._seen.append(observation)
         return belief.sample(rng)
 
-    def _carried_on(self, view: PlayerView) -> EnumeratedBelief:
+    def _belief_of(self, view: PlayerView) -> EnumeratedBelief:
         """Return the retained belief if the view continues it, else a new one."""
         belief = self._belief
         if (

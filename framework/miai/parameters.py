@@ -1,10 +1,7 @@
-"""Parameter models: what a component can be told, checked and listed.
+"""Parameter models, config files, and messages about wrong values.
 
-What is wrong with a value, in words for its author: pydantic's findings, translated.
-
-Reading config files: TOML from disk, and values checked against a model.
-
-``name=value`` on the command line.
+A component's parameters are fields of a `Parameters` model: checked when filled, listed by
+`miai list`. Config files are TOML, checked against models in the same way.
 """
 
 from __future__ import annotations
@@ -24,8 +21,270 @@ from miai.errors import ConfigError, ParameterError, near_matches
 from miai.files import absence, reading
 from miai.plain import parse_assignment
 
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
 Detail = Mapping[str, Any]
-"""One entry of ``pydantic.ValidationError.errors()``."""
+"""An entry of ``pydantic.ValidationError.errors()``."""
+
+NAME_PATTERN = r"^[\w+-][\w.+-]*$"
+"""Pattern of names that become parts of file names; ``..`` would lead out of the folder."""
+
+# -- models ---------------------------------------------------------------------------------------
+
+_NO_SCHEMAS = frozenset({"default", "metadata", "expected"})
+_PLAIN_TYPES = ("int", "float", "bool")
+
+
+def _strict(schema: Any) -> Any:
+    """Return a schema in which numbers and booleans are strict."""
+    if isinstance(schema, (list, tuple)):
+        return type(schema)(_strict(part) for part in schema)
+    if not isinstance(schema, dict):
+        return schema
+    copy = {k: v if k in _NO_SCHEMAS else _strict(v) for k, v in schema.items()}
+    return {"strict": True, **copy} if copy.get("type") in _PLAIN_TYPES else copy
+
+
+class StrictModel(BaseModel):
+    """A frozen model that refuses unknown names.
+
+    Numbers and booleans are strict: ``true`` is not 1 and ``"3"`` is not 3, but a float field
+    accepts 1. Other values are converted as usual in pydantic: a list to a tuple, a text to a path.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the model with strict numbers and booleans."""
+        schema: CoreSchema = _strict(handler(source))
+        return schema
+
+
+class Parameters(StrictModel):
+    """Base of every parameter model."""
+
+
+def parameter(
+    default: Any = PydanticUndefined,
+    *,
+    help: str,
+    unit: str | None = None,
+    component: str | None = None,
+    **limits: Any,
+) -> Any:
+    """Declare one parameter of a `Parameters` model.
+
+    Args:
+      default: the default value; a parameter without one is required.
+      help: one line for `miai list`.
+      unit: such as ``points``, ``seconds``, ``plies`` or ``Elo``; None for none.
+      component: the kind of component that the parameter names, such as ``evaluator``. A tournament
+        then finds the component before it starts, and checks its parameters: those of ``x`` are in
+        ``x_parameters``.
+      limits: pydantic's constraints (``ge``, ``le``, ``gt``, ``lt``, ``max_length``, ...).
+    """
+    extra: JsonDict = {}
+    if unit:
+        extra["unit"] = unit
+    if component:
+        extra["component"] = component
+    return Field(default, description=help, json_schema_extra=extra or None, **limits)
+
+
+def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (parameter, kind, name, parameters) for each component that a parameter names."""
+    for field, info in type(filled).model_fields.items():
+        extra = info.json_schema_extra
+        kind = extra.get("component") if isinstance(extra, dict) else None
+        name = getattr(filled, field)
+        if isinstance(kind, str) and isinstance(name, str):
+            yield field, kind, name, getattr(filled, f"{field}_parameters", {})
+
+
+def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """Return a row for each parameter: name, type, default, unit, help and limits, plain data."""
+    properties = model.model_json_schema()["properties"] if model.model_fields else {}
+    rows: list[dict[str, Any]] = []
+    for name, field in model.model_fields.items():
+        schema = properties.get(field.alias or name, {})
+        variants = schema.get("anyOf", [schema])
+        kinds = [str(v.get("type", v.get("const", "any"))) for v in variants]
+        limits = {
+            key: v[key]
+            for v in variants
+            for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum")
+            if key in v
+        }
+        rows.append(
+            {
+                "name": field.alias or name,
+                "type": " or ".join(kinds),
+                "required": field.is_required(),
+                "default": None if field.is_required() else field.get_default(),
+                "unit": schema.get("unit"),
+                "limits": limits,
+                "help": field.description or "",
+            }
+        )
+    return rows
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:
+    """Return the model filled with `values`.
+
+    Args:
+      where: path of the values in their file, for the message: ``players[2]``.
+
+    Raises:
+      ParameterError: a name is unknown, a type is wrong or a value is out of range; the message
+        lists all mistakes, one per line.
+    """
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [explain(detail, model, where) for detail in mistakes(error)]
+        raise ParameterError("\n".join(lines)) from None
+
+
+def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
+    """Return all errors but those of lists that are too short because an entry is wrong."""
+    details = error.errors()
+    paths = [detail["loc"] for detail in details]
+    return [
+        detail
+        for detail in details
+        if detail["type"] != "too_short"
+        or not any(len(p) > len(own := detail["loc"]) and p[: len(own)] == own for p in paths)
+    ]
+
+
+def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:
+    """Return one line that says what is wrong with a parameter, and what to do."""
+    path = where
+    for part in detail["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    if detail["type"] == "extra_forbidden":
+        name = str(detail["loc"][-1])
+        known = _fields_at(model, detail["loc"][:-1])
+        return f"{path}: unknown parameter. {near_matches(name, known) or 'There are none.'}"
+    if detail["type"] == "missing":
+        return f"{path}: is required"
+    return f"{path}: {wording(detail)}"
+
+
+def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Return the field names at a path below the model; empty if it leads to no model."""
+    current: Any = model
+    for part in path:
+        if isinstance(part, str) and isinstance(current, type) and issubclass(current, BaseModel):
+            field = current.model_fields.get(part)
+            current = field.annotation if field else None
+            for argument in getattr(current, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, BaseModel):
+                    current = argument
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return [f.alias or name for name, f in current.model_fields.items()]
+    return []
+
+
+# -- config files ---------------------------------------------------------------------------------
+
+MAX_FILE_BYTES: Final = 1 << 20
+
+
+def read_toml(
+    path: Path, *, example: str, about: Callable[[Path], str] | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Return the text and the values of a config file.
+
+    Args:
+      example: an existing config file, for messages.
+      about: returns the message about a folder of a special kind, or an empty text.
+
+    Raises:
+      ConfigError: the file does not exist, is too large, or is not TOML.
+    """
+    text = _read(path, example, about)
+    try:
+        return text, tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        raise ConfigError(f"{path}: is not TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: is not TOML: nested too deep") from None
+
+
+def fill(model: type[ModelT], raw: Mapping[str, Any], *, source: str) -> ModelT:
+    """Return the model filled with a config's values.
+
+    Args:
+      source: the file, for messages.
+
+    Raises:
+      ConfigError: a value is wrong; the message lists all mistakes, one per line.
+    """
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        lines = [f"{source}: {explain(detail, model, '')}" for detail in error.errors()]
+        message = "\n".join(lines).replace("unknown parameter", "unknown key")
+        raise ConfigError(message) from None
+
+
+def assign(raw: dict[str, Any], assignments: Iterable[str], model: type[BaseModel]) -> None:
+    """Apply assignments ``table.key=value`` to a parsed config whose tables are fields of a model.
+
+    Raises:
+      ConfigError: an assignment is malformed or its path does not exist.
+    """
+    for assignment in assignments:
+        path, value = parse_assignment(assignment)
+        table, *keys = path.split(".")
+        if table not in model.model_fields:
+            known = near_matches(table, model.model_fields)
+            raise ConfigError(f"--set {path}: there is no table '{table}'. {known}")
+        if not keys:
+            raise ConfigError(f"--set {path}: is a table; name one of its keys: {table}.key=value")
+        target: Any = raw
+        for step in (table, *keys[:-1]):
+            target = target.setdefault(step, {}) if isinstance(target, dict) else None
+        if not isinstance(target, dict):
+            raise ConfigError(f"--set {path}: '{keys[-1]}' is below a value, which has no keys")
+        target[keys[-1]] = value
+
+
+def _read(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
+    with reading(path, ConfigError):
+        if not path.is_file():
+            raise ConfigError(f"{path}: {_why_unread(path, example, about)}")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: is not a config file: larger than {MAX_FILE_BYTES} bytes")
+        content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
+
+
+def _why_unread(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
+    """Return why a path is not a config file, and what to name instead."""
+    special = about(path) if about is not None and path.is_dir() else ""
+    if special:
+        return special
+    if path.exists():
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        return f"is {what}; name a config file, such as {example}"
+    folder = path.parent
+    message = absence(path, [p.name for p in folder.glob("*.toml")] if folder.is_dir() else [])
+    return message if "toml" in message else f"{message} Name a config file, such as {example}."
+
+
+# -- what is wrong with a value -------------------------------------------------------------------
 
 _KINDS = {
     "int_type": "a whole number",
@@ -49,8 +308,6 @@ _BOUNDS = {
     "less_than_equal": ("le", "is too large; at most {}"),
     "less_than": ("lt", "is too large; less than {}"),
 }
-NAME_PATTERN = r"^[\w+-][\w.+-]*$"
-"""The pattern of names that become parts of file names; ``..`` would lead out of the folder."""
 
 
 def wording(detail: Detail) -> str:
@@ -80,7 +337,7 @@ def _literal(value: Any, context: Mapping[str, Any]) -> str:
 
 def _pattern(value: Any, context: Mapping[str, Any]) -> str:
     if context["pattern"] == NAME_PATTERN:
-        return f"{_shown(value)} is no name: letters, digits and _ . + - are, no dot first"
+        return f"{_shown(value)} is not a name: use letters, digits and _ . + -, no dot first"
     return f"{_shown(value)} does not match {context['pattern']}"
 
 
@@ -88,15 +345,7 @@ def _multiple(value: Any, context: Mapping[str, Any]) -> str:
     step = context["multiple_of"]
     below = math.floor(value / step) * step
     near = f"{_shown(below)} or {_shown(below + step)}"
-    return f"{_shown(value)} is no multiple of {_shown(step)}; {near} is"
-
-
-def _too_short(value: Any, context: Mapping[str, Any]) -> str:
-    return f"has too few entries: {context['actual_length']}; at least {context['min_length']}"
-
-
-def _too_long(value: Any, context: Mapping[str, Any]) -> str:
-    return f"has too many entries; at most {context['max_length']}"
+    return f"{_shown(value)} is not a multiple of {_shown(step)}; use {near}"
 
 
 _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
@@ -104,8 +353,10 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
     "enum": _literal,
     "string_pattern_mismatch": _pattern,
     "multiple_of": _multiple,
-    "too_short": _too_short,
-    "too_long": _too_long,
+    "too_short": lambda _, context: (
+        f"has too few entries: {context['actual_length']}; at least {context['min_length']}"
+    ),
+    "too_long": lambda _, context: f"has too many entries; at most {context['max_length']}",
     "string_too_long": lambda value, context: (
         f"a text of {len(value)} characters is too long; at most {context['max_length']}"
     ),
@@ -116,10 +367,10 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
 
 
 def _shown(value: Any, *, exact: bool = False) -> str:
-    """Return a value as a config or a command line would have it, cut where it is long.
+    """Return a value as in a config or on a command line, shortened if long.
 
     Args:
-      exact: whether 3.0 is told from 3.
+      exact: whether to distinguish 3.0 from 3.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -127,251 +378,3 @@ def _shown(value: Any, *, exact: bool = False) -> str:
         return str(int(value))
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-ModelT = TypeVar("ModelT", bound=BaseModel)
-
-_NO_SCHEMAS = frozenset({"default", "metadata", "expected"})
-_PLAIN_TYPES = ("int", "float", "bool")
-
-
-def _strict(schema: Any) -> Any:
-    """Return a part of a schema with its numbers and truth values strict."""
-    if isinstance(schema, (list, tuple)):
-        return type(schema)(_strict(part) for part in schema)
-    if not isinstance(schema, dict):
-        return schema
-    copy = {k: v if k in _NO_SCHEMAS else _strict(v) for k, v in schema.items()}
-    return {"strict": True, **copy} if copy.get("type") in _PLAIN_TYPES else copy
-
-
-class StrictModel(BaseModel):
-    """A frozen model to which an unknown name is an error.
-
-    Numbers and truth values are taken as what they are: ``true`` is not 1 and ``"3"`` is not 3,
-    but 1 is a number with a fraction, too. All else is as pydantic has it: a list makes a tuple,
-    a text a path.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True
-    )
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of the model, strict where it is of numbers and truth values."""
-        schema: CoreSchema = _strict(handler(source))
-        return schema
-
-
-class Parameters(StrictModel):
-    """Base of every parameter model."""
-
-
-def parameter(
-    default: Any = PydanticUndefined,
-    *,
-    help: str,
-    unit: str | None = None,
-    component: str | None = None,
-    **limits: Any,
-) -> Any:
-    """Declare one parameter of a `Parameters` model.
-
-    Args:
-      default: its default; without one the parameter is required.
-      help: one line for `miai list`.
-      unit: ``points``, ``seconds``, ``plies``, ``Elo``; None where it has none.
-      component: the kind of component that the parameter names, ``evaluator`` say. A tournament
-        then looks for it before anything is started, and checks the parameters of ``x`` that
-        are in ``x_parameters``.
-      limits: pydantic's constraints (``ge``, ``le``, ``gt``, ``lt``, ``max_length``, ...).
-    """
-    told = {"unit": unit, "component": component}
-    extra: JsonDict = {key: value for key, value in told.items() if value}
-    return Field(default, description=help, json_schema_extra=extra or None, **limits)
-
-
-def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Yield (parameter, kind, name, parameters) of each component that the values name."""
-    for field, info in type(filled).model_fields.items():
-        extra = info.json_schema_extra
-        kind = extra.get("component") if isinstance(extra, dict) else None
-        name = getattr(filled, field)
-        if isinstance(kind, str) and isinstance(name, str):
-            yield field, kind, name, getattr(filled, f"{field}_parameters", {})
-
-
-def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:
-    """Return the model filled with `values`.
-
-    Args:
-      where: path of the values in their file, for the message: ``players[2]``.
-
-    Raises:
-      ParameterError: an unknown name, a wrong type or a value out of range; all of them are told,
-        one a line.
-    """
-    try:
-        return model.model_validate(dict(values))
-    except ValidationError as error:
-        lines = [explain(detail, model, where) for detail in mistakes(error)]
-        raise ParameterError("\n".join(lines)) from None
-
-
-def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
-    """Return what is wrong, but that a list is too short because entries in it are wrong."""
-    details = error.errors()
-    paths = [detail["loc"] for detail in details]
-    return [
-        detail
-        for detail in details
-        if detail["type"] != "too_short"
-        or not any(len(p) > len(own := detail["loc"]) and p[: len(own)] == own for p in paths)
-    ]
-
-
-def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:
-    """Return one line that says what is wrong with one parameter, and the remedy."""
-    path = where
-    for part in detail["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    if detail["type"] == "extra_forbidden":
-        name = str(detail["loc"][-1])
-        known = _fields_at(model, detail["loc"][:-1])
-        return f"{path}: unknown parameter. {near_matches(name, known) or 'There are none.'}"
-    if detail["type"] == "missing":
-        return f"{path}: is required"
-    return f"{path}: {wording(detail)}"
-
-
-def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
-    """Return the names that are known at a path below the model; empty when it is no model."""
-    current: Any = model
-    for part in path:
-        if isinstance(part, str) and isinstance(current, type) and issubclass(current, BaseModel):
-            field = current.model_fields.get(part)
-            current = field.annotation if field else None
-            for argument in getattr(current, "__args__", ()):
-                if isinstance(argument, type) and issubclass(argument, BaseModel):
-                    current = argument
-    if isinstance(current, type) and issubclass(current, BaseModel):
-        return [f.alias or name for name, f in current.model_fields.items()]
-    return []
-
-
-def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
-    """Return one row a parameter: name, type, default, unit, help, limits; JSON-able."""
-    properties = model.model_json_schema()["properties"] if model.model_fields else {}
-    rows: list[dict[str, Any]] = []
-    for name, field in model.model_fields.items():
-        schema = properties.get(field.alias or name, {})
-        variants = schema.get("anyOf", [schema])
-        kinds = [str(v.get("type", v.get("const", "any"))) for v in variants]
-        limits = {
-            key: v[key]
-            for v in variants
-            for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum")
-            if key in v
-        }
-        rows.append(
-            {
-                "name": field.alias or name,
-                "type": " or ".join(kinds),
-                "required": field.is_required(),
-                "default": None if field.is_required() else field.get_default(),
-                "unit": schema.get("unit"),
-                "limits": limits,
-                "help": field.description or "",
-            }
-        )
-    return rows
-
-
-MAX_FILE_BYTES: Final = 1 << 20
-
-
-def read_toml(
-    path: Path, *, example: str, about: Callable[[Path], str] | None = None
-) -> tuple[str, dict[str, Any]]:
-    """Return a config file's text and what it parses to.
-
-    Args:
-      example: a config file that is there, for messages.
-      about: what to say of a path that is a folder of a certain kind; empty for nothing special.
-
-    Raises:
-      ConfigError: there is no such file, it is too large, or it is not TOML.
-    """
-    text = _read(path, example, about)
-    try:
-        return text, tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: is not TOML that anybody wrote: nested too deep") from None
-
-
-def fill(model: type[ModelT], raw: Mapping[str, Any], *, source: str) -> ModelT:
-    """Return the model filled with a config's values.
-
-    Args:
-      source: the file, for messages.
-
-    Raises:
-      ConfigError: something is wrong; every mistake is told, a line each.
-    """
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        lines = [explain(detail, model, "") for detail in error.errors()]
-        told = [line.replace("unknown parameter", "unknown key") for line in lines]
-        raise ConfigError("\n".join(f"{source}: {line}" for line in told)) from None
-
-
-def assign(raw: dict[str, Any], assignments: Iterable[str], model: type[BaseModel]) -> None:
-    """Set what ``table.key=value`` says in a parsed config whose tables are fields of a model.
-
-    Raises:
-      ConfigError: one is no assignment, or its path leads nowhere.
-    """
-    for assignment in assignments:
-        path, value = parse_assignment(assignment)
-        table, *keys = path.split(".")
-        if table not in model.model_fields:
-            known = near_matches(table, model.model_fields)
-            raise ConfigError(f"--set {path}: there is no table '{table}'. {known}")
-        if not keys:
-            raise ConfigError(f"--set {path}: is a table; name one of its keys: {table}.key=value")
-        target: Any = raw
-        for step in (table, *keys[:-1]):
-            target = target.setdefault(step, {}) if isinstance(target, dict) else None
-        if not isinstance(target, dict):
-            raise ConfigError(f"--set {path}: '{keys[-1]}' is below a value, which has no keys")
-        target[keys[-1]] = value
-
-
-def _read(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
-    with reading(path, ConfigError):
-        if not path.is_file():
-            raise ConfigError(f"{path}: {_why_unread(path, example, about)}")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: is larger than {MAX_FILE_BYTES} bytes: no config file")
-        content = path.read_bytes()
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
-
-
-def _why_unread(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
-    """Return why a path is no config file, and what to name instead."""
-    special = about(path) if about is not None and path.is_dir() else ""
-    if special:
-        return special
-    if path.exists():
-        what = "a folder" if path.is_dir() else "a pipe or a device"
-        return f"is {what}; name a config file, {example} say"
-    folder = path.parent
-    told = absence(path, [p.name for p in folder.glob("*.toml")] if folder.is_dir() else [])
-    return told if "toml" in told else f"{told} Name a config file, {example} say."

@@ -1,7 +1,7 @@
-"""Plain data: what may cross between processes and into a record.
+"""Plain data, which may cross between processes and go into a record.
 
-Writing is forgiving, since an agent is free to put a numpy number into its statistics; reading is
-strict, since what is read was written elsewhere.
+Writing is lenient, since an agent may put a numpy number into its statistics; reading is strict,
+since its input is of foreign origin.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ MAX_DEPTH = 32
 
 
 def to_plain(value: object, *, what: str) -> Json:
-    """Return `value` as a copy made of None, bool, int, float, str, lists and dicts only.
+    """Return a copy of `value` that consists of None, bool, int, float, str, lists and dicts.
 
-    Tuples become lists, arrays and numbers of numpy what they hold, keys texts, and numbers that
-    are not finite the texts ``inf``, ``-inf`` and ``nan``, for which JSON has no number.
+    Tuples become lists, numpy's arrays and numbers Python's, and keys texts. Numbers that are not
+    finite become the texts ``inf``, ``-inf`` and ``nan``, as JSON cannot express them.
 
     Args:
-      what: the name of the value for the message.
+      what: the name of the value in messages.
 
     Raises:
-      TypeError: something in it is not plain, or it is nested deeper than `MAX_DEPTH`.
+      TypeError: a part of the value is not plain, or it is nested deeper than `MAX_DEPTH`.
     """
     return _copy(value, what, MAX_DEPTH)
 
@@ -61,7 +61,7 @@ def _base(value: bool | int | float | str) -> bool | int | float | str:
 
 
 def loads(text: str | bytes) -> Any:
-    """Return the JSON value that a text of foreign origin holds.
+    """Return the value of a JSON text of foreign origin.
 
     Raises:
       ValueError: malformed, not UTF-8, a number that is not finite, a key twice in one object, or
@@ -76,12 +76,12 @@ def loads(text: str | bytes) -> Any:
 
 
 def dumps(value: object) -> str:
-    """Return plain data as compact JSON on one line. Raises `ValueError` on NaN and infinity."""
+    """Return plain data as compact JSON on one line. Raises `ValueError` for NaN and infinity."""
     return _ENCODER.encode(value)
 
 
 def one_line(text: str, *, limit: int = 1000) -> str:
-    """Return text of foreign origin as one line that is safe to print, lines joined by slashes."""
+    """Return a text of foreign origin as one line that is safe to print; slashes join its lines."""
     shown = "\n".join(text[: 2 * limit].splitlines())
     safe = "".join(c if c.isprintable() or c == "\n" else " " for c in shown)
     line = " / ".join(part.strip() for part in safe.split("\n") if part.strip())
@@ -110,13 +110,13 @@ def _finite(text: str) -> float:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) != len(pairs):
-        raise ValueError("an object names one key twice")
+        raise ValueError("an object has a key twice")
     return mapping
 
 
@@ -127,20 +127,20 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""Plain data: what may cross from one process to another, and what a record holds."""
+"""Plain data."""
 
 
 def parse_value(text: str) -> Any:
-    """Return a value written as in TOML; a text that is not a TOML value is returned unchanged.
+    """Return the TOML value of a text, or the text itself if it is not one.
 
-    ``1000``, ``7.5``, ``true``, ``"quoted"`` and ``["a", "b"]`` are what they look like;
-    ``gnugo --mode gtp`` is a text.
+    ``1000``, ``7.5``, ``true``, ``"quoted"`` and ``["a", "b"]`` are values; ``gnugo --mode gtp`` is
+    a text.
     """
     if "\n" in text or "\r" in text:
         return text
     try:
         values = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):  # a number of 5,000 digits is the former
+    except (ValueError, RecursionError):  # a number of 5,000 digits raises the former
         return text
     return values["value"] if values.keys() == {"value"} else text
 
@@ -149,5 +149,5 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     """Return the name and value of ``name=value``. Raises `ConfigError` without an ``=``."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise ConfigError(f"'{text}' is no setting; write name=value")
+        raise ConfigError(f"'{text}' is not a setting; write name=value")
     return name.strip(), parse_value(value.strip())

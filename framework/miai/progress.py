@@ -1,4 +1,4 @@
-"""Progress of a long task: a bar updated in place on a terminal, lines elsewhere."""
+"""Progress of a long task: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 REFRESH_SECONDS: Final = 0.25
-"""Minimum time between two updates of a bar."""
+"""Minimum time between updates of a bar."""
 
 _RATE_SECONDS = 300.0  # over which the rate is measured
 
 
 class Progress:
-    """Progress as lines: for files, pipes and terminals that cannot do more.
+    """Progress as lines, for files, pipes and simple terminals.
 
     Attributes:
-      done, total: how much of the task is done.
-      status: what is being done now; lines leave it out.
+      done, total: number of items done and in total.
+      status: the current activity, which lines leave out.
     """
 
     def __init__(self, *, file: TextIO | None = None) -> None:
@@ -40,8 +40,8 @@ class Progress:
         """Count one item.
 
         Args:
-          line: describes it; printed with the count, but only if `every` seconds have passed since
-            the last such line.
+          line: describes the item; printed with the count if `every` seconds have passed since the
+            last such line.
         """
         self.done += 1
         if time.monotonic() - self._printed >= every:
@@ -65,11 +65,11 @@ class Progress:
 
 
 class LiveProgress(Progress):
-    """Progress as a bar that is updated in place; notes scroll away above it.
+    """Progress as a bar that is updated in place; notes scroll above it.
 
     Attributes:
       status, hint: lines below the bar.
-      body: what is shown below these; None for nothing.
+      body: shown below these; None for nothing.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class LiveProgress(Progress):
 
 
 class _Facts(ProgressColumn):
-    """The count, the rate and the time that remains."""
+    """Shows the count, the rate and the remaining time."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -138,13 +138,13 @@ class _Facts(ProgressColumn):
 
 
 def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False) -> Progress:
-    """Return a live view where standard output is a terminal that can show one, else lines.
+    """Return a live view if standard output is a suitable terminal, else lines.
 
     Args:
-      title: of the task.
-      unit: what is counted, in the plural.
+      title: title of the task.
+      unit: name of the items, in the plural.
       hint: a line below the bar, such as how to stop.
-      aside: whether standard output is needed for results; lines then go to standard error.
+      aside: whether standard output is needed for results; progress then goes to standard error.
     """
     if aside:
         return Progress(file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Showing a game to people, as text and as pictures: the component kind ``renderer``."""
+"""Renderers show a game to people, as text and as pictures: the component kind ``renderer``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from miai.plugins.loader import registry
 
 
 class Renderer(Protocol):
-    """Shows what a player may see. A game registers one under its own name, with ``game=`` set."""
+    """Shows what a player may see. Registered under the name of its game, with ``game=`` set."""
 
     def render(self, view: PlayerView) -> str:
-        """Return the position, as far as the view's player knows it, as lines of text."""
+        """Return the position as lines of text, as far as the view's player knows it."""
 
 
 RENDERER: Kind[Renderer] = kinds.RENDERER
@@ -24,29 +24,29 @@ RENDERER: Kind[Renderer] = kinds.RENDERER
 
 @runtime_checkable
 class HintingRenderer(Renderer, Protocol):
-    """A renderer that also explains the possible actions where the notation does not."""
+    """A renderer that also explains the possible actions."""
 
     def hint(self, view: PlayerView) -> str:
-        """Return a line for the player whose turn it is; empty where nothing needs saying."""
+        """Return a line for the player whose turn it is; may be empty."""
 
 
 @runtime_checkable
 class DrawingRenderer(Renderer, Protocol):
-    """A renderer that also draws, as SVG: for replays, which show many positions on one page.
+    """A renderer that also draws SVG, for replays with many positions on one page.
 
-    A picture is one ``<svg>`` element with a ``viewBox``, to stand inside a page of HTML. It refers
-    to nothing but the definitions, by ``href="#id"``; it holds no script, and every text of foreign
-    origin in it is escaped.
+    A picture is one ``<svg>`` element with a ``viewBox``, for use inside an HTML page. It refers
+    only to the definitions (``href="#id"``), contains no script and escapes every text of foreign
+    origin.
     """
 
     def svg_definitions(self) -> str:
-        """Return what the pictures share, as markup for one ``<defs>`` element; may be empty."""
+        """Return the content of a ``<defs>`` element that all pictures share; may be empty."""
 
     def svg(self, view: PlayerView) -> str:
         """Return the position, as far as the view's player knows it."""
 
     def svg_state(self, state: State) -> str:
-        """Return the whole position, whatever it hides from its players."""
+        """Return the whole position, including what it hides from the players."""
 
 
 @runtime_checkable
@@ -54,14 +54,14 @@ class BeliefDrawingRenderer(DrawingRenderer, Protocol):
     """A renderer that also draws a player's belief."""
 
     def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
-        """Return the worlds of a belief as one picture, beside or under the true position."""
+        """Return the worlds of a belief as one picture, with the true position."""
 
 
 class PlainRenderer:
-    """The default renderer: the state, or the latest observations."""
+    """The default renderer: shows the state, or the latest observations."""
 
     def render(self, view: PlayerView) -> str:
-        """Return the state's text; for a game that hides information, the player's own actions."""
+        """Return the state's text or, if the game hides information, the last observations."""
         if view.game.info.perfect_information:
             return str(view.state)
         namer = view.game.new_initial_state()
@@ -73,11 +73,11 @@ class PlainRenderer:
                 parts.insert(0, f"{actor} played {action_text(namer, observation.action)}")
             if parts:
                 lines.append(": ".join(parts))
-        return "\n".join(lines[-12:]) or "nothing was told yet"
+        return "\n".join(lines[-12:]) or "no observations yet"
 
 
 def renderer_for(game: Game) -> Renderer:
-    """Return the renderer that the game brings, or the plain one."""
+    """Return the game's renderer, or the plain one."""
     name = game.info.name
     try:
         component = registry().get(RENDERER, name, game=name)
@@ -88,7 +88,7 @@ def renderer_for(game: Game) -> Renderer:
 
 
 def hint_of(renderer: Renderer, view: PlayerView) -> str:
-    """Return a renderer's hint for the turn; empty if it gives no hints."""
+    """Return a renderer's hint for the turn; empty if it has none."""
     return renderer.hint(view) if isinstance(renderer, HintingRenderer) else ""
 
 
@@ -96,5 +96,5 @@ def action_text(state: State, action: int) -> str:
     """Return the game's notation of an action that may not be legal in `state`."""
     try:
         return state.action_to_string(action)
-    except Exception:  # a notation may need the position; the number always serves
+    except Exception:  # the notation may depend on the position; the number always works
         return str(action)

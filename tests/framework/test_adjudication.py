@@ -292,7 +292,7 @@ def test_records_without_verdicts_are_what_they_were() -> None:
                 "returns": (-9.0, 9.0),
                 "verdicts": [VerdictRecord(rule="a", ply=0, returns=(-9.0, 9.0))],
             },
-            "which it cannot have",
+            "which the game does not allow",
         ),
         ({"termination": Termination.TERMINAL}, "not terminal"),
     ],

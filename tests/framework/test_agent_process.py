@@ -32,8 +32,7 @@ from miai.errors import (
 )
 from miai.playing.match import InProcessSeat, play_game
 from miai.process import AgentProcess, ProcessLimits
-from miai.process.child import SHARED_FOLDER
-from miai.process.sandbox import landlock_version
+from miai.process.sandbox import SHARED_FOLDER, landlock_version
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.seeds import derive_seed
@@ -126,7 +125,7 @@ FAILURES: list[tuple[str, Termination, str]] = [
     ("say_utf16", Termination.PROTOCOL, "not JSON"),
     ("say_wrong_id", Termination.PROTOCOL, "out of turn"),
     ("say_nothing", Termination.PROTOCOL, "neither a result nor an error"),
-    ("say_bad_error", Termination.PROTOCOL, "error is no object"),
+    ("say_bad_error", Termination.PROTOCOL, "error is not an object"),
     ("say_float_action", Termination.PROTOCOL, "integer of 64 bits, got '1.0'"),
     ("say_bool_action", Termination.PROTOCOL, "integer of 64 bits, got 'True'"),
     ("say_huge_action", Termination.PROTOCOL, "integer of 64 bits"),

@@ -210,7 +210,7 @@ def test_spending_the_allotted_time_never_loses_on_time(
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"kind": "fisher"}, "no kind is called 'fisher'. Did you mean 'fischer'?"),
+        ({"kind": "fisher"}, "unknown kind 'fisher'. Did you mean 'fischer'?"),
         ({"kind": "absolute"}, "kind 'absolute' needs seconds"),
         ({"kind": "per-move"}, "kind 'per-move' needs seconds"),
         ({"kind": "fischer"}, "needs seconds or an increment"),

@@ -67,7 +67,7 @@ def test_help_and_advice_show_moves_that_are_legal() -> None:
     child.expect("black> ")
     child.sendline("Z9")
     child.expect("Z9 is off the 5x5 board")
-    child.expect("Legal are B3, C3, D3 and 23 more: 'moves' shows all")
+    child.expect("Legal moves: B3, C3, D3 and 23 more; 'moves' shows all")
     child.expect("black> ")
     child.sendline("quit")
     child.expect(pexpect.EOF)
@@ -201,7 +201,7 @@ def test_hints_and_saving_are_offered_where_there_is_a_table() -> None:
     assert "Name a file: save FILE" in shown
     assert "saved 0 moves to a.jsonl" in shown
     alone = conversation("hint", "undo", "save x.jsonl", "help", "quit")
-    assert "There is no search to ask here." in alone
+    assert "Hints are unavailable here." in alone
     assert "Moves cannot be taken back here." in alone
     assert "cannot be saved here" in alone
     assert "hint, ?" not in alone
@@ -221,7 +221,7 @@ def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
     child = terminal("kuhn_poker", "--first", "human", "--second", "random")
     for command, told in (
         ("undo", "Moves cannot be taken back here"),
-        ("hint", "There is no search to ask here"),
+        ("hint", "Hints are unavailable here"),
         ("save x.jsonl", "cannot be saved here"),
     ):
         child.expect("first> ")

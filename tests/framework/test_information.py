@@ -88,7 +88,7 @@ def test_a_view_of_perfect_information_follows_the_state() -> None:
 def test_a_view_of_hidden_information_has_no_state() -> None:
     with pytest.raises(HiddenInformationError, match="belief or a determinizer"):
         _ = PlayerView(PHANTOM, 0).state
-    with pytest.raises(HiddenInformationError, match="grows by observations"):
+    with pytest.raises(HiddenInformationError, match="follows from observations"):
         PlayerView.at(PHANTOM.new_initial_state(), 0)
 
 
@@ -184,7 +184,7 @@ def test_sampling_is_uniform_and_hands_out_copies() -> None:
 
 def test_invalid_explanations_are_refused_and_change_nothing() -> None:
     belief = EnumeratedBelief(PHANTOM, 1)
-    with pytest.raises(EmptyBeliefError, match="told nothing yet"):
+    with pytest.raises(EmptyBeliefError, match="observed nothing yet"):
         belief.sample(random.Random(0))
     false = Observation(1, actor=0, action=4, legal_actions=(0,))
     with pytest.raises(EmptyBeliefError, match="no world explains"):
@@ -193,7 +193,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
         belief.observe(observation)
     before = {world.key() for world in belief}
     assert len(before) == 9
-    with pytest.raises(EmptyBeliefError, match="every observation of its player, in order"):
+    with pytest.raises(EmptyBeliefError, match="a belief needs all observations, in order"):
         belief.observe(false)
     assert {world.key() for world in belief} == before
 
@@ -288,7 +288,7 @@ def test_a_determinizer_does_not_know_the_truth() -> None:
 
 
 def test_a_determinizer_refuses_a_view_without_observations() -> None:
-    with pytest.raises(EmptyBeliefError, match="told nothing yet"):
+    with pytest.raises(EmptyBeliefError, match="observed nothing yet"):
         EnumeratingDeterminizer().determinize(PlayerView(PHANTOM, 0), random.Random(0))
 
 

@@ -18,7 +18,7 @@ from miai.clock import ClockReading
 from miai.game import Game, GameInfo, Observation, Player, State
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.process import AgentProcess
-from miai.process.child import Channel
+from miai.process.agent_process import Channel
 from miai.record import GameRecord, MoveRecord, Termination
 
 HIDDEN_GAMES = ["phantom_tic_tac_toe", "kuhn_poker"]

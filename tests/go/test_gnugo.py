@@ -17,8 +17,7 @@ from miai.process import AgentProcess, programs
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_go.gtp.agent import GtpJudge
-from miai_go.gtp.client import GtpClient
-from miai_go.gtp.conversation import Conversation
+from miai_go.gtp.client import Conversation, GtpClient
 from miai_go.gtp.engine import EngineProcess, find_engine
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex

@@ -35,10 +35,10 @@ from miai.playing.match import InProcessSeat, play, play_game
 from miai.process import AgentProcess, programs
 from miai.record import Termination
 from miai_go.gtp import engine as locate
-from miai_go.gtp.agent import Dialect, GtpAgent, dialect_for, time_left, time_settings
-from miai_go.gtp.client import GtpClient, OutputLimits, Response, ResponseReader
-from miai_go.gtp.conversation import Conversation
+from miai_go.gtp.agent import GtpAgent
+from miai_go.gtp.client import Conversation, GtpClient, OutputLimits, Response, ResponseReader
 from miai_go.gtp.engine import EngineProcess
+from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_settings
 from miai_go.gtp.parameters import GtpParameters, engine_seed
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError
@@ -239,11 +239,11 @@ def test_a_command_is_a_list_or_one_line_without_a_shell() -> None:
         ({}, "command: is required"),
         ({"command": ""}, "command"),
         ({"command": []}, "command"),
-        ({"command": [" "]}, "the first word of a command is a program"),
+        ({"command": [" "]}, "the first word of the command must be a program"),
         ({"command": "gnugo 'unclosed"}, "No closing quotation"),
         ({"command": "gnugo", "startup": ["level 1\nquit"]}, "one line"),
-        ({"command": "gnugo", "startup": ["3 level 1"]}, "without an identity number"),
-        ({"command": "gnugo", "cwd": "/nowhere/at/all"}, "/nowhere/at/all is no folder"),
+        ({"command": "gnugo", "startup": ["3 level 1"]}, "has no identity number"),
+        ({"command": "gnugo", "cwd": "/nowhere/at/all"}, "/nowhere/at/all is not a folder"),
         ({"command": "gnugo", "restart": "sometimes"}, "restart"),
         ({"command": "gnugo", "move_timeout": 0}, "move_timeout"),
         ({"command": "gnugo", "comand": "x"}, "Did you mean 'command'"),
@@ -453,8 +453,7 @@ def test_an_engine_dies_with_the_process_that_started_it(token: str) -> None:
     code = (
         "import sys, time, threading\n"
         "from miai_go.gtp.engine import EngineProcess\n"
-        "from miai_go.gtp.client import GtpClient\n"
-        "from miai_go.gtp.conversation import Conversation\n"
+        "from miai_go.gtp.client import Conversation, GtpClient\n"
         "def start():\n"
         "    global client\n"
         "    client = GtpClient(EngineProcess(sys.argv[1:]), Conversation(), who='x')\n"
@@ -769,7 +768,7 @@ BYO_YOMI = TimeControl(kind="byo-yomi", seconds=30, periods=3, period_seconds=5.
     ],
 )
 def test_time_in_the_words_of_the_engine(
-    control: TimeControl, dialect: Dialect, spent: float, settings: str, left: str
+    control: TimeControl, dialect: ClockDialect, spent: float, settings: str, left: str
 ) -> None:
     clock = Clock(control)
     clock.charge(spent)
@@ -799,7 +798,7 @@ CONTROLS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(CONTROLS, st.lists(st.floats(0, 300), max_size=5), st.sampled_from(["gtp", "kgs", "kata"]))
 def test_engines_never_receive_more_time_than_they_have(
-    control: TimeControl, moves: list[float], dialect: Dialect
+    control: TimeControl, moves: list[float], dialect: ClockDialect
 ) -> None:
     if control.kind == "fischer" and dialect == "kgs":
         return

@@ -19,10 +19,10 @@ from tests.go_learning.go_training_games import SIZE, supervised_config
 import miai
 from miai_go.learning.checkpoints import Checkpoints
 from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
-from miai_go.learning.rounds import Ended
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.shards import open_shards
 from miai_go.learning.supervised import SupervisedConfig, train_supervised
+from miai_go.learning.training_run import RoundsResult
 from miai_go.learning.value import ValueConfig, train_value
 from miai_go.learning.zero import read_ladder, train_zero
 from miai_go.learning.zero_config import ZeroConfig
@@ -219,13 +219,13 @@ def zero_plan(folder: Path, *settings: str) -> TrainingPlan[ZeroConfig]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RoundsResult]:
     folder = tmp_path_factory.mktemp("zero")
     plan = zero_plan(folder)
     return plan.folder, train_zero(plan)
 
 
-def test_zero_learns_from_its_own_games(whole: tuple[Path, Ended]) -> None:
+def test_zero_learns_from_its_own_games(whole: tuple[Path, RoundsResult]) -> None:
     folder, ended = whole
     assert (ended.rounds, ended.steps) == (3, 12)
     shards = open_shards(folder / "games")
@@ -293,7 +293,7 @@ def test_self_play_in_int8_is_played_by_onnx_runtime(
     assert asked > len(shard.columns["policy"])
 
 
-def test_an_interrupted_zero_run_resumes(whole: tuple[Path, Ended], tmp_path: Path) -> None:
+def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_path: Path) -> None:
     plan = zero_plan(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         train_zero(plan, journal=Interrupting(plan.folder, at=8))
@@ -305,7 +305,7 @@ def test_an_interrupted_zero_run_resumes(whole: tuple[Path, Ended], tmp_path: Pa
 
 
 def test_zero_is_the_same_on_any_number_of_workers(
-    whole: tuple[Path, Ended], tmp_path: Path
+    whole: tuple[Path, RoundsResult], tmp_path: Path
 ) -> None:
     plan = zero_plan(tmp_path, "selfplay.workers=1")
     assert same_tensors(whole[1].weights, train_zero(plan).weights)

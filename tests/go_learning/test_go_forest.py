@@ -578,9 +578,9 @@ def test_a_valuer_that_fails_leaves_a_tree_that_can_be_searched(batches: int) ->
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="max_nodes must be at least 27"):
         Forest(5, 1, max_nodes=26)
-    with pytest.raises(ValueError, match="at least one game"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         Forest(5, 0, max_nodes=100)
-    with pytest.raises(ValueError, match="at least one leaf"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         Forest(5, 1, max_nodes=100, leaves=0)
     with pytest.raises(BoardError, match="size 5"):
         Forest(5, 1, max_nodes=100).set_root(0, drawn("... ... ..."))

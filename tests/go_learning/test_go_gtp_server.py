@@ -173,7 +173,7 @@ def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
         (("--simulations",), "option '--simulations' needs a value"),
         (("--boardsize", "99"), "game.board_size: 99 is too large; at most 25"),
         (("--agent", "human"), "is a person at a terminal"),
-        (("5000",), "'5000' is no option"),
+        (("5000",), "'5000' is not an option"),
     ],
 )
 def test_wrong_options_are_reported_in_one_line(options: tuple[str, ...], told: str) -> None:

@@ -21,9 +21,9 @@ from miai import load_game
 from miai.game import State
 from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
-from miai_go.gtp.clocks import EngineClock, named_settings, plain_settings
+from miai_go.gtp.clocks import SessionClock, named_settings, plain_settings
 from miai_go.gtp.commands import COMMANDS, STREAMING
-from miai_go.gtp.players import EnginePlayer, SearchPlayer
+from miai_go.gtp.players import SearchPlayer, SessionPlayer
 from miai_go.gtp.session import LineDivider, TooLong
 from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
 from miai_go.nets.encoder import Encoder
@@ -259,17 +259,17 @@ def test_rules_that_are_not_played_are_refused(rules: str) -> None:
 
 
 def test_time_settings_become_budgets() -> None:
-    def clock(words: str) -> EngineClock:
-        return EngineClock(named_settings(words.split()))
+    def clock(words: str) -> SessionClock:
+        return SessionClock(named_settings(words.split()))
 
-    def budget(clock: EngineClock, moves: int = 30) -> float:
+    def budget(clock: SessionClock, moves: int = 30) -> float:
         seconds = clock.budget(moves)
         assert seconds is not None
         return seconds
 
-    assert EngineClock(plain_settings(["0", "10", "0"])).budget(30) is None
-    assert EngineClock(plain_settings(["300", "0", "0"])).budget(30) == pytest.approx(9.0)
-    assert budget(EngineClock(plain_settings(["0", "10", "2"]))) == pytest.approx(4.5)
+    assert SessionClock(plain_settings(["0", "10", "0"])).budget(30) is None
+    assert SessionClock(plain_settings(["300", "0", "0"])).budget(30) == pytest.approx(9.0)
+    assert budget(SessionClock(plain_settings(["0", "10", "2"]))) == pytest.approx(4.5)
     assert budget(clock("byoyomi 0 10 3")) == pytest.approx(9.0)
     assert budget(clock("fischer 60 5")) == pytest.approx(0.9 * 7)
     assert budget(clock("fischer-capped 600 50 -1 4")) == pytest.approx(3.6)
@@ -280,7 +280,7 @@ def test_time_settings_become_budgets() -> None:
     assert budget(running) == pytest.approx(9.0)
     running.charge(9.0)
     assert (running.left, running.stones) == (20.0, 2)
-    running.tell(0.0, 1)
+    running.set_left(0.0, 1)
     assert 0 < budget(running) < 0.01
 
 
@@ -352,8 +352,8 @@ def test_wrong_options_of_an_analysis_are_refused(words: str) -> None:
 
 def test_unknown_words_are_not_read_as_options() -> None:
     talk = Talk()
-    assert talk.fails("kata-analyze x") == "no option 'x'"
-    assert talk.fails("kata-analyze b -5") == "no option '-5'"
+    assert talk.fails("kata-analyze x") == "unknown option 'x'"
+    assert talk.fails("kata-analyze b -5") == "unknown option '-5'"
     assert talk.fails("kata-analyze 10 maxmoves") == "'maxmoves' needs a value"
 
 
@@ -424,7 +424,7 @@ class Distances:
         pass
 
 
-def player_of(game: GoGame, search: Peeking) -> EnginePlayer:
+def player_of(game: GoGame, search: Peeking) -> SessionPlayer:
     return SearchPlayer(SearchAgent(game, search), 0)
 
 
@@ -485,7 +485,7 @@ def test_a_move_that_is_analysed_keeps_to_the_agents_own_budget(
 ) -> None:
     searches: list[Slow] = []
 
-    def make(game: GoGame, seed: int) -> EnginePlayer:
+    def make(game: GoGame, seed: int) -> SessionPlayer:
         searches.append(Slow(game, **limits))
         return player_of(game, searches[-1])
 

@@ -22,7 +22,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.go_networks_small import random_planes, small_file
 
-from miai.process.child import HIDDEN_FOLDERS
+from miai.process.sandbox import HIDDEN_FOLDERS
 from miai_go.errors import InferenceError
 from miai_go.nets.client import RemoteOracle, server_status, stop_server
 from miai_go.nets.frames import server_place

@@ -26,7 +26,7 @@ from miai_go.learning.checkpoints import Checkpoints
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import make_network
-from miai_go.learning.measuring import measure
+from miai_go.learning.measuring import GameMeasures, measure
 from miai_go.learning.reinforce import advantages
 from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, load_plan
 from miai_go.learning.sections import (
@@ -36,12 +36,8 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.supervised import (
-    SupervisedConfig,
-    TrainingResult,
-    lesson_of,
-    train_supervised,
-)
+from miai_go.learning.supervised import SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.training_run import TrainingResult
 from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import train_zero
 from miai_go.learning.zero_config import ZeroConfig
@@ -53,7 +49,7 @@ from miai_go.tensors import read_tensors
 torch.set_num_threads(1)
 
 
-def train(config: Path, out: Path, *settings: str) -> TrainingResult:
+def train(config: Path, out: Path, *settings: str) -> TrainingResult[GameMeasures]:
     plan = load_plan(config, SupervisedConfig, kind="sl", assignments=settings, out=out)
     return train_supervised(plan)
 
@@ -185,7 +181,7 @@ def test_a_run_goes_on_after_sigkill(tmp_path: Path) -> None:
     assert reached.step < 80
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
     assert done.returncode == 0, done.stderr
-    assert f"going on from step {reached.step}" in done.stderr
+    assert f"resuming from step {reached.step}" in done.stderr
     assert "weights: " in done.stdout
 
 
@@ -398,7 +394,7 @@ def test_measures_equal_a_direct_computation() -> None:
     assert figures["cross_entropy"] == pytest.approx(float(entropy), rel=1e-6)
     assert figures["value_error"] == pytest.approx(float(error), rel=1e-6)
     assert sum(row["positions"] for row in measures.calibration()) == len(batch)
-    assert sum(row["positions"] for row in measures.by_ply()) == len(batch)
+    assert sum(float(row["positions"]) for row in measures.by_ply()) == len(batch)
 
 
 def test_advantages_sum_the_differences_of_values() -> None:

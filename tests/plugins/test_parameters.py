@@ -44,11 +44,14 @@ class Example(miai.Parameters):
         ({"seconds": True}, "players[2].seconds: expected a number, got true"),
         ({"verbose": 1}, "players[2].verbose: expected true or false, got 1"),
         ({"verbose": "yes"}, "players[2].verbose: expected true or false, got 'yes'"),
-        ({"points": 7.3}, "players[2].points: 7.3 is no multiple of 0.5; 7 or 7.5 is"),
-        ({"points": -0.2}, "players[2].points: -0.2 is no multiple of 0.5; -0.5 or 0 is"),
+        ({"points": 7.3}, "players[2].points: 7.3 is not a multiple of 0.5; use 7 or 7.5"),
+        ({"points": -0.2}, "players[2].points: -0.2 is not a multiple of 0.5; use -0.5 or 0"),
         ({"inner": {"width": True}}, "players[2].inner.width: expected a whole number, got true"),
         ({"type": True}, "players[2].type: expected a whole number, got true"),
-        ({"label": ".."}, "players[2].label: '..' is no name: letters, digits and _ . + - are, no"),
+        (
+            {"label": ".."},
+            "players[2].label: '..' is not a name: use letters, digits and _",
+        ),
         (
             {"mode": "uctt"},
             "players[2].mode: 'uctt' is not one of uct, puct; did you mean 'uct' or",
@@ -64,7 +67,10 @@ class Example(miai.Parameters):
         ({"moves": ["a"] * 3}, "players[2].moves: has too many entries; at most 2"),
         ({"label": "x" * 5}, "players[2].label: a text of 5 characters is too long; at most 4"),
         ({"label": ""}, "players[2].label: a text of 0 characters is too short; at least 1"),
-        ({"label": "a b"}, "players[2].label: 'a b' is no name: letters, digits and _ . + - are"),
+        (
+            {"label": "a b"},
+            "players[2].label: 'a b' is not a name: use letters, digits and _",
+        ),
         ({"inner": {"widht": 4}}, "players[2].inner.widht: unknown parameter. Did you mean 'wid"),
     ],
 )

@@ -31,7 +31,7 @@ class Played:
 
 
 def follow(game: RbcGame, rng: random.Random, plies: int, **given: Any) -> Iterator[Played]:
-    """Play random actions and yield after each what both players hold possible.
+    """Play random actions and yield the beliefs of both players after each.
 
     Senses look at the middle of the board more often than at the edge, as players do.
     """

@@ -222,17 +222,20 @@ def put(*path: Any) -> Change:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put("type", "GameRecord"), "no history of reconchess"),
+        (put("type", "GameRecord"), "not a history of reconchess"),
         (lambda h: h.pop("fens_after_move"), "fields missing: fens_after_move"),
         (put("senses", []), "senses: not an object of 'true' and 'false'"),
         (put("senses", "true", {}), "senses, 'true': not a list"),
-        (put("senses", "true", 0, 64), "senses, white's turn 0: 64 is no square"),
-        (put("senses", "true", 0, 1.5), "senses, white's turn 0: 1.5 is no square"),
+        (put("senses", "true", 0, 64), "senses, white's turn 0: 64: is not a square"),
+        (put("senses", "true", 0, 1.5), "senses, white's turn 0: 1.5: is not a square"),
         (put("sense_results", "false", 1, []), "sense_results, black's turn 1"),
-        (put("requested_moves", "true", 0, "e2e4"), "requested_moves, white's turn 0.*is no move"),
+        (
+            put("requested_moves", "true", 0, "e2e4"),
+            "requested_moves, white's turn 0.*not a move",
+        ),
         (
             put("requested_moves", "true", 0, {"type": "Move", "value": "e2h4n"}),
-            "requested_moves, white's turn 0.*cannot be asked for",
+            "requested_moves, white's turn 0.*cannot be requested",
         ),
         (
             put("taken_moves", "true", 2, {"type": "Move", "value": "a1a8"}),

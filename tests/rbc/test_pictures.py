@@ -336,7 +336,7 @@ def tell(state: Any, sense: int, move: int) -> tuple[Any, list[Event]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_picture_of_an_observation_shows_only_that_observation(seed: int) -> None:
-    """Of all boards that the player holds possible, those that tell the same look the same."""
+    """Boards of the belief with the same observations have the same picture."""
     rng = random.Random(seed)
     hidden = 0
     for played in games(seed, plies=24):
@@ -486,11 +486,11 @@ def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
             "--turn 7 --phase after-move: the game stopped before white moved",
         ),
         (("--player", "black", "--turn", 0, "--limit", 5), "--limit 5: a belief needs room"),
-        (("--player", "black", "--turn", 0, "--output", "x.png"), "ends in .svg"),
+        (("--player", "black", "--turn", 0, "--output", "x.png"), "end its name in .svg"),
         (("--player", "black", "--turn", 0, "--output", "no/x.svg"), "no folder 'no'; create it"),
         (
             ("--player", "black", "--turn", 0, "--truth", "--show", "observation"),
-            "--truth: is drawn on a belief only",
+            "--truth: applies to beliefs only",
         ),
     ],
 )

@@ -47,21 +47,21 @@ CLOCK = ClockReading(control=TimeControl(kind="per-move", seconds=0.1), main=0.1
 # -- positions ------------------------------------------------------------------------------------
 
 ILLEGAL = {
-    "": "no FEN",
-    "garbage": "no FEN",
-    "\x00\x1b[31m": "no FEN",
-    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1": "no FEN",
-    "rnbqkbnr/pppppppp/8/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1": "no FEN",
-    "4k3/9/8/8/8/8/8/4K3 w - - 0 1": "no FEN",
+    "": "not a FEN",
+    "garbage": "not a FEN",
+    "\x00\x1b[31m": "not a FEN",
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1": "not a FEN",
+    "rnbqkbnr/pppppppp/8/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1": "not a FEN",
+    "4k3/9/8/8/8/8/8/4K3 w - - 0 1": "not a FEN",
     "4k3/8/8/8/8/8/8/3KK3 w - - 0 1": "white has 2 kings",
     "4k3/8/8/8/8/8/8/8 w - - 0 1": "white has 0 kings",
     "8/8/8/8/8/8/8/4K3 w - - 0 1": "black has 0 kings",
     "8/8/8/8/8/8/8/8 w - - 0 1": "kings",
     "4k2P/8/8/8/8/8/8/4K3 w - - 0 1": "a pawn stands on",
     "4k3/8/8/8/QQQQQQQQ/QQQQQQQQ/8/4K3 w - - 0 1": "white has 17 pieces",
-    "4k~3/8/8/8/8/8/8/4K3 w - - 0 1": "promoted|no FEN",
+    "4k~3/8/8/8/8/8/8/4K3 w - - 0 1": "promoted|not a FEN",
     "4k3/8/3P4/2PN4/8/8/8/4K3 w - d6 0 1": "no pawn can just have moved two squares past d6",
-    f"4k3/8/8/8/8/8/8/4K3 w - - 0 {'9' * 22}": "a clock is beyond|no FEN",
+    f"4k3/8/8/8/8/8/8/4K3 w - - 0 {'9' * 22}": "a clock is beyond|not a FEN",
     "1" * 100_000: "at most 120 characters",
 }
 
@@ -101,7 +101,7 @@ def test_any_text_is_refused_or_a_position_with_two_kings(text: str) -> None:
 @pytest.mark.parametrize("fen", ["garbage", "8/8/8/8/8/8/8/4K3 w - - 0 1", "x" * 5000])
 def test_the_command_line_refuses_a_position(fen: str) -> None:
     told = _play("--white", "random", "--black", "random", "--set", f"fen={fen}")
-    assert "no FEN" in told or "no position" in told or "fen: " in told
+    assert "not a FEN" in told or "not a position" in told or "fen: " in told
 
 
 def _play(*words: str) -> str:
@@ -206,7 +206,7 @@ MALFORMED: list[Any] = [
 def test_a_malformed_observation_changes_nothing(data: Any) -> None:
     belief = RbcBelief(rbc(), 0)
     belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
-    with pytest.raises(BadObservationError, match="is no observation of the game") as told:
+    with pytest.raises(BadObservationError, match="is not an observation of the game") as told:
         belief.observe(Observation(0, 0, 5, data))
     assert len(str(told.value)) < 500
     assert (len(belief), len(belief.events)) == (1, 0)
@@ -471,8 +471,8 @@ def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
     [
         ("raise RuntimeError('enough')", Termination.CRASH, "RuntimeError: enough"),
         ("import os; os._exit(7)", Termination.CRASH, "exited with status 7"),
-        ("return object()", Termination.PROTOCOL, "which is no move"),
-        ("return move_actions", Termination.PROTOCOL, "which is no move"),
+        ("return object()", Termination.PROTOCOL, "which is not a move"),
+        ("return move_actions", Termination.PROTOCOL, "which is not a move"),
         ("return chess.Move.null()", Termination.PROTOCOL, "not in move_actions"),
         pytest.param(
             *("while True: pass", Termination.TIME, "did not answer 'act' within"),
@@ -531,8 +531,8 @@ def test_a_history_cut_short_is_refused_at_any_length(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"type": None}, "no history of reconchess"),
-        ({"schema": "miai.record/1", "type": "Game"}, "no history of reconchess"),
+        ({"type": None}, "not a history of reconchess"),
+        ({"schema": "miai.record/1", "type": "Game"}, "not a history of reconchess"),
         ({"senses": None}, "senses: "),
         ({"taken_moves": {"true": [], "false": "none"}}, "taken_moves, 'false': "),
         ({"sense_results": {"white": [], "black": []}}, "sense_results: "),

@@ -213,7 +213,7 @@ def test_every_recorded_result_is_true() -> None:
             plain = search(rules)
             plain.search(root, 2)
             layers = {
-                (layer.public(phase)): (layer, phase)
+                layer.places[phase].public: (layer, phase)
                 for layer in plain.layer(root, 2).world.layers()
                 for phase in range(3)
             }
@@ -255,7 +255,7 @@ def test_candidates_are_chosen_by_the_root_and_what_is_public() -> None:
             made.search(root, 2)
             if arm == "cores":
                 made.value_of_part(root, np.array([0]), 2)
-            asked.append(made.layer(root, 2).world.candidates.found)
+            asked.append(made.layer(root, 2).world.candidates.chosen)
         common = asked[0].keys() & asked[1].keys()
         assert len(common) > 1
         backwards = search(rules).layer(root, 2).world.candidates

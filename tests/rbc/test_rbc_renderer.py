@@ -265,7 +265,7 @@ def test_a_person_plays_and_sees_what_the_history_says(tmp_path: Path) -> None:
             else:
                 assert cells[square] == piece["value"]
     assert "no legal move is written 'nonsense'" in done.stdout
-    assert "All there was:" in done.stdout.split("resignation by white")[0]
+    assert "The full position:" in done.stdout.split("resignation by white")[0]
     assert "FEN" not in done.stdout
-    seen_before_the_end = done.stdout.split("All there was:")[0]
+    seen_before_the_end = done.stdout.split("The full position:")[0]
     assert not any(board.board_fen() in seen_before_the_end for board in befores)

@@ -253,7 +253,7 @@ def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None
         ("handle_sense_result(self, *a): raise KeyError(3)", Termination.CRASH, "KeyError: 3"),
         ("choose_sense(self, *a): return 64", Termination.PROTOCOL, "to sense 64"),
         ("choose_sense(self, *a): return 'e4'", Termination.PROTOCOL, "to sense 'e4'"),
-        ("choose_move(self, *a): return 12", Termination.PROTOCOL, "chose 12, which is no move"),
+        ("choose_move(self, *a): return 12", Termination.PROTOCOL, "chose 12, which is not a move"),
         (
             "choose_move(self, *a): return chess.Move.from_uci('e1e8')",
             Termination.PROTOCOL,
@@ -283,7 +283,7 @@ def test_a_bot_s_mistake_is_its_forfeit(
         ("no_such_module", "No module named 'no_such_module'"),
         ("json", "did not contain any subclasses"),
         (f"{RANDOM}:Nobody", "has no class Nobody"),
-        (f"{RANDOM}:GameHistory", "no subclass of reconchess.Player"),
+        (f"{RANDOM}:GameHistory", "not a reconchess.Player"),
     ],
 )
 def test_a_bot_that_is_not_there_is_unavailable(bot: str, message: str) -> None:

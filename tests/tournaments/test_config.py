@@ -89,7 +89,7 @@ MISTAKES = {
     ),
     "half a point": (
         config_text(*RANDOMS, game={"name": "go", "komi": 7.3}),
-        "game.komi: 7.3 is no multiple of 0.5; 7 or 7.5 is",
+        "game.komi: 7.3 is not a multiple of 0.5; use 7 or 7.5",
     ),
     "unknown evaluator": (
         config_text(*RANDOMS, player("dan", "mcts", evaluator="random-rolout")),
@@ -105,11 +105,11 @@ MISTAKES = {
     "bad name": (config_text(*RANDOMS, tournament={"name": "../up"}), "tournament.name: "),
     "name of the folder above": (
         config_text(*RANDOMS, tournament={"name": ".."}),
-        "tournament.name: '..' is no name: letters, digits and _ . + - are, no dot first",
+        "tournament.name: '..' is not a name: use letters, digits and _ . + -, no dot first",
     ),
     "hidden player": (
         config_text(*RANDOMS, player(".dan")),
-        "players[3]: name: '.dan' is no name: letters, digits and _ . + - are, no dot first",
+        "players[3]: name: '.dan' is not a name: use letters, digits and _ . + -, no dot first",
     ),
     "misspelt file of openings": (
         config_text(*RANDOMS, openings={"file": "emty.sgf"}),
@@ -165,7 +165,7 @@ MISTAKES = {
     ),
     "a name that is none": (
         config_text(player("ann b"), player("bob")),
-        "players[0]: name: 'ann b' is no name",
+        "players[0]: name: 'ann b' is not a name",
     ),
     "a misspelt clock": (
         config_text(*RANDOMS, time={"kind": "fisher"}),
@@ -418,7 +418,7 @@ def test_all_wrong_settings_are_reported_at_once(tmp_path: Path) -> None:
     ("setting", "message"),
     [
         ("rounds=x", "--set tournament.rounds: expected a whole number, got 'x'"),
-        ("players[1].name=a b", "--set players[1].name: 'a b' is no name"),
+        ("players[1].name=a b", "--set players[1].name: 'a b' is not a name"),
         ("players[0].parameters.speed=1", "--set players[0].speed: unknown parameter"),
         ('records=["jsonll"]', "--set run.records[0]: no record-format is called 'jsonll'"),
         ("time.kind=fischer", "needs seconds or an increment (with --set time.kind)"),

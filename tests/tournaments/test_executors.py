@@ -15,10 +15,15 @@ from typing import Any
 import psutil
 from tests.tournaments.support import actions
 
-from miai.process.messages import encode
-from miai_tournaments.workers.executor import Executor, SerialExecutor, make_executor
+from miai.process.workers import WorkerPool
+from miai_tournaments.workers.executor import (
+    GAME_WORKER,
+    Executor,
+    PooledExecutor,
+    SerialExecutor,
+    make_executor,
+)
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
-from miai_tournaments.workers.processes import ProcessExecutor, WorkerProcess
 
 SETUP = Setup(
     game="tic_tac_toe",
@@ -47,13 +52,29 @@ def job(number: int, *players: str, **more: Any) -> GameJob:
     )
 
 
+SAID: list[str] = []
+
+
+class ProcessExecutor(PooledExecutor):
+    def __init__(self, setup: Setup, *, workers: int, deadline: float | None) -> None:
+        self.workers = WorkerPool(
+            GAME_WORKER,
+            setup.to_plain(),
+            workers=workers,
+            job_deadline=deadline,
+            on_output=SAID.append,
+        )
+        super().__init__(self.workers)
+
+    @property
+    def pids(self) -> list[int]:
+        return self.workers.pids
+
+
 def processes(
     setup: Setup = SETUP, *, workers: int = 2, deadline: float | None = None
 ) -> ProcessExecutor:
-    return ProcessExecutor(setup, workers=workers, game_deadline=deadline, on_output=SAID.append)
-
-
-SAID: list[str] = []
+    return ProcessExecutor(setup, workers=workers, deadline=deadline)
 
 
 def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, Outcome]:
@@ -127,7 +148,7 @@ def test_a_dying_worker_is_reported_with_its_last_output(
     with processes(setup, workers=1) as executor:
         outcomes = perform(executor, [job(1), job(2)])
     assert outcomes["g1"].fault == "worker"
-    assert "was killed by SIGKILL; its last words: last words" in outcomes["g1"].reason
+    assert "was killed by SIGKILL; its last output: last words" in outcomes["g1"].reason
     assert outcomes["g2"].result is not None
 
 
@@ -216,23 +237,3 @@ def test_waiting_jobs_are_cancelled() -> None:
         assert [o.job_id for o in executor.wait(30)] == ["g0"]
         assert executor.wait(30) == []
         assert time.monotonic() - began < 25
-
-
-def test_an_outcome_that_came_before_nonsense_counts() -> None:
-    worker = WorkerProcess(SETUP)
-    from_worker, reading = worker.outcomes, os.pipe()
-    try:
-        worker.outcomes = reading[0]
-        worker.jobs.extend([job(1), job(2)])
-        nonsense = encode({"job": "of no outcome"})
-        os.write(reading[1], encode(Outcome(job_id="g1").to_plain()) + nonsense)
-        assert [outcome.job_id for outcome in worker.receive() or ()] == ["g1"]
-        assert worker.confused
-        assert [left.job_id for left in worker.jobs] == ["g2"]
-    finally:
-        worker.outcomes = from_worker
-        worker.process.kill()
-        worker.bury()
-        worker.release()
-        for descriptor in reading:
-            os.close(descriptor)

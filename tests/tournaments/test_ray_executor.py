@@ -16,16 +16,22 @@ from tests.tournaments.support import actions
 from tests.tournaments.test_executors import SETUP, job, perform
 
 from miai.errors import ConfigError
-from miai_tournaments.workers.executor import SerialExecutor, make_executor
+from miai_tournaments.workers.executor import PooledExecutor, SerialExecutor, make_executor
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
-from miai_tournaments.workers.ray_executor import RayExecutor
+from miai_tournaments.workers.ray_executor import RayPool
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.timeout(600)
 
 
-def cluster(setup: Setup = SETUP, *, deadline: float | None = None) -> RayExecutor:
-    return RayExecutor(setup, address="local", workers=2, game_deadline=deadline)
+class RayExecutor(PooledExecutor):
+    def __init__(self, setup: Setup, *, workers: int = 2, deadline: float | None = None) -> None:
+        self.actors = RayPool(setup, address="local", workers=workers, job_deadline=deadline)
+        super().__init__(self.actors)
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        return self.actors.places
 
 
 def outcomes_of(executor: RayExecutor, count: int) -> list[Outcome]:
@@ -49,7 +55,7 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
     jobs = [job(n, "ann", "deep") for n in range(6)] + [replace(job(6), opening=(4, 0))]
     with SerialExecutor(SETUP) as serial:
         expected = {name: actions(o.record) for name, o in perform(serial, jobs).items()}
-    with cluster() as executor:
+    with RayExecutor(SETUP) as executor:
         started = perform(
             executor,
             [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")],
@@ -84,7 +90,7 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
 def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
     game = {"file": str(flag), "way": "hang", "once": True}
     setup = replace(SETUP, game="fragile", game_parameters=game)
-    with RayExecutor(setup, address="local", workers=1, game_deadline=8.0) as executor:
+    with RayExecutor(setup, workers=1, deadline=8.0) as executor:
         outcomes = perform(executor, [job(1), job(2)])
     assert outcomes["g1"].fault == "worker"
     assert "more than 8 s" in outcomes["g1"].reason
@@ -94,10 +100,10 @@ def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, f
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("somewhere", "is no address of a Ray cluster"),
-        ("localhost:port", "is no address of a Ray cluster"),
-        ("localhost:99999", "is no address of a Ray cluster"),
-        ("ray://:10001", "is no address of a Ray cluster"),
+        ("somewhere", "is not an address of a Ray cluster"),
+        ("localhost:port", "is not an address of a Ray cluster"),
+        ("localhost:99999", "is not an address of a Ray cluster"),
+        ("ray://:10001", "is not an address of a Ray cluster"),
         ("127.0.0.1:{free}", "no Ray cluster answers"),
         ("ray://127.0.0.1:{free}", "no Ray cluster answers"),
     ],

@@ -61,7 +61,7 @@ def test_predict_reports_every_block(app: typer.Typer, weights: Path, tmp_path: 
     assert "wall" in lone["reason"]
 
 
-def test_a_network_that_says_no_number_is_refused(
+def test_a_network_with_infinite_answers_is_refused(
     app: typer.Typer, weights: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "corner.sgf"
@@ -69,7 +69,7 @@ def test_a_network_that_says_no_number_is_refused(
     net = small_net(width=32)
     huge = {name: array * np.float32(1e30) for name, array in tensors_of(net.network).items()}
     save_net(weights, huge, net.header)
-    with pytest.raises(WeightsError, match=r"net\.safetensors: its weights are so large"):
+    with pytest.raises(WeightsError, match=r"net\.safetensors: its answers are not finite"):
         run(app, "predict", file, "--weights", weights, "--json")
 
 

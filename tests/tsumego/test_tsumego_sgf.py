@@ -11,7 +11,7 @@ from tests.tsumego.drawn import second_line
 
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem, collection_sgf, problems_of, read_problems
-from miai_go.life.solver import zone_of
+from miai_go.life.zones import find_zone
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.sgf.check import MAX_FILE_BYTES
 
@@ -144,8 +144,9 @@ NO_ZONE = {
 @pytest.mark.parametrize("name", NO_ZONE)
 def test_a_wall_that_does_not_hold_is_refused_for_its_reason(name: str) -> None:
     text, reason = NO_ZONE[name]
+    problem = read_one(text)
     with pytest.raises(ProblemError, match=reason):
-        zone_of(read_one(text))
+        find_zone(problem.stones, problem.target)
 
 
 def test_a_collection_goes_on_after_bad_problems() -> None:

@@ -16,10 +16,10 @@ from miai.plugins.loader import PluginWarning, plugin_host
 
 
 def run() -> None:
-    """Run the command that the process's arguments name.
+    """Run the command line of this process.
 
     Raises:
-      KeyboardInterrupt: the command was interrupted; typer alone would exit the process.
+      KeyboardInterrupt: the command was interrupted; typer by itself would exit the process.
       SystemExit: the command sets an exit status, or its arguments are wrong.
       MiaiError: an error that the user can correct.
     """

@@ -38,8 +38,8 @@ def list_components(
     kind = _singular(kind, registry)
     if game:
         registry.get("game", game)
-    found = registry.components(kind, game=game or None, adapted=True)
-    rows = [describe(component) for component in found]
+    components = registry.components(kind, game=game or None, adapted=True)
+    rows = [describe(component) for component in components]
     if as_json:
         print(json.dumps(rows, indent=2, default=str))
     elif rows:
@@ -114,7 +114,7 @@ def _chain(error: BaseException | None) -> str:
 
 
 def _singular(kind: str, registry: Registry) -> str:
-    """Return the kind that a word names, also in the plural (``games``, ``searches``)."""
+    """Return the kind that a singular or plural names (``game``, ``games``, ``searches``)."""
     for candidate in (kind, kind.removesuffix("s"), kind.removesuffix("es")):
         if candidate in registry.kinds:
             return candidate

@@ -1,6 +1,6 @@
 """The entry point of the command ``miai``: error messages and exit status.
 
-It imports almost nothing itself, so that Ctrl-C during the imports prints one line, too.
+It imports almost nothing at first, so that Ctrl-C during the imports prints one line too.
 
 Environment:
   MIAI_TRACEBACK: if set to anything but 0, the traceback of an error precedes its message.
@@ -38,7 +38,7 @@ def _run() -> int:
             run()
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # at exit it would be too late to explain an error
+                sys.stdout.flush()  # at exit it is too late to explain an error
     except MiaiError as error:
         return _report(error, str(error))
     except BrokenPipeError:  # the reader has closed the pipe (`miai list agent | head`)
@@ -63,9 +63,9 @@ def _report(error: Exception, message: str) -> int:
 def _explain(error: OSError) -> str:
     """Return a message for a system error: about the file it names, or about the output."""
     if error.filename is not None:
-        return f"{error.strerror}: {error.filename}; MIAI_TRACEBACK=1 shows why it was needed"
+        return f"{error.strerror}: {error.filename}; MIAI_TRACEBACK=1 shows the traceback"
     _drop_output()
-    return f"the output cannot be written: {error.strerror}; make room, or send it elsewhere"
+    return f"the output cannot be written: {error.strerror}; free space or redirect it"
 
 
 def _ignore_interrupts() -> None:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from miai.search.protocol import Search
 
 
-_BEST = 5
+_HINT_MOVES = 5
 """Number of moves in a hint."""
-_EXPECTED = 5
+_LINE_MOVES = 5
 """Number of moves in a line of play."""
 
 
@@ -53,13 +53,13 @@ def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str
     for number, action in enumerate(best, 1):
         facts = ", ".join(_facts(state.game, result, priors, action))
         lines.append(f"{number}. {action_text(state, action)}: {facts}")
-    if expected := line_text(state, result.pv[: 1 + _EXPECTED]):
+    if expected := line_text(state, result.pv[: 1 + _LINE_MOVES]):
         lines.append(f"Expected: {expected}")
     return "\n".join(lines)
 
 
 def move_text(state: State, move: MoveRecord) -> str:
-    """Return one line with a player's move and its own evaluation.
+    """Return a line with a player's move and its own evaluation.
 
     Args:
       state: the position after the move.
@@ -115,15 +115,16 @@ def _priors(result: SearchResult) -> dict[int, float]:
 
 
 def _best(result: SearchResult, priors: Mapping[int, float]) -> list[int]:
-    """Return the best moves: the one to play, then by visits or, without visits, by priors."""
+    """Return the move to play and the next best by visits or, without visits, by priors."""
     tried = [action for action, visits in result.visits.items() if visits > 0]
     tried.sort(key=lambda action: (action != result.action, -result.visits[action], action))
     if not tried:
         tried = [result.action, *(action for action in priors if action != result.action)]
-    return tried[:_BEST]
+    return tried[:_HINT_MOVES]
 
 
 def _thoughts(state: State, statistics: Mapping[str, object]) -> list[str]:
+    """Return the value, the simulations and the expected line of a player's own search."""
     facts = []
     value, simulations = statistics.get("value"), statistics.get("simulations")
     if isinstance(value, int | float):
@@ -132,7 +133,7 @@ def _thoughts(state: State, statistics: Mapping[str, object]) -> list[str]:
         facts.append(f"{simulations} simulations")
     pv = statistics.get("pv")
     if isinstance(pv, Sequence) and not isinstance(pv, str):
-        expected = line_text(state, [a for a in pv[1 : 1 + _EXPECTED] if isinstance(a, int)])
+        expected = line_text(state, [a for a in pv[1 : 1 + _LINE_MOVES] if isinstance(a, int)])
         facts += [f"expects {expected}"] if expected else []
     return facts
 
@@ -149,7 +150,7 @@ _HINT = "  hint, ?    ask a search for the best moves\n"
 _UNDO = "  undo       take back your last move and what followed\n"
 _SAVE = "  save FILE  write the game so far; the suffix names the format\n"
 
-_MOST_LISTED = 12
+_MAX_LISTED = 12
 """Maximum number of legal moves that are all listed after an illegal one."""
 
 _EXAMPLES = 3
@@ -167,31 +168,12 @@ class TakeBack(BaseException):
         self.ply = ply
 
 
-class Offers(Protocol):
-    """Services for a person besides playing moves: undo, hints and saving."""
-
-    def last_ply_of(self, player: int) -> int | None:
-        """Return the last ply that `player` may take back; None if there is none."""
-
-    def can_advise(self) -> bool:
-        """Return whether hints are available."""
-
-    def advise(self, state: State) -> SearchResult:
-        """Return the search result for a position. Raises `MiaiError`."""
-
-    def can_save(self) -> bool:
-        """Return whether an unfinished game may be saved."""
-
-    def save(self, file: str) -> str:
-        """Write the game so far; return a confirmation. Raises `MiaiError`."""
-
-
 class HumanAgent(Agent):
     """Asks a person for each move.
 
     Attributes:
       read, write: the input and the output.
-      offers: services besides moves; None for none.
+      session: offers undo, hints and saving; None without one.
 
     Raises:
       KeyboardInterrupt: the person quits or the input ends.
@@ -206,9 +188,9 @@ class HumanAgent(Agent):
         write: TextIO | None = None,
     ) -> None:
         super().__init__(game, parameters)
-        self.read: TextIO | None = read or sys.stdin  # None when the process began without one
+        self.read: TextIO | None = read or sys.stdin  # None if the process has none
         self.write: TextIO | None = write or sys.stdout
-        self.offers: Offers | None = None
+        self.session: PlaySession | None = None
         self._notes: list[str] = []
         self._renderer: Renderer = renderer_for(game)
         self._notation = game.new_initial_state()
@@ -224,13 +206,13 @@ class HumanAgent(Agent):
         for stream, name in ((self.read, "input"), (self.write, "output")):
             if stream is None or stream.closed:
                 raise AgentUnavailableError(
-                    f"agent 'human' needs a terminal, and standard {name} is closed: call "
-                    "`miai play` in a terminal, or let another agent play"
+                    f"agent 'human' needs a terminal, but standard {name} is closed: run "
+                    "`miai play` in a terminal, or choose another agent"
                 )
         super().new_game(seed, player=player, log=log)
 
     def tell(self, text: str) -> None:
-        """Show a line below the board at the next turn, or the end."""
+        """Show a line below the board at the next turn or at the end."""
         self._notes.append(text)
 
     def act(self, clock: ClockReading) -> Decision:
@@ -281,18 +263,18 @@ class HumanAgent(Agent):
             return self._move(text)
         return None
 
-    # -- what is offered beside moves -----------------------------------------------------------
+    # -- commands other than moves --------------------------------------------------------------
 
     def _offered(self) -> str:
-        offers = self.offers
-        if offers is None:
+        session = self.session
+        if session is None:
             return ""
         undo = _UNDO if self.game.info.perfect_information else ""
-        hint = _HINT if offers.can_advise() else ""
-        return f"{hint}{undo}{_SAVE if offers.can_save() else ''}"
+        hint = _HINT if session.can_advise() else ""
+        return f"{hint}{undo}{_SAVE if session.can_save() else ''}"
 
     def _can_advise(self) -> bool:
-        return self.offers is not None and self.offers.can_advise()
+        return self.session is not None and self.session.can_advise()
 
     def _serve(self, text: str) -> None:
         """Run a command that is not a move. Raises `TakeBack` for an undo."""
@@ -308,10 +290,10 @@ class HumanAgent(Agent):
             self._say(str(error))
 
     def _take_back(self) -> None:
-        if self.offers is None or not self.game.info.perfect_information:
+        if self.session is None or not self.game.info.perfect_information:
             self._say("Moves cannot be taken back here.")
             return
-        ply = self.offers.last_ply_of(self.view.player)
+        ply = self.session.last_ply_of(self.view.player)
         if ply is None:
             self._say("There is no move of yours to take back.")
             return
@@ -319,18 +301,18 @@ class HumanAgent(Agent):
         raise TakeBack(ply)
 
     def _save(self, file: str) -> None:
-        if self.offers is None or not self.offers.can_save():
-            self._say("A game that is going on cannot be saved here.")
+        if self.session is None or not self.session.can_save():
+            self._say("An unfinished game cannot be saved here.")
         elif not file:
             self._say("Name a file: save FILE")
         else:
-            self._say(self.offers.save(file))
+            self._say(self.session.save(file))
 
     def _hint(self) -> None:
-        if self.offers is None or not self.offers.can_advise():
-            self._say("There is no search to ask here.")
+        if self.session is None or not self.session.can_advise():
+            self._say("Hints are unavailable here.")
             return
-        self._say(hint_text(self.view, self._renderer, self.offers.advise(self.view.state)))
+        self._say(hint_text(self.view, self._renderer, self.session.advise(self.view.state)))
 
     # -- moves ----------------------------------------------------------------------------------
 
@@ -353,11 +335,11 @@ class HumanAgent(Agent):
 
     def _advice(self) -> str:
         moves = self._legal_moves()
-        if len(moves) <= _MOST_LISTED:
+        if len(moves) <= _MAX_LISTED:
             return f"Legal moves: {' '.join(moves)}. 'help' shows what else can be typed."
         return (
-            f"Legal are {self._examples(_EXAMPLES)} and {len(moves) - _EXAMPLES} more: 'moves' "
-            "shows all, 'help' what else can be typed."
+            f"Legal moves: {self._examples(_EXAMPLES)} and {len(moves) - _EXAMPLES} more; 'moves' "
+            "shows all of them, 'help' what else can be typed."
         )
 
     def _examples(self, number: int) -> str:
@@ -408,7 +390,7 @@ class PlaySession:
     of perfect information allow undo.
 
     Args:
-      note: called once with each new state and the move that led to it.
+      note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
       adviser: builds the search for hints; None for none.
 
@@ -433,7 +415,7 @@ class PlaySession:
         self._seed = 0
         for agent in agents:
             if isinstance(agent, HumanAgent):
-                agent.offers = self
+                agent.session = self
 
     def play(self, *, seed: int) -> GameRecord:
         """Return the record of the finished game. Raises as `miai.playing.match.play`."""
@@ -450,7 +432,7 @@ class PlaySession:
             except TakeBack as undo:
                 del self.moves[undo.ply :]
                 continue
-            record.moves[: len(earlier)] = earlier  # with their decisions, not as an opening
+            record.moves[: len(earlier)] = earlier  # with their statistics, not as an opening
             return record
 
     def _take(self, state: State, move: MoveRecord) -> None:
@@ -462,7 +444,7 @@ class PlaySession:
             if isinstance(person, HumanAgent) and move.actor not in (number, -1):
                 person.tell(move_text(state, move))
 
-    # -- what people are offered ----------------------------------------------------------------
+    # -- what people can ask for ----------------------------------------------------------------
 
     def last_ply_of(self, player: int) -> int | None:
         """Return the last ply that a player may take back; None if there is none."""
@@ -489,7 +471,7 @@ class PlaySession:
             self._adviser.close()
 
     def can_save(self) -> bool:
-        """Return whether an unfinished game may be saved: its file shows everything."""
+        """Return whether an unfinished game may be saved: its file reveals everything."""
         return self._game.info.perfect_information
 
     def save(self, file: str) -> str:
@@ -501,34 +483,26 @@ def unfinished(
     game: Game, agents: Sequence[Agent], moves: Sequence[MoveRecord], seed: int
 ) -> GameRecord:
     """Return the record of an unfinished game, as truncated."""
-    from miai.plugins.versions import versions_of
-    from miai.record import GameRecord, PlayerRecord, Termination
+    from miai.playing.match import new_record
+    from miai.record import PlayerRecord, Termination
     from miai.seeds import derive_seed
 
     state = game.new_initial_state()
     for move in moves:
         state.apply_action(move.action)
-    parameters = getattr(game, "parameters", None)
-    return GameRecord(
-        game=game.info.name,
-        game_version=game.info.version,
-        game_parameters={} if parameters is None else parameters.model_dump(mode="json"),
-        players=[
-            PlayerRecord(
-                name=agent.component,
-                agent=agent.component,
-                parameters=dict(agent.given),
-                seed=derive_seed(seed, "player", number),
-                version=agent.version,
-            )
-            for number, agent in enumerate(agents)
-        ],
-        moves=list(moves),
-        seed=seed,
-        returns=tuple(float(value) for value in state.truncated_returns()),
-        termination=Termination.MOVE_LIMIT,
-        detail="saved while it was going on",
-        terminated=False,
-        truncated=True,
-        versions=versions_of(game.info.name, {agent.component for agent in agents}),
-    )
+    players = [
+        PlayerRecord(
+            name=agent.component,
+            agent=agent.component,
+            parameters=dict(agent.given),
+            seed=derive_seed(seed, "player", number),
+            version=agent.version,
+        )
+        for number, agent in enumerate(agents)
+    ]
+    record = new_record(game, players, seed=seed)
+    record.moves = list(moves)
+    record.returns = tuple(float(value) for value in state.truncated_returns())
+    record.termination, record.detail = Termination.MOVE_LIMIT, "saved before its end"
+    record.terminated, record.truncated = False, True
+    return record

@@ -5,7 +5,6 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -98,7 +97,7 @@ def _adviser(
     if not game.info.perfect_information:
         if name:
             raise HiddenInformationError(
-                f"--adviser {name}: {game.info.name} hides information; no search may look at it"
+                f"--adviser {name}: {game.info.name} hides information, so no search gives hints"
             )
         return None
     searches = {component.name for component in registry().components("search")}
@@ -134,13 +133,13 @@ def _played(
         return table.play(seed=seed)
     except (MiaiError, OSError):
         raise
-    except Exception as error:  # what agents raise ends the game with a record
+    except Exception as error:  # of the game: an agent's error ends it with a record
         name = game.info.name
         plugin = registry().get("game", name).plugin
         raise PluginError(
             f"game '{name}' of plugin '{plugin}' failed, so there is no result: "
-            f"{type(error).__name__}: {error}; a defect of the plugin: tell its author, with what "
-            "MIAI_TRACEBACK=1 shows"
+            f"{type(error).__name__}: {error}; a defect of the plugin: please report it to its "
+            "author, with the traceback that MIAI_TRACEBACK=1 shows"
         ) from error
     finally:
         table.close()
@@ -164,7 +163,7 @@ class _Shown:
         """Show a person the full final position of a game that hides information."""
         state = self._last
         if self._end and state is not None and not state.game.info.perfect_information:
-            print(f"All there was:\n{state}")
+            print(f"The full position:\n{state}")
 
 
 def _show_move(state: State, move: MoveRecord) -> None:
@@ -196,11 +195,11 @@ DEFAULT_AGENT = "human"
 
 @dataclass(slots=True)
 class PlayerOptions:
-    """The command line's options for one player.
+    """The command-line options for one player.
 
     Attributes:
       player: its name in the game.
-      agent: the agent's name; empty until one is named.
+      agent: name of its agent; empty until an option names one.
       values: the agent's parameters.
       texts: the options as written.
     """
@@ -214,8 +213,8 @@ class PlayerOptions:
         """Return the agent, in this process.
 
         Raises:
-          MiaiError: the agent is unknown or unavailable, or its parameters are wrong; the message
-            names the options.
+          MiaiError: the agent is unknown or unavailable, or a parameter is wrong; the message names
+            the options.
         """
         from miai.api import make_agent
         from miai.plugins.loader import registry
@@ -283,7 +282,7 @@ def _split_option(word: str) -> list[str]:
 
 
 def _no_option(game: Game, words: Sequence[str]) -> str:
-    """Return the error message for words that are not options, with the correct usage."""
+    """Return the error message for words that are not options, with an example."""
     names = game.info.player_names
     agents = [word for word in words if not word.startswith("--")]
     wanted = agents if len(agents) == len(words) == len(names) else []
@@ -313,7 +312,7 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
     if not able:
         return f"{lead}, and no agent has it; see `miai list agents --game {game.info.name}`"
     return f"{lead}. Write: --{player.player} {able[0]} {options}" + (
-        f"; {' and '.join(able[1:])} would take it too" if able[1:] else ""
+        f"; {' and '.join(able[1:])} accept it too" if able[1:] else ""
     )
 
 
@@ -341,10 +340,10 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
       option: the option to name in errors.
 
     Raises:
-      ConfigError: the suffix is not that of a format, or the file is not writable.
+      ConfigError: no format has the suffix, or the file is not writable.
     """
     from miai.errors import UnknownComponentError
-    from miai.files import write_text, writing
+    from miai.files import refuse_unwritable, write_text, writing
     from miai.plugins.loader import registry
 
     path = Path(file)
@@ -354,7 +353,7 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
         )
     except UnknownComponentError as error:
         raise ConfigError(f"{option} {file}: {error}") from error
-    _refuse_unwritable(path, option)
+    refuse_unwritable(path, option)
     format_ = component.build(values={})
     effect = "plays the game again" if option == "--record" else "may do better"
     remedy = f"the same command with another file {effect}"
@@ -365,13 +364,3 @@ def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[G
             write_text(path, text)
 
     return write
-
-
-def _refuse_unwritable(path: Path, option: str) -> None:
-    """Raise `ConfigError` for a path that is not writable, before the game begins."""
-    if not path.parent.is_dir():
-        raise ConfigError(f"{option} {path}: no folder '{path.parent}'; create it first")
-    if path.is_dir():
-        raise ConfigError(f"{option} {path}: is a folder; name a file in it")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ConfigError(f"{option} {path}: may not be written; name a file where you may")

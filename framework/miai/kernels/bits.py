@@ -1,4 +1,4 @@
-"""Bit operations on words of 64 bits for kernels, each an instruction of the processor."""
+"""Bit operations on 64-bit words for kernels, each one instruction of the processor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 
 def _unary(name: str, *flags: bool) -> Any:
-    """Return an intrinsic of one uint64, an instruction of the processor, as an int64."""
+    """Return an intrinsic from uint64 to int64 that is one instruction of the processor."""
 
     def typed(context: Any, value: Any) -> tuple[Signature, Any]:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -24,9 +24,9 @@ def _unary(name: str, *flags: bool) -> Any:
 
 
 lowest = _unary("cttz", True)
-"""Number of the lowest set bit of a word that is not 0."""
+"""Index of the lowest set bit of a nonzero word."""
 leading_zeros = _unary("ctlz", True)
-"""Number of zeros above the highest set bit of a word that is not 0."""
+"""Number of zeros above the highest set bit of a nonzero word."""
 popcount = _unary("ctpop")
 """Number of set bits."""
 
@@ -47,4 +47,4 @@ def _prefetch(context: Any, array: Any, index: Any) -> tuple[Signature, Any]:
 
 
 prefetch: Any = intrinsic(_prefetch)
-"""Ask for the cache line of ``array[index]``, of a one-dimensional array."""
+"""Prefetch the cache line of ``array[index]``, in a one-dimensional array."""

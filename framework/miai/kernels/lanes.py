@@ -1,7 +1,7 @@
-"""Vectors of 16 floats for kernels, where LLVM would have to check whether arrays overlap.
+"""Vectors of 16 floats for kernels; LLVM alone would have to check whether arrays overlap.
 
-All arrays are float32 of one dimension and contiguous; places are counted in numbers and not
-checked. A product and its sum may be rounded once or twice, as the processor does it faster.
+All arrays are one-dimensional, contiguous float32; indices are not checked. A multiply-add may
+round once or twice, as is faster on the processor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
 LANES: Final = 16
-"""Numbers in a vector."""
+"""Number of floats in a vector."""
 
 cgutils: Any = _cgutils
 tuple_of: Any = types.UniTuple
@@ -25,7 +25,7 @@ _NUMBER_BYTES: Final = 4
 
 
 def _row(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Return the address of an array's first number."""
+    """Return the address of an array's first element."""
     return context.make_array(kind)(context, builder, array).data
 
 
@@ -42,7 +42,7 @@ def _store(builder: Any, vector: Any, data: Any, place: Any) -> None:
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """Return a vector of one number."""
+    """Return a vector with the same number in every lane."""
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.IntType(32)(0))
     firsts = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
     return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), firsts)
@@ -52,19 +52,19 @@ def _sum(builder: Any, a: Any, b: Any) -> Any:
     return builder.fadd(a, b)
 
 
-def _most(builder: Any, a: Any, b: Any) -> Any:
+def _maximum(builder: Any, a: Any, b: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
 def _with_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a times b and c."""
+    """Return ``a * b + c``."""
     name, kind = f"llvm.fmuladd.v{LANES}f32", ir.FunctionType(_VECTOR, [_VECTOR] * 3)
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, [a, b, c])
 
 
 def _of_two(combine: Any) -> Any:
-    """Return an intrinsic that puts what `combine` makes of two vectors into the first's place."""
+    """Return an intrinsic that replaces the first of two vectors by their combination."""
 
     def typed(context: Any, out: Any, at: Any, row: Any, start: Any) -> tuple[Signature, Any]:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -109,15 +109,15 @@ def _products(
 
 
 add_lanes: Any = _of_two(_sum)
-"""``add_lanes(out, at, row, start)``: add 16 numbers of `row` to 16 of `out`."""
+"""``add_lanes(out, at, row, start)``: add 16 floats of `row` to 16 floats of `out`."""
 
-raise_lanes: Any = _of_two(_most)
-"""``raise_lanes(out, at, row, start)``: keep the larger of 16 numbers of `out` and of `row`."""
+raise_lanes: Any = _of_two(_maximum)
+"""``raise_lanes(out, at, row, start)``: write the elementwise maximum of both to `out`."""
 
 add_products: Any = intrinsic(_products)
 """``add_products(out, to, inputs, of, weights, at, step, n)``: weights times a few columns.
 
-To the 16 numbers of `out` that begin at `to[m]` is added the sum over i < n of ``inputs[of[m] +
-i]`` times the 16 weights that begin at ``at + i * step``. `to` and `of` are tuples of one length;
-four columns keep a processor busy.
+For each m, add to the 16 floats of `out` at `to[m]` the sum over i < n of ``inputs[of[m] + i]``
+times the 16 weights at ``at + i * step``. `to` and `of` are tuples of the same length; four columns
+use a processor well.
 """

@@ -36,8 +36,8 @@ class Adjudicator(Protocol):
     """A rule that ends games early; built by ``factory(game, parameters)``.
 
     A verdict is a function of the seed and of the game so far: the same game has the same verdict
-    at the same ply on any machine. An adjudicator serves the organiser and sees the true state,
-    also in games that hide it from the players.
+    at the same ply on any machine. An adjudicator serves the organiser and sees the true state even
+    if the game hides it from the players.
     """
 
     def new_game(self, seed: int) -> None:
@@ -54,8 +54,8 @@ class Adjudicator(Protocol):
 
         Args:
           state: the true state, not terminal; must not be changed.
-          moves: all actions so far, those of chance and of the opening included, with the players'
-            statistics, which are claims and not facts; must not be changed.
+          moves: all actions so far, chance and the opening included, with the players' statistics,
+            which are claims, not facts; must not be changed.
         """
 
 
@@ -81,15 +81,15 @@ def make_panel(
     hold_out: float = 0.0,
     where: str = "adjudication",
 ) -> Panel:
-    """Return the panel of adjudicators by name, each with its parameters.
+    """Return a panel of adjudicators by name, each with its parameters.
 
     Args:
       where: the config section of the rules, for messages.
 
     Raises:
-      UnknownComponentError: the game has no adjudicator of that name.
-      ParameterError: its parameters are wrong.
-      UnsuitableGameError: it cannot judge this game.
+      UnknownComponentError: the game has no adjudicator of a name.
+      ParameterError: an adjudicator's parameters are wrong.
+      UnsuitableGameError: an adjudicator cannot judge this game.
     """
     from miai.plugins.loader import registry
 
@@ -107,7 +107,7 @@ class Panel:
     Args:
       rules: adjudicators by name, in the order in which they are asked; the first verdict counts.
       hold_out: share of the games, 0 to 1, that no verdict ends, to measure how often a rule is
-        wrong. It is drawn by the game's seed, which the two games of a pair share.
+        wrong; drawn by the game's seed, which the two games of a pair share.
 
     Attributes:
       held_out: whether verdicts on this game are only recorded.
@@ -122,7 +122,7 @@ class Panel:
         self.verdicts: list[VerdictRecord] = []
 
     def new_game(self, seed: int) -> None:
-        """Begin with a game of that seed."""
+        """Begin a game with its seed."""
         self.held_out = held_out(seed, self._share)
         self.verdicts = []
         for name, rule in self._rules.items():
@@ -157,12 +157,9 @@ class Panel:
             sound = abs(sum(returns) - info.utility_sum) <= _TOLERANCE
         if not sound:
             raise PluginError(
-                f"adjudicator '{name}': decided {info.name} by returns {returns}, which no such "
-                "game has; a defect of the plugin that brings it"
+                f"adjudicator '{name}': decided {info.name} by returns {returns}, which the game "
+                "does not allow; a defect of its plugin"
             )
         return VerdictRecord(
             rule=name, ply=ply, returns=returns, reason=verdict.reason[:LONGEST_REASON]
         )
-
-
-__all__ = ["Adjudicator", "Panel", "Verdict", "held_out", "make_panel"]

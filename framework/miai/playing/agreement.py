@@ -21,18 +21,18 @@ def require_two_player_constant_sum(game: Game, *, rule: str) -> None:
     info = game.info
     if info.num_players != 2 or info.utility_sum is None:
         raise UnsuitableGameError(
-            f"{rule}: judges games of two players and a constant sum, which {info.name} is not; "
+            f"{rule}: judges two-player constant-sum games, which {info.name} is not; "
             "leave the rule out"
         )
 
 
 def require_no_chance(game: Game, *, rule: str) -> None:
-    """Raise `UnsuitableGameError` when the game hides anything or has chance."""
+    """Raise `UnsuitableGameError` if the game hides information or has chance."""
     info = game.info
     if not info.perfect_information or info.max_chance_outcomes > 0:
         why = "has chance" if info.perfect_information else "hides information"
         raise UnsuitableGameError(
-            f"{rule}: {info.name} {why}, so that a position has no result that play must lead to; "
+            f"{rule}: {info.name} {why}, so that a position has no definite result; "
             "leave the rule out"
         )
 
@@ -64,13 +64,13 @@ class DrawAgreementParameters(Parameters):
 
 
 class ResignAgreement:
-    """Ends a game as lost when both players evaluate it so in each of their last moves.
+    """Ends a game as lost when both players evaluate it as lost in each of their last moves.
 
-    A player without a valid value has not agreed, so that no player can decide a game alone.
+    A player without a valid value does not agree, so that no player can decide a game alone.
 
     Raises:
-      UnsuitableGameError: the game is not one of two players and a constant sum, or the threshold
-        is not a loss in it.
+      UnsuitableGameError: the game is not a two-player constant-sum game, or the threshold is not a
+        loss in it.
     """
 
     def __init__(self, game: Game, parameters: ResignAgreementParameters | None = None) -> None:
@@ -108,19 +108,19 @@ class DrawAgreement:
     """Ends a game as drawn when both players evaluate it as even in each of their last moves.
 
     Raises:
-      UnsuitableGameError: the game is not one of two players and a constant sum, or a win counts
-        as even by the parameters.
+      UnsuitableGameError: the game is not a two-player constant-sum game, or by the parameters a
+        win counts as even.
     """
 
     def __init__(self, game: Game, parameters: DrawAgreementParameters) -> None:
         require_two_player_constant_sum(game, rule="draw-agreement")
         self._game, self._parameters = game, parameters
         info, even = game.info, _even(game)
-        most = max(info.max_utility - even, even - info.min_utility)
-        if parameters.within >= most:
+        win = max(info.max_utility - even, even - info.min_utility)
+        if parameters.within >= win:
             raise UnsuitableGameError(
                 f"draw-agreement: within is {parameters.within:g}, but in {info.name} a win is "
-                f"{most:g} from even; give less"
+                f"{win:g} from even; give less"
             )
 
     def new_game(self, seed: int) -> None:
@@ -139,13 +139,13 @@ class DrawAgreement:
 def agreed_values(
     game: Game, moves: Sequence[MoveRecord], *, count: int, from_ply: int
 ) -> list[list[float]] | None:
-    """Return each player's values of its last `count` moves, newest first.
+    """Return the values in each player's last `count` moves, newest first.
 
     Args:
-      from_ply: minimum number of plies of players.
+      from_ply: minimum number of players' plies.
 
     Returns:
-      None if there are fewer plies or moves, or if one of these values is not a valid utility.
+      None if there are fewer plies or moves, or if a value is not a valid utility.
     """
     if sum(move.actor >= 0 for move in moves) < from_ply:
         return None

@@ -1,8 +1,8 @@
 """The referee: plays one game between seats, by the rules of the game and of the clock.
 
-A player's failure is its forfeit and ends the game with a record. A failure of the game itself, or
-of the referee, is an exception and leaves no record: the game is void. docs/errors.md has the
-whole table. A `Seat` is a player as the referee sees it, in this process or in another.
+A player's failure is a forfeit, which ends the game with a record. A failure of the game or of the
+referee is an exception and leaves no record: the game is void. docs/errors.md lists all cases. A
+`Seat` is a player as the referee sees it, in this process or in another.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class SeatReply:
-    """A player's answer as the referee received it.
+    """A player's answer, as the referee received it.
 
     Attributes:
       decision: the decision, as plain data.
       seconds: wall time from the question to the answer.
-      cpu_seconds: CPU time of the agent since its last answer; None if not measured.
+      cpu_seconds: the agent's CPU time since its last answer; None if not measured.
     """
 
     decision: Decision
@@ -65,9 +65,9 @@ class SeatReply:
 
 
 class Seat(Protocol):
-    """A player, from the referee's side.
+    """A player, as the referee sees it.
 
-    Every method but `close` may raise an `AgentError`: the player's fault, and a forfeit.
+    Every method but `close` may raise an `AgentError`, which is a forfeit.
 
     Attributes:
       name: its name in the match.
@@ -81,29 +81,29 @@ class Seat(Protocol):
     version: str
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
-        """Begin a game as `player`, and forget the last one."""
+        """Begin a game as `player`; forget the last one."""
 
     def observe(self, observation: Observation) -> None:
-        """Pass an observation to the player, at the latest before its next decision."""
+        """Pass an observation to the player before its next decision."""
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
-        """Return the player's decision; `deadline` is seconds of wall time, None for none."""
+        """Return the player's decision; `deadline` is in seconds of wall time, None for none."""
 
     def end(self, returns: tuple[float, ...]) -> None:
-        """Pass the end of the game and everyone's return to the player."""
+        """Pass the end of the game and all players' returns to the player."""
 
     def close(self) -> None:
         """Release what the seat holds."""
 
 
 class InProcessSeat:
-    """A seat whose agent runs in this process, on trust.
+    """A seat whose agent runs in this process, trusted.
 
-    Its time is charged after the fact: nothing stops it before it answers. In a game that hides
-    information it is handed copies of plain data, so that nothing it holds leads to the state.
+    Nothing stops the agent before it answers; its clock is charged afterwards. Observations are
+    copies of plain data, so that nothing the agent holds leads to the state.
 
     Attributes:
-      name, agent, parameters, version: as `Seat` has them.
+      name, agent, parameters, version: as in `Seat`.
       player: the agent itself.
     """
 
@@ -130,7 +130,7 @@ class InProcessSeat:
         self.version = self.version or self.player.version
 
     def observe(self, observation: Observation) -> None:
-        """Tell the agent at once. Raises `AgentError`."""
+        """Pass the observation to the agent at once. Raises `AgentError`."""
         if observation.data is not None:
             data = to_plain(observation.data, what="the data of an observation")
             observation = replace(observation, data=data)
@@ -146,7 +146,7 @@ class InProcessSeat:
         return SeatReply(checked_decision(decision), seconds, max(0.0, used))
 
     def end(self, returns: tuple[float, ...]) -> None:
-        """Tell the agent the end. Raises `AgentError`."""
+        """Pass the end of the game to the agent. Raises `AgentError`."""
         self._guard(lambda: self.player.end(returns))
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class InProcessSeat:
 
 
 MoveHook = Callable[[State, MoveRecord], None]
-"""Called after every action with the state, which is not to be changed, and the move."""
+"""Called after every action with the state, which must not be changed, and the move."""
 
 _REASONS: Mapping[type[AgentError], Termination] = {
     AgentTimeoutError: Termination.TIME,
@@ -176,14 +176,14 @@ _REASONS: Mapping[type[AgentError], Termination] = {
     AgentProtocolError: Termination.PROTOCOL,
     AgentFloodError: Termination.FLOOD,
     AgentUnavailableError: Termination.UNAVAILABLE,
-    AgentError: Termination.CRASH,  # of no closer kind
+    AgentError: Termination.CRASH,  # any other
 }
 
 _logger = logging.getLogger("miai.playing.match")
 
 
 class _Forfeit(Exception):  # noqa: N818 - a way out of the game, not an error
-    """A player loses by what it did."""
+    """A player forfeits the game."""
 
     def __init__(self, player: int, reason: Termination, detail: str) -> None:
         super().__init__(detail)
@@ -194,12 +194,12 @@ class Match:
     """One game in progress.
 
     Attributes:
-      state: the true state, which no player is handed.
-      clocks: one a player.
-      record: of the game so far.
-      plies: actions of players so far.
+      state: the true state, which no player receives.
+      clocks: one clock for each player.
+      record: the record of the game so far.
+      plies: number of players' actions so far.
       on_move: called after every action.
-      panel: who may end the game by a verdict; None for nobody.
+      panel: adjudicators that may end the game; None for none.
     """
 
     def __init__(
@@ -225,8 +225,8 @@ class Match:
         """Play the game to its end and complete the record.
 
         Args:
-          opening: legal actions that are played first.
-          logs: one file a player, or None.
+          opening: legal actions to play first.
+          logs: a log file for each player, or None.
         """
         began = time.monotonic()
         try:
@@ -262,11 +262,11 @@ class Match:
     def _play_opening(self, action: int) -> None:
         actor = self.state.current_player()
         text = self._notation(action)
-        self.state.apply_action(action)  # refuses, with the position, what is not legal
+        self.state.apply_action(action)  # raises, with the position, if illegal
         self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
 
     def _step(self) -> VerdictRecord | None:
-        """Have the next action taken; return the verdict that ends the game with it, or None."""
+        """Play the next action; return the verdict that ends the game after it, or None."""
         player = self.state.current_player()
         if player == Player.CHANCE:
             action = _draw(self.state.chance_outcomes(), self._chance)
@@ -297,7 +297,7 @@ class Match:
         )
 
     def _ask(self, player: int) -> SeatReply:
-        """Return the player's reply, its clock charged; raise `_Forfeit` when there is none."""
+        """Return the player's reply and charge its clock; raise `_Forfeit` without a reply."""
         clock, record = self.clocks[player], self.record.players[player]
         began = time.monotonic()
         try:
@@ -374,7 +374,7 @@ class Match:
     def _forfeit(self, forfeit: _Forfeit) -> None:
         record = self.record
         if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._begun:
-            # Who has begun was there. A word must not make a game void that is being lost.
+            # The player was available. No agent may void a game that it is losing.
             forfeit.reason = Termination.CRASH
         record.returns = _floats(self.game.resignation_returns(forfeit.player))
         record.termination, record.loser = forfeit.reason, forfeit.player
@@ -382,11 +382,11 @@ class Match:
         if isinstance(forfeit.__cause__, AgentError):
             self._begun.discard(forfeit.player)
             exception = forfeit.__cause__.__cause__
-            if _is_defect(forfeit, exception):  # its author wants to see where
+            if _is_defect(forfeit, exception):  # its author needs the traceback
                 _logger.error("%s", forfeit.detail, exc_info=exception)
 
     def _end(self) -> None:
-        """Tell the players. The result stands, whatever a player does now."""
+        """Tell the players. Failures no longer change the result."""
         for player in sorted(self._begun):
             try:
                 self.seats[player].end(self.record.returns)
@@ -394,7 +394,7 @@ class Match:
                 _logger.warning("after the game was over: %s", error)
 
     def _notation(self, action: int) -> str:
-        """Return the action in words, also one that may not be legal here."""
+        """Return the notation of an action that may not be legal here."""
         try:
             return self.state.action_to_string(action)
         except (ValueError, LookupError):
@@ -402,7 +402,7 @@ class Match:
 
 
 class _Charge:
-    """Turns an `AgentError` inside the ``with`` block into the forfeit of a player."""
+    """Turns an `AgentError` of the ``with`` block into a player's forfeit."""
 
     __slots__ = ("player",)
 
@@ -419,12 +419,12 @@ class _Charge:
 
 
 def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
-    """Return whether a player in this process failed by an exception in its own code.
+    """Return whether a player in this process failed with an exception of its own code.
 
-    The messages of miai's errors already contain their causes, such as an engine's missing answer.
+    The messages of miai's errors already name their causes, such as an engine's missing answer.
     """
-    unforeseen = exception is not None and not isinstance(exception, MiaiError)
-    return unforeseen and forfeit.reason is not Termination.UNAVAILABLE
+    unexpected = exception is not None and not isinstance(exception, MiaiError)
+    return unexpected and forfeit.reason is not Termination.UNAVAILABLE
 
 
 def _draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
@@ -439,9 +439,6 @@ def _draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
 
 def _floats(returns: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(value) for value in returns)
-
-
-__all__ = ["InProcessSeat", "MoveHook", "Seat", "SeatReply", "play", "play_game"]
 
 
 def play_game(
@@ -462,39 +459,42 @@ def play_game(
 
     Args:
       seats: in player order.
-      seed: what the seeds of chance and of the players derive from: ``derive_seed(seed,
+      seed: the seeds of chance and of the players derive from it, by ``derive_seed(seed,
         "chance")`` and ``derive_seed(seed, "player", number)``.
       time_control: the clock of every player; by default none.
-      move_limit: most plies, those of the opening included and chance excluded; past it the game
-        is truncated. By default the game's own greatest length.
+      move_limit: maximum number of plies, the opening included and chance excluded, before the
+        game is truncated; by default the game's own maximum length.
       opening: actions that the referee plays first, outcomes of chance included.
-      seeds: the players' seeds instead of derived ones, in player order.
-      tags: what the organiser adds to the record; plain data.
-      log_dir: folder for one log a player, named after it: ``black.log``. Made when missing.
+      seeds: the players' seeds in player order, instead of derived ones.
+      tags: plain data that the organiser adds to the record.
+      log_dir: folder for a log of each player, named after it (``black.log``); created if missing.
       on_move: called after every action.
-      panel: the adjudicators that may end the game before its end, asked after every move of a
-        player; by default none. One panel judges one game at a time.
+      panel: adjudicators that may end the game, asked after every move of a player; by default
+        none. A panel judges one game at a time.
 
     Raises:
       ConfigError: the number of seats or seeds is not the number of players, or the move limit
         is less than 1.
       TypeError: tags or a seat's parameters are not plain data.
       OSError: a log cannot be written.
-      Exception: whatever the game itself raises; the game is void.
+      Exception: any error of the game itself; the game is void.
     """
-    players = game.num_players()
-    if len(seats) != players or (seeds is not None and len(seeds) != players):
+    count = game.num_players()
+    if len(seats) != count or (seeds is not None and len(seeds) != count):
         raise ConfigError(
-            f"{game.info.name} is a game of {players} players: give as many seats (and seeds), "
+            f"{game.info.name} is a game of {count} players: give as many seats (and seeds), "
             f"not {len(seats)}" + ("" if seeds is None else f" (and {len(seeds)})")
         )
     if move_limit is not None and move_limit < 1:
         raise ConfigError(f"move_limit is {move_limit}; give 1 or more, or none")
     if seeds is None:
-        seeds = [derive_seed(seed, "player", number) for number in range(players)]
+        seeds = [derive_seed(seed, "player", number) for number in range(count)]
     control = time_control or TimeControl()
-    record = _head(game, seats, seed, seeds, control, move_limit)
+    players = [_player_record(seat, number) for seat, number in zip(seats, seeds, strict=True)]
+    record = new_record(game, players, seed=seed)
+    record.time_control, record.move_limit = asdict(control), move_limit
     record.tags = _plain_mapping(tags or {}, what="tags")
+    record.started = datetime.now(UTC).isoformat(timespec="milliseconds")
     _check_opening(game, opening)
     match = Match(game, seats, seeds, control, record)
     match.on_move, match.panel = on_move, panel
@@ -504,7 +504,7 @@ def play_game(
 
 
 class PlayOptions(TypedDict, total=False):
-    """Options that `play` hands on to `play_game`, which explains them."""
+    """The options of `play`; see `play_game`."""
 
     time_control: TimeControl | None
     move_limit: int | None
@@ -520,10 +520,9 @@ def play(
 ) -> GameRecord:
     """Play one game between agents in this process and return its record.
 
-    An agent made with a seed of its own (`Agent.default_seed`) plays by that; the others' seeds
-    derive from `seed`. The options are those of `play_game`. A game that ends by an agent's
-    failure has a record too; the agent's exception is logged with its traceback by the logger
-    ``miai.playing.match``.
+    An agent with a seed of its own (`Agent.default_seed`) keeps it; the other agents' seeds derive
+    from `seed`. The options are those of `play_game`. A game that ends by an agent's failure has a
+    record too; the logger ``miai.playing.match`` logs the agent's exception with its traceback.
     """
     seeds = [
         derive_seed(seed, "player", number) if agent.default_seed is None else agent.default_seed
@@ -533,38 +532,26 @@ def play(
     return play_game(game, seats, seed=seed, seeds=seeds, **options)
 
 
-def _head(
-    game: Game,
-    seats: Sequence[Seat],
-    seed: int,
-    seeds: Sequence[int],
-    control: TimeControl,
-    move_limit: int | None,
-) -> GameRecord:
+def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRecord:
+    """Return the record of a game before its first action, with parameters and versions."""
     parameters = getattr(game, "parameters", None)
     return GameRecord(
         game=game.info.name,
         game_version=game.info.version,
         game_parameters={} if parameters is None else parameters.model_dump(mode="json"),
-        players=[
-            PlayerRecord(
-                name=s.name,
-                agent=s.agent,
-                parameters=_plain_mapping(s.parameters, what=f"parameters of '{s.name}'"),
-                seed=number,
-            )
-            for s, number in zip(seats, seeds, strict=True)
-        ],
+        players=players,
         seed=seed,
-        time_control=asdict(control),
-        move_limit=move_limit,
-        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        versions=versions_of(game.info.name, {seat.agent for seat in seats}),
+        versions=versions_of(game.info.name, {player.agent for player in players}),
     )
 
 
+def _player_record(seat: Seat, seed: int) -> PlayerRecord:
+    parameters = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
+    return PlayerRecord(name=seat.name, agent=seat.agent, parameters=parameters, seed=seed)
+
+
 def _check_opening(game: Game, opening: Sequence[int]) -> None:
-    """Refuse an illegal opening before any agent has heard of the game."""
+    """Raise for an illegal opening, before any agent begins the game."""
     if opening:
         state = game.new_initial_state()
         for action in opening:
@@ -594,7 +581,7 @@ def _tell_plugins(record: GameRecord) -> None:
             manager.subset_hook_caller("miai_game_finished", others)(record=record)
         except Exception as error:
             warnings.warn(
-                f"plugin '{implementation.plugin_name}' failed when told of a finished game: "
+                f"plugin '{implementation.plugin_name}' failed in miai_game_finished: "
                 f"{type(error).__name__}: {error}",
                 PluginWarning,
                 stacklevel=3,

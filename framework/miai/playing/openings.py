@@ -1,8 +1,8 @@
-"""Openings: actions that the referee plays before the agents are asked, or another start.
+"""Openings: actions that the referee plays before it asks the agents, or another start.
 
-The component kind ``opening-reader`` reads them from files; its name is the files' suffix
-without the dot (``sgf``). The format ``moves``, a line of moves in the game's notation an opening,
-serves any game.
+Components of the kind ``opening-reader`` read them from files; a reader's name is the files' suffix
+without the dot (``sgf``). The reader ``moves`` serves any game: each line has the moves of one
+opening in the game's notation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from miai.plugins import kinds
 from miai.plugins.kinds import Kind
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
-"""Largest opening file that is read."""
+"""Maximum size of an opening file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Opening:
     Attributes:
       actions: the actions that the referee plays first, outcomes of chance included; may be empty.
       settings: parameters of the game to override, such as a starting position. Agents receive
-        them like all parameters.
-      name: the name in reports; empty for none.
+        them like all other parameters.
+      name: its name in reports; may be empty.
     """
 
     actions: tuple[int, ...] = ()
@@ -43,11 +43,11 @@ class OpeningReader(Protocol):
     """Reads openings of one game from a file."""
 
     def read(self, path: Path) -> Sequence[Opening]:
-        """Return the openings, their actions legal from the initial state with their settings.
+        """Return the openings; their actions are legal from the initial state with their settings.
 
         Raises:
-          MiaiError: the file is malformed or an opening is not legal in the game; the message
-            names file and place.
+          MiaiError: the file is malformed or an opening is illegal; the message names file and
+            place.
         """
 
 
@@ -55,10 +55,10 @@ OPENING_READER: Kind[OpeningReader] = kinds.OPENING_READER
 
 
 class MovesReader:
-    """Reads a line of moves an opening; ``#`` begins a comment.
+    """Reads one opening per line; ``#`` begins a comment.
 
-    Moves are in the game's notation, separated by white space; by semicolons in a line that has
-    one, for notations in which a move has spaces.
+    Moves are in the game's notation, separated by white space; in a line with a semicolon, by
+    semicolons, for notations with spaces.
     """
 
     def __init__(self, game: Game, parameters: object = None) -> None:
@@ -72,7 +72,7 @@ class MovesReader:
             if moves:
                 openings.append(self._opening(moves, where=f"{path}:{number}"))
         if not openings:
-            raise ConfigError(f"{path}: holds no opening; write one line of moves for each")
+            raise ConfigError(f"{path}: contains no opening; write one line of moves for each")
         return openings
 
     def _opening(self, moves: Sequence[str], *, where: str) -> Opening:
@@ -83,7 +83,7 @@ class MovesReader:
             except GameError as error:
                 raise ConfigError(f"{where}: move {ply} '{move[:40]}': {error}") from None
         if state.is_terminal():
-            raise ConfigError(f"{where}: the opening ends the game; leave something to play")
+            raise ConfigError(f"{where}: the opening ends the game; remove its last moves")
         return Opening(tuple(state.history()))
 
 
@@ -105,7 +105,7 @@ def moves_text(game: Game, actions: Iterable[int]) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of an opening file. Raises `ConfigError` when it cannot be read."""
+    """Return the text of an opening file. Raises `ConfigError` if it cannot be read."""
     check_file(path)
     try:
         with reading(path, ConfigError):
@@ -115,10 +115,10 @@ def read_text(path: Path) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Check that a path is a file of openings' size: to read a pipe would take for ever.
+    """Check that a path is a regular file of a reasonable size; reading a pipe could block.
 
     Raises:
-      ConfigError: nothing is there, or it is a folder, a pipe, a device or larger than
+      ConfigError: the path does not exist, is not a regular file, or is larger than
         `MAX_FILE_BYTES`.
     """
     with reading(path, ConfigError):
@@ -135,7 +135,7 @@ def check_file(path: Path) -> None:
 
 
 def player_plies(game: Game, actions: Iterable[int]) -> int:
-    """Return how many of the actions from the initial state are players', not chance's."""
+    """Return the number of actions from the initial state that are players', not chance's."""
     state = game.new_initial_state()
     plies = 0
     for action in actions:
@@ -145,10 +145,10 @@ def player_plies(game: Game, actions: Iterable[int]) -> int:
 
 
 def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
-    """Return `plies` random actions of players, with the chance between, from a seed.
+    """Return `plies` random actions of players, and those of chance between them, from a seed.
 
-    A player's is drawn uniformly from `State.opening_actions`. A sequence that ends the game is
-    drawn anew; after 100 of those the last one is cut short by a ply until the game goes on.
+    Players' actions are drawn uniformly from `State.opening_actions`. A sequence that ends the game
+    is drawn again; after 100 such sequences the last one is shortened until the game is not over.
     """
     rng = random.Random(seed)
     for _ in range(100):

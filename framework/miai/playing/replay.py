@@ -1,4 +1,4 @@
-"""Plays a record against its game again and checks it."""
+"""Replays a recorded game and checks the record."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NO_LOSER = (Termination.TERMINAL, Termination.MOVE_LIMIT, Termination.ADJUDICAT
 
 
 def replay(record: GameRecord, game: Game | None = None) -> State:
-    """Return the last state of a recorded game, the whole of it checked on the way.
+    """Return the last state of a recorded game after checking the whole record.
 
-    Checked are the game's version, the actor and the legality of every action, its notation, what
-    every player was told (in games that hide something), how the game ended and its returns.
+    Checked are the game's version, the actor, legality and notation of every action, the players'
+    observations (in games with hidden information), how the game ended, and its returns.
 
     Args:
       game: the game; by default the registered one, with the record's parameters.
@@ -29,14 +29,15 @@ def replay(record: GameRecord, game: Game | None = None) -> State:
     if (game.info.name, game.info.version) != (record.game, record.game_version):
         raise RecordError(
             f"recorded from {record.game} version {record.game_version}, replayed with "
-            f"{game.info.name} version {game.info.version}: install the version of then"
+            f"{game.info.name} version {game.info.version}; install the recorded version"
         )
     if len(record.players) != game.num_players():
         raise RecordError(
-            f"{record.game} is a game of {game.num_players()}, recorded with {len(record.players)}"
+            f"{record.game} is a game of {game.num_players()} players, recorded with "
+            f"{len(record.players)}"
         )
     state = game.new_initial_state()
-    _check_told(state, record.start_observations, "at the start")
+    _check_observations(state, record.start_observations, "at the start")
     for move in record.moves:
         _apply(state, move)
     _check_end(record, state)
@@ -66,15 +67,15 @@ def _apply(state: State, move: MoveRecord) -> None:
         raise RecordError(f"{where}: {error}") from error
     if text != move.text:
         raise RecordError(f"{where}: action {move.action} is written {text!r}, not {move.text!r}")
-    _check_told(state, move.observations, f"at ply {move.ply}")
+    _check_observations(state, move.observations, f"at ply {move.ply}")
 
 
-def _check_told(state: State, recorded: Any, where: str) -> None:
+def _check_observations(state: State, recorded: Any, where: str) -> None:
     if state.game.info.perfect_information:
         return
     players = range(state.game.num_players())
     if observations_as_json([state.observation(player) for player in players]) != recorded:
-        raise RecordError(f"{state.game.info.name}: {where} the players were told otherwise")
+        raise RecordError(f"{state.game.info.name}: {where} the observations differ")
 
 
 def _check_end(record: GameRecord, state: State) -> None:
@@ -102,12 +103,12 @@ def _check_end(record: GameRecord, state: State) -> None:
 
 
 def _adjudicated_returns(record: GameRecord, state: State) -> tuple[float, ...]:
-    """Return what the verdict that ended the game decided; it need not be found again."""
+    """Return the returns of the verdict that ended the game; the rule is not asked again."""
     if not record.verdicts or record.verdicts[-1].ply != len(record.moves) - 1:
-        raise RecordError(f"{record.game}: ended by '{record.termination}' without a verdict on it")
+        raise RecordError(f"{record.game}: ended by '{record.termination}' without a verdict")
     info, returns = state.game.info, record.verdicts[-1].returns
     if any(not info.min_utility <= value <= info.max_utility for value in returns):
         raise RecordError(
-            f"{record.game}: adjudicated with returns {returns}, which it cannot have"
+            f"{record.game}: adjudicated with returns {returns}, which the game does not allow"
         )
     return returns

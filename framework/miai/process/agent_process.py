@@ -1,21 +1,23 @@
-"""`AgentProcess`: a player that lives in a process of its own."""
+"""`AgentProcess`: a player in a process of its own, and the channel to that process."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import selectors
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from miai import errors
 from miai.clock import ClockReading
 from miai.errors import (
     AgentCrashedError,
     AgentError,
+    AgentFloodError,
     AgentProtocolError,
     AgentTimeoutError,
     AgentUnavailableError,
@@ -23,46 +25,46 @@ from miai.errors import (
 from miai.game import Observation
 from miai.plain import one_line, to_plain
 from miai.playing.match import SeatReply
-from miai.process.child import HIDDEN_FOLDERS, SCRATCH, SHARED_FOLDER, Channel
+from miai.process.agent_messages import (
+    pack_clock,
+    pack_observation,
+    unpack_cpu,
+    unpack_decision,
+)
+from miai.process.child import ModuleChild, child_environment
 from miai.process.limits import ProcessLimits
-from miai.process.messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
+from miai.process.messages import MAX_REQUEST_BYTES, encode
+from miai.process.sandbox import HIDDEN_FOLDERS, SCRATCH, SHARED_FOLDER
 
 ResultT = TypeVar("ResultT")
 
-_ID_BITS = 53  # of a question, drawn at random: an answer cannot be prepared before it is asked
+_ID_BITS = 53  # drawn at random, so that an answer cannot be prepared before its question
 
 SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
-"""Variables by which the organiser's own programs get at a database; agents do not have them."""
+"""Variables with which the organiser's programs open a database; agents do not have them."""
 
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",  # torch too
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
+_GRACE = 1.0  # seconds in which a process that has closed its end may die
+_POLL = 0.2  # seconds between checks for its death where the system does not announce it
 
 
 class AgentProcess:
     """A seat whose agent lives in a warm process of its own.
 
-    The process is spawned by `start`, or by the first `new_game`, and kept between games. An
-    agent that raises, hangs, floods or answers wrongly is killed with all that it started; the
-    next `new_game` starts it anew. Plain data is all that crosses, both ways.
+    `start`, or the first `new_game`, spawns the process, which is kept between games. An agent that
+    raises, hangs, floods or answers wrongly is killed with all that it started; the next `new_game`
+    starts it again. Only plain data crosses, both ways.
 
-    Its folder for temporary files is its own, and goes with the process. The agent's libraries get
-    one thread each, or as many as its parameter ``threads`` says, and hashes of texts do not vary
-    from process to process (``PYTHONHASHSEED=0``), so that the same seed gives the same game.
+    The process has a temporary folder of its own, which is removed with it. The agent's libraries
+    get one thread each, or as many as its parameter ``threads`` says, and hashes of texts are the
+    same in every process (``PYTHONHASHSEED=0``), so that the same seed gives the same game.
 
     Attributes:
       name: its name in the match.
-      agent, parameters: the agent component and its parameters as given.
-      version: of the plugin that brought the agent and of the engine it runs; empty before start.
-      limits: what the process is allowed.
-      start_timeout: seconds of wall time that starting may take.
-      pid: id of the running process; None when there is none.
+      agent, parameters: the agent component and its parameters.
+      version: of the agent's plugin and of the engine it runs; empty before the start.
+      limits: of the process.
+      start_timeout: maximum wall time of the start, in seconds.
+      pid: id of the running process; None without one.
     """
 
     def __init__(
@@ -96,21 +98,21 @@ class AgentProcess:
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._channel: Channel | None = None
         self._cpu = 0.0
-        self._told: list[Any] = []
+        self._observations: list[Any] = []
 
     # -- the process --------------------------------------------------------------------------
 
     @property
     def pid(self) -> int | None:
         """Return the id of the running process, or None."""
-        running = self._channel is not None and self._channel.is_alive()
-        return self._channel.process.pid if running and self._channel else None
+        alive = self._channel is not None and self._channel.is_alive()
+        return self._channel.child.pid if alive and self._channel else None
 
     def start(self) -> None:
-        """Start the process and build the agent in it, unless it is there already.
+        """Start the process and build the agent in it, unless it is running.
 
         Raises:
-          AgentUnavailableError: the agent cannot be built, in its own words, or not in time.
+          AgentUnavailableError: the agent cannot be built, or not in time.
         """
         if self._channel is not None and self._channel.is_alive():
             return
@@ -137,21 +139,21 @@ class AgentProcess:
         self._note_version(answer)
 
     def kill(self) -> None:
-        """Kill the process, if there is one, with all that it started."""
+        """Kill the process with all that it started."""
         if self._channel is not None:
             self._channel.kill()
             self._channel = None
         self._clear()
 
     def close(self) -> None:
-        """Let the agent close and end the process. It may be started again."""
+        """Let the agent close, and end the process. It may be started again."""
         if self._channel is not None:
             self._channel.quit()
             self._channel = None
         self._clear()
 
     def _clear(self) -> None:
-        """Remove what the agent left in its folder for temporary files."""
+        """Remove the agent's temporary folder."""
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
@@ -171,14 +173,14 @@ class AgentProcess:
     # -- the seat -----------------------------------------------------------------------------
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
-        """Begin a game, in a new process when the last one is gone.
+        """Begin a game, in a new process if the last one is gone.
 
-        A process that served before and fails now is replaced by a new one, once: what an earlier
-        game left behind must not decide this one.
+        A process that served before and fails now is replaced once: an earlier game must not decide
+        this one.
 
         Raises:
           AgentUnavailableError: it cannot be started.
-          AgentError: of any other kind, as `act`.
+          AgentError: as `act`.
         """
         message = {"seed": seed, "player": player, "log": None if log is None else str(log)}
         served_before = self.pid is not None
@@ -190,7 +192,7 @@ class AgentProcess:
             self._begin(message, log)
 
     def _begin(self, message: Mapping[str, Any], log: Path | None) -> None:
-        self._told = []
+        self._observations = []
         self.start()
         assert self._channel is not None
         self._channel.new_game(log)
@@ -199,8 +201,8 @@ class AgentProcess:
         self._note_version(answer)
 
     def observe(self, observation: Observation) -> None:
-        """Keep what the player was told for the next `act` or `end`."""
-        self._told.append(pack_observation(observation))
+        """Keep an observation for the next `act` or `end`."""
+        self._observations.append(pack_observation(observation))
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the agent's decision.
@@ -212,9 +214,9 @@ class AgentProcess:
           AgentTimeoutError: no answer by the deadline.
           AgentCrashedError: the agent raised or its process died.
           AgentFloodError: more output than the limits allow.
-          AgentProtocolError: an answer that is none.
+          AgentProtocolError: a malformed answer.
         """
-        message = {"observations": self._take_told(), "clock": pack_clock(reading)}
+        message = {"observations": self._take_observations(), "clock": pack_clock(reading)}
         began = time.monotonic()
         answer = self._ask("act", message, seconds=deadline)
         seconds = time.monotonic() - began
@@ -225,12 +227,12 @@ class AgentProcess:
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the agent the end of the game. Raises `AgentError` as `act`."""
-        message = {"observations": self._take_told(), "returns": list(returns)}
+        message = {"observations": self._take_observations(), "returns": list(returns)}
         self._ask("end", message, seconds=self.limits.end_seconds)
 
-    def _take_told(self) -> list[Any]:
-        told, self._told = self._told, []
-        return told
+    def _take_observations(self) -> list[Any]:
+        observations, self._observations = self._observations, []
+        return observations
 
     def _checked(self, unpack: Callable[[Any], ResultT], values: Any) -> ResultT:
         try:
@@ -242,7 +244,7 @@ class AgentProcess:
     def _ask(
         self, call: str, message: Mapping[str, Any], *, seconds: float | None
     ) -> dict[str, Any]:
-        """Return the answer to a message; kill the process when there is none."""
+        """Return the answer to a message; kill the process if there is none."""
         if self._channel is None:
             raise AgentCrashedError(f"{self._who} has no process; it died or was killed before")
         number = secrets.randbits(_ID_BITS)
@@ -264,18 +266,18 @@ class AgentProcess:
         return answer
 
     def _check(self, answer: Mapping[str, Any]) -> None:
-        """Raise the error that the answer tells of, if it does."""
-        told = answer.get("error")
-        if told is None:
+        """Raise the error that an answer reports."""
+        error = answer.get("error")
+        if error is None:
             if type(answer.get("ok")) is not dict:
                 raise AgentProtocolError("an answer that holds neither a result nor an error")
             return
-        if type(told) is not dict:
-            raise AgentProtocolError("an answer whose error is no object")
-        kind = one_line(str(told.get("type")), limit=80)
-        message = one_line(str(told.get("message")))
-        if kind in _TOLD_ERRORS:
-            raise _TOLD_ERRORS[kind](message)
+        if type(error) is not dict:
+            raise AgentProtocolError("an answer whose error is not an object")
+        kind = one_line(str(error.get("type")), limit=80)
+        message = one_line(str(error.get("message")))
+        if kind in _AGENT_ERRORS:
+            raise _AGENT_ERRORS[kind](message)
         raise AgentCrashedError(f"{kind}: {message}" if message else kind)
 
     def _note_version(self, answer: Mapping[str, Any]) -> None:
@@ -289,7 +291,7 @@ class AgentProcess:
         return f"<agent process '{self.name}' ({self.agent}), pid {self.pid}>"
 
 
-_TOLD_ERRORS: dict[str, type[AgentError]] = {
+_AGENT_ERRORS: dict[str, type[AgentError]] = {
     kind.__name__: kind
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, AgentError)
@@ -298,12 +300,133 @@ _TOLD_ERRORS: dict[str, type[AgentError]] = {
 
 def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
     threads = parameters.get("threads", 1)
-    number = str(threads) if type(threads) is int and threads > 0 else "1"
-    environment = dict(os.environ)
-    environment.update(dict.fromkeys(_THREAD_VARIABLES, number))
-    environment["PYTHONHASHSEED"] = "0"
+    environment = child_environment(threads=threads if type(threads) is int and threads > 0 else 1)
     for name in SECRETS:
         environment.pop(name, None)
     environment.setdefault(SHARED_FOLDER, tempfile.gettempdir())
     environment["TMPDIR"] = scratch
     return environment
+
+
+class Channel:
+    """The connection to an agent's process.
+
+    Every wait is for the answer, the output and the death of the process at once, so nothing that
+    the process does, or does not do, keeps the referee longer than the deadline.
+
+    Attributes:
+      child: the process.
+    """
+
+    def __init__(self, environment: Mapping[str, str], limits: ProcessLimits) -> None:
+        self._limits = limits
+        self._answer_bytes = 0
+        self.child = ModuleChild(
+            "miai.process.host", environment=environment, max_message=limits.frame_bytes
+        )
+        self.child.output.limit = limits.output_bytes
+        self._selector = selectors.DefaultSelector()
+        self._watched = [self.child.answers, self.child.output.descriptor]
+        if self.child.pidfd >= 0:
+            self._watched.append(self.child.pidfd)
+        for descriptor in self._watched:
+            self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def new_game(self, log: Path | None) -> None:
+        """Count output and answers from zero and log to another file."""
+        output = self.child.output
+        output.read()
+        output.log, output.size, self._answer_bytes = log, 0, 0
+
+    def request(self, message: Mapping[str, Any], *, seconds: float | None) -> dict[str, Any]:
+        """Send a message and return its answer. After any error the process has to be killed.
+
+        Args:
+          seconds: maximum wall time; None for no limit.
+
+        Raises:
+          AgentTimeoutError: no answer in time.
+          AgentCrashedError: the process died.
+          AgentFloodError: more output, or a longer answer, than the limits allow.
+          AgentProtocolError: a malformed answer, or one to another message.
+          ValueError: the message is too long, or not plain.
+        """
+        frame = encode(message)
+        if len(frame) > MAX_REQUEST_BYTES:
+            raise ValueError(
+                f"a message of {len(frame)} bytes; at most {MAX_REQUEST_BYTES} are sent"
+            )
+        until = None if seconds is None else time.monotonic() + seconds
+        self._receive()
+        if len(self.child.messages):
+            raise AgentProtocolError("an answer that nobody asked for")
+        writing = self.child.send(frame)
+        while (answer := self.child.messages.next()) is None:
+            self._wait(until, writing=writing)
+            writing = writing and self.child.flush()
+        if answer.get("id") != message["id"]:
+            raise AgentProtocolError("an answer out of turn")
+        return answer
+
+    def quit(self) -> None:
+        """Ask the process to exit, and kill what is left of it after some time."""
+        self.child.send(encode({"id": -1, "call": "quit"}))
+        self.child.await_death(self._limits.close_seconds)
+        self.kill()
+
+    def is_alive(self) -> bool:
+        """Return whether the process is running."""
+        return not self.child.is_dead()
+
+    def kill(self) -> None:
+        """Kill the process and all that it started, and release everything."""
+        self._selector.close()
+        self.child.kill()
+
+    def _wait(self, until: float | None, *, writing: bool) -> None:
+        """Wait for the next event of any kind and handle it."""
+        remaining = None if until is None else until - time.monotonic()
+        if remaining is not None and remaining <= 0:
+            raise AgentTimeoutError("no answer in time")
+        child = self.child
+        pause = remaining if child.pidfd >= 0 else min(_POLL, remaining or _POLL)
+        if writing:
+            self._selector.register(child.requests, selectors.EVENT_WRITE)
+        ready = {key.fd for key, _ in self._selector.select(pause)}
+        if writing:
+            self._selector.unregister(child.requests)
+        if child.output.descriptor in ready:
+            self._read_output()
+        if child.answers in ready:
+            self._receive()
+        elif child.pidfd in ready or (child.pidfd < 0 and not ready and child.is_dead()):
+            self._raise_death()
+
+    def _receive(self) -> None:
+        size = self.child.receive()
+        if size is None:
+            self._raise_death()
+        self._answer_bytes += size or 0
+        if self._answer_bytes > self._limits.answer_bytes:
+            raise AgentFloodError(
+                f"answers of more than {self._limits.answer_bytes} bytes in one game"
+            )
+
+    def _read_output(self) -> None:
+        output = self.child.output
+        output.read()
+        if output.over_limit:
+            raise AgentFloodError(
+                f"output of more than {self._limits.output_bytes} bytes in one game"
+            )
+        if output.ended:
+            self._selector.unregister(output.descriptor)
+
+    def _raise_death(self) -> NoReturn:
+        """Raise what the end of the connection or of the process means."""
+        if not self.child.await_death(_GRACE):
+            raise AgentProtocolError("it closed its connection to the referee")
+        self.child.output.read()
+        raise AgentCrashedError(
+            f"its process {self.child.exit_status()}{self.child.output.last_lines()}"
+        )

@@ -1,317 +1,181 @@
-"""The child process of an agent, seen from the referee: its answers, its output, its death.
+"""Child processes: started, tied to this process, watched, and killed as a group.
 
-Pipes rather than a socket: the kernel wakes the other end of a pipe on the processor that wrote to
-it, which makes the way there and back two to three times as short.
+`Child` runs any program. `ModuleChild` runs a Python module whose main function calls `boot` first,
+with pipes for messages and for output. On Linux the kernel kills a child when this process dies, in
+whatever way, even while a compiled loop of the child holds the interpreter lock; elsewhere the
+child has to end when its input does.
 
-Starting an agent's process and ending it with all that it started.
+Pipes rather than sockets carry the messages: the kernel wakes the reader of a pipe on the processor
+of the writer, which makes a round trip two to three times as short.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import faulthandler
+import fcntl
 import os
+import resource
 import select
-import selectors
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Final
 
-from miai.errors import AgentCrashedError, AgentFloodError, AgentProtocolError, AgentTimeoutError
 from miai.plain import one_line
-from miai.process.limits import ProcessLimits
-from miai.process.messages import MAX_REQUEST_BYTES, FrameReader, encode
+from miai.process.messages import FrameReader, MessageStream
 
-SHARED_FOLDER = "MIAI_SHARED_TMPDIR"
-"""The variable that names the folder for what processes share, a server's socket say, to an agent
-whose temporary folder is its own."""
-
-HIDDEN_FOLDERS = "MIAI_HIDDEN_FOLDERS"
-"""The variable that tells an agent which folders are hidden from it. What it starts cannot read
-them either, so it shares a server with those only from which the same is hidden."""
-
-SCRATCH = "miai-agent-"
-"""What the names of agents' temporary folders begin with, before the referee's process id."""
-
-
-def open_pipe(*, reader: list[int], writer: list[int]) -> tuple[int, int]:
-    """Return the ends of a new pipe, each noted with its side."""
-    ends = os.pipe()
-    reader.append(ends[0])
-    writer.append(ends[1])
-    return ends
-
-
-def spawn(
-    requests: int, answers: int, lifeline: int, output: int, environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    """Return a new process of `miai.process.host`, the leader of a session of its own.
-
-    Args:
-      requests, answers, lifeline, output: the child's ends of its pipes.
-      environment: all of its environment.
-    """
-    # The kernel's signal at the parent's death is tied to the thread that spawned the child, so
-    # only the main thread, which lives as long as the process, may ask for it.
-    in_main = threading.current_thread() is threading.main_thread()
-    parent = os.getpid() if in_main else 0
-    numbers = [str(number) for number in (requests, answers, lifeline, parent)]
-    # -P: a file of the working directory called numpy.py, say, is not what numpy means.
-    return subprocess.Popen(
-        [sys.executable, "-P", "-u", "-m", "miai.process.host", *numbers],
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        pass_fds=(requests, answers, lifeline),
-        start_new_session=True,
-        env=dict(environment),
-    )
-
-
-def kill_all(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process, its group, and descendants that left the group."""
+if TYPE_CHECKING:
     import psutil
 
-    strays: list[psutil.Process] = []
-    with contextlib.suppress(psutil.Error):
-        strays = psutil.Process(process.pid).children(recursive=True)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    for stray in strays:
-        with contextlib.suppress(psutil.Error):
-            stray.kill()
+_PR_SET_PDEATHSIG: Final = 1
+_CHUNK: Final = 1 << 16
+_TAIL: Final = 1000  # bytes of output that the message about a death quotes
+_TAIL_LINES: Final = 6
+
+_THREAD_VARIABLES: Final = (
+    "OMP_NUM_THREADS",  # torch too
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 
 
-_CHUNK = 1 << 16
-_TAIL = 1000  # bytes of output kept for the message of a crash
-_TAIL_LINES = 6
-_GRACE = 1.0  # seconds that a process which has closed its end is given to die of it
-_POLL = 0.2  # seconds between looks at a process where the system cannot announce its death
+def child_environment(*, threads: int | None) -> dict[str, str]:
+    """Return this process's environment for a child in which a seed decides everything.
+
+    Args:
+      threads: of each numerical library; None to leave them alone.
+    """
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    if threads is not None:
+        environment.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
+    return environment
 
 
-class Channel:
-    """One child process and the way to it.
+class Child:
+    """A child process with all that it starts.
 
-    Every wait is on the answer, the output and the death of the process at once, so nothing that
-    the process does, or stops doing, keeps the referee longer than the deadline.
+    It leads a process group, which a Ctrl-C at the terminal does not reach, unless this process
+    itself leads a session, as those of `ModuleChild` do: the child then stays in the group by which
+    this process will be killed. It is also killed when this object is dropped.
+
+    Args:
+      command: program and arguments; no shell.
+      stdin, stdout, stderr: as `subprocess.Popen` takes them.
+      pass_fds: descriptors that it inherits.
+      cwd: working directory; None for this process's.
+      environment: all of its environment; None for this process's.
+      new_session: whether it leads a session.
+      tied: whether it dies with this process.
 
     Attributes:
-      process: the child; the leader of a session of its own, and so of a process group.
-      log: file that its output is appended to; None to drop it.
+      pid: its process id.
+      pidfd: a descriptor that becomes readable when it dies; -1 where there is none.
+      stdin, stdout, stderr: this process's ends of its pipes.
+      cpu_at_exit: CPU seconds of it and its reaped children; 0.0 before it is reaped.
+
+    Raises:
+      OSError: it cannot be started.
     """
 
-    def __init__(self, environment: Mapping[str, str], limits: ProcessLimits) -> None:
-        self.log: Path | None = None
-        self._limits = limits
-        self._reader = FrameReader(limits.frame_bytes)
-        self._output_bytes = 0
-        self._answer_bytes = 0
-        self._tail = b""
-        self._selector = selectors.DefaultSelector()
-        self._ours: list[int] = []
-        theirs: list[int] = []
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int | IO[bytes] = subprocess.DEVNULL,
+        stderr: int | IO[bytes] = subprocess.DEVNULL,
+        pass_fds: Sequence[int] = (),
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        new_session: bool = False,
+        tied: bool = True,
+    ) -> None:
+        self._leads_group = new_session or os.getsid(0) != os.getpid()
+        lifeline, ours = os.pipe()
+        self._lifeline = os.fdopen(ours, "wb", buffering=0)  # closed when the object goes
         try:
-            requests, self._requests = open_pipe(reader=theirs, writer=self._ours)
-            self._answers, answers = open_pipe(reader=self._ours, writer=theirs)
-            self._output, output = open_pipe(reader=self._ours, writer=theirs)
-            lifeline, _ = open_pipe(reader=theirs, writer=self._ours)
-            self.process = spawn(requests, answers, lifeline, output, environment)
+            self._popen = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(*pass_fds, lifeline) if tied else pass_fds,
+                cwd=cwd,
+                env=environment,
+                start_new_session=new_session,
+                process_group=0 if self._leads_group and not new_session else None,
+            )
+            self.pid = self._popen.pid
+            if tied:
+                _tie(lifeline, -self.pid if self._leads_group else self.pid)
         except BaseException:
-            self._release()
+            self._lifeline.close()
             raise
         finally:
-            for descriptor in theirs:
-                os.close(descriptor)
-        self._watch()
-
-    def _watch(self) -> None:
-        for descriptor in (self._requests, self._answers, self._output):
-            os.set_blocking(descriptor, False)
-        self._pidfd = -1
+            os.close(lifeline)
+        self.stdin, self.stdout, self.stderr = (
+            self._popen.stdin,
+            self._popen.stdout,
+            self._popen.stderr,
+        )
+        self.cpu_at_exit = 0.0
+        self._below: list[psutil.Process] = []
+        self.pidfd = -1
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):  # kernels before 5.3: death is looked for instead
-                self._pidfd = os.pidfd_open(self.process.pid)
-                self._ours.append(self._pidfd)
-        self._selector.register(self._answers, selectors.EVENT_READ)
-        self._selector.register(self._output, selectors.EVENT_READ)
-        if self._pidfd >= 0:
-            self._selector.register(self._pidfd, selectors.EVENT_READ)
-        self._open = True
+            with contextlib.suppress(OSError):  # before Linux 5.3
+                self.pidfd = os.pidfd_open(self.pid)
 
-    # -- talking ------------------------------------------------------------------------------
+    @property
+    def reaped(self) -> bool:
+        """Whether it was killed or waited for, so that its id may belong to another process."""
+        return self._popen.returncode is not None
 
-    def new_game(self, log: Path | None) -> None:
-        """Count output and answers from zero and log to another file."""
-        with contextlib.suppress(AgentFloodError):  # of a game that is over
-            self._drain()
-        self.log = log
-        self._output_bytes = self._answer_bytes = 0
-
-    def request(self, message: Mapping[str, Any], *, seconds: float | None) -> dict[str, Any]:
-        """Send a message and return its answer. After any error the process has to be killed.
-
-        Args:
-          seconds: wall time for the answer; None for as long as it takes.
-
-        Raises:
-          AgentTimeoutError: no answer in time.
-          AgentCrashedError: the process died.
-          AgentFloodError: more output, or a longer answer, than the limits allow.
-          AgentProtocolError: an answer that is none, or that nobody asked for.
-          ValueError: the message is too long, or not plain.
-        """
-        frame = encode(message)
-        if len(frame) > MAX_REQUEST_BYTES:
-            raise ValueError(
-                f"a message of {len(frame)} bytes; at most {MAX_REQUEST_BYTES} are sent"
-            )
-        until = None if seconds is None else time.monotonic() + seconds
-        self._refuse_unasked()
-        waiting = self._send(memoryview(frame))
-        while (answer := self._reader.next()) is None:
-            self._wait(until, writing=bool(waiting))
-            waiting = self._send(waiting) if waiting else waiting
-        if answer.get("id") != message["id"]:
-            raise AgentProtocolError("an answer out of turn")
-        return answer
-
-    def quit(self) -> None:
-        """Ask the process to exit, give it its time and end what is left of it."""
-        with contextlib.suppress(OSError):
-            os.write(self._requests, encode({"id": -1, "call": "quit"}))
-            self._await_death(self._limits.close_seconds)
-        self.kill()
-
-    def _refuse_unasked(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            data = os.read(self._answers, _CHUNK)
-            if not data:
-                self._gone()
-            self._reader.feed(data)
-        if len(self._reader):
-            raise AgentProtocolError("an answer that nobody asked for")
-
-    def _send(self, data: memoryview) -> memoryview:
-        try:
-            return data[os.write(self._requests, data) :]
-        except BlockingIOError:
-            return data
-        except OSError:  # it reads no more; what it still says, or its death, follows
-            return data[len(data) :]
-
-    def _wait(self, until: float | None, *, writing: bool) -> None:
-        """Wait for the next event of any kind and take it in."""
-        left = None if until is None else until - time.monotonic()
-        if left is not None and left <= 0:
-            raise AgentTimeoutError("no answer in time")
-        step = left if self._pidfd >= 0 else min(_POLL, left or _POLL)
-        if writing:
-            self._selector.register(self._requests, selectors.EVENT_WRITE)
-        ready = {key.fd for key, _ in self._selector.select(step)}
-        if writing:
-            self._selector.unregister(self._requests)
-        if self._output in ready:
-            self._take_output()
-        if self._answers in ready:
-            self._take_answer()
-        elif self._pidfd in ready or (self._pidfd < 0 and not ready and self._is_dead()):
-            self._gone()
-
-    def _take_answer(self) -> None:
-        data = os.read(self._answers, _CHUNK)
-        if not data:
-            self._gone()
-        self._answer_bytes += len(data)
-        if self._answer_bytes > self._limits.answer_bytes:
-            raise AgentFloodError(
-                f"answers of more than {self._limits.answer_bytes} bytes in one game"
-            )
-        self._reader.feed(data)
-
-    # -- output and death ---------------------------------------------------------------------
-
-    def _take_output(self) -> None:
-        data = b"x"
-        while data and self._output_bytes <= self._limits.output_bytes:
-            try:
-                data = os.read(self._output, _CHUNK)
-            except BlockingIOError:
-                return
-            self._output_bytes += len(data)
-            self._tail = (self._tail + data)[-_TAIL:]
-            self._write_log(data)
-        if not data:
-            self._selector.unregister(self._output)
-            return
-        raise AgentFloodError(f"output of more than {self._limits.output_bytes} bytes in one game")
-
-    def _write_log(self, data: bytes) -> None:
-        if self.log is not None and data:
-            with self.log.open("ab") as file:
-                file.write(data)
-
-    def _gone(self) -> None:
-        """Raise what the end of the connection or of the process means."""
-        try:
-            self._await_death(_GRACE)
-        except TimeoutError:
-            raise AgentProtocolError("it closed its connection to the referee") from None
-        with contextlib.suppress(AgentFloodError):
-            self._drain()
-        status = self._exit_status()
-        raise AgentCrashedError(f"its process {status}{self.last_words()}")
-
-    def _drain(self) -> None:
-        if self._output in self._selector.get_map():
-            self._take_output()
-
-    def last_words(self) -> str:
-        """Return the last lines of the output as part of a message; empty without any."""
-        lines = self._tail.decode("utf-8", "replace").splitlines()
-        words = one_line("\n".join(lines[-_TAIL_LINES:]), limit=_TAIL)
-        return f"; its last output: {words}" if words else ""
-
-    def is_alive(self) -> bool:
-        """Return whether the process is there to be asked."""
-        return self._open and not self._is_dead()
-
-    def _is_dead(self) -> bool:
-        return self._returncode() is not None
-
-    def _returncode(self) -> int | None:
+    def returncode(self) -> int | None:
         """Return the exit status, or minus the signal of its death; None while it lives.
 
-        It is not buried by that, where the system can tell without: its id has to stay its own
-        until its process group is killed.
+        WNOWAIT keeps the id reserved until `kill` has killed the process group.
         """
-        if self.process.returncode is not None or not hasattr(os, "waitid"):
-            return self.process.poll()
+        if self.reaped or not hasattr(os, "waitid"):
+            return self._popen.poll()
         options = os.WEXITED | os.WNOWAIT | os.WNOHANG
-        result = os.waitid(os.P_PID, self.process.pid, options)
+        result = os.waitid(os.P_PID, self.pid, options)
         if result is None:
             return None
         return result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
 
-    def _await_death(self, seconds: float) -> None:
-        """Wait until the process is dead. Raises `TimeoutError`."""
-        until = time.monotonic() + seconds
-        if self._pidfd >= 0:
-            poll = select.poll()
-            poll.register(self._pidfd, select.POLLIN)
-            poll.poll(seconds * 1000)
-        while not self._is_dead():
-            if time.monotonic() >= until:
-                raise TimeoutError
-            time.sleep(0.01)
+    def is_dead(self) -> bool:
+        """Return whether it has died."""
+        return self.returncode() is not None
 
-    def _exit_status(self) -> str:
-        code = self._returncode()
-        assert code is not None
+    def await_death(self, seconds: float) -> bool:
+        """Wait up to `seconds` for its death; return whether it has died."""
+        until = time.monotonic() + seconds
+        if self.pidfd >= 0:
+            poll = select.poll()
+            poll.register(self.pidfd, select.POLLIN)
+            poll.poll(seconds * 1000)
+        while not self.is_dead():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def exit_status(self) -> str:
+        """Return how it died: ``exited with status 3``, ``was killed by SIGSEGV``."""
+        code = self.returncode()
+        if code is None:
+            return "is running"
         if code >= 0:
             return f"exited with status {code}"
         try:
@@ -319,18 +183,237 @@ class Channel:
         except ValueError:  # the real-time signals have no names
             return f"was killed by signal {-code}"
 
-    def kill(self) -> None:
-        """End the process and all that it started, and release everything. May be repeated."""
-        if not self._open:
+    def descendants(self) -> list[psutil.Process]:
+        """Return the processes that it started, as far as earlier calls or this one see them."""
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            below = psutil.Process(self.pid).children(recursive=True)
+            # A process whose parent died is not below the child any more.
+            strays = [p for p in self._below if p not in below and p.is_running()]
+            self._below = below + strays
+        return self._below
+
+    def kill_group(self) -> None:
+        """Send SIGKILL to it and all that it started, without waiting for its death."""
+        if self.reaped:
             return
-        self._open = False
-        kill_all(self.process)
-        self.process.wait()
-        with contextlib.suppress(AgentFloodError):
-            self._drain()
+        below = self.descendants()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGKILL)
+            if self._leads_group:
+                os.killpg(self.pid, signal.SIGKILL)
+        for process in below:
+            with contextlib.suppress(Exception):  # psutil.Error: it is dead, or not ours
+                process.kill()
+
+    def kill(self) -> None:
+        """Kill it with all that it started, reap it and close its pipes. May be repeated."""
+        self.kill_group()
+        self.reap()
+
+    def reap(self) -> None:
+        """Wait for its death, however long that takes, and close its pipes."""
+        if not self.reaped:
+            _, status, usage = os.wait4(self.pid, 0)
+            self._popen.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_at_exit = usage.ru_utime + usage.ru_stime
         self._release()
 
     def _release(self) -> None:
-        self._selector.close()
+        for pipe in (self.stdin, self.stdout, self.stderr, self._lifeline):
+            if pipe is not None:
+                pipe.close()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+
+def _tie(lifeline: int, owner: int) -> None:
+    """Have Linux send SIGKILL to `owner` when the other end of the lifeline closes.
+
+    The lifeline is a pipe in which nothing is ever written. The child inherits the tied end, and
+    its parent alone holds the other one. Unlike PR_SET_PDEATHSIG this needs no code between fork
+    and exec, works for children that any thread started, and reaches a whole process group.
+
+    Args:
+      owner: a process, or minus a process group.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a sandbox without such signals
+            fcntl.fcntl(lifeline, fcntl.F_SETOWN, owner)
+            fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+            fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+
+
+class Output:
+    """What a child writes to standard output and error: counted, logged, its end remembered.
+
+    Attributes:
+      descriptor: this process's end of the pipe.
+      log: file to which it is appended; None for none.
+      size: bytes so far; may be set to zero.
+      limit: bytes after which reading stops; None for no limit.
+      ended: whether the child closed its end.
+    """
+
+    def __init__(self, descriptor: int, *, log: Path | None = None) -> None:
+        self.descriptor, self.log = descriptor, log
+        self.size = 0
+        self.limit: int | None = None
+        self.ended = False
+        self._partial = self._tail = b""
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether there was more than the limit."""
+        return self.limit is not None and self.size > self.limit
+
+    def read(self) -> list[str]:
+        """Read what is there; return the lines that are complete."""
+        lines: list[bytes] = []
+        while not self.ended and not self.over_limit:
+            try:
+                data = os.read(self.descriptor, _CHUNK)
+            except BlockingIOError:
+                break
+            self.ended = not data
+            self.size += len(data)
+            self._tail = (self._tail + data)[-_TAIL:]
+            if self.log is not None and data:
+                with self.log.open("ab") as file:
+                    file.write(data)
+            *whole, self._partial = (self._partial + data)[-_CHUNK:].split(b"\n")
+            lines += whole
+        return [line.decode("utf-8", "replace").rstrip() for line in lines]
+
+    def last_lines(self) -> str:
+        """Return the last lines as the end of a message; empty without any."""
+        lines = self._tail.decode("utf-8", "replace").splitlines()
+        text = one_line("\n".join(lines[-_TAIL_LINES:]), limit=_TAIL)
+        return f"; its last output: {text}" if text else ""
+
+
+class ModuleChild(Child):
+    """A Python module as a child that leads a session, with pipes for messages and for output.
+
+    Args:
+      module: run as ``python -m``; its main function calls `boot` first.
+      arguments: of the module, after those of `boot`.
+      environment: all of its environment.
+      max_message: maximum bytes of one of its messages.
+      log: file to which its output is appended; None for none.
+
+    Attributes:
+      requests, answers: descriptors of the messages' pipes; they do not block.
+      messages: cuts what `receive` has read into messages.
+      output: what it prints.
+
+    Raises:
+      OSError: it cannot be started.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        environment: Mapping[str, str],
+        max_message: int,
+        log: Path | None = None,
+    ) -> None:
+        # The kernel ties PR_SET_PDEATHSIG to the thread that spawned the child, so only the main
+        # thread, which lives as long as the process, may ask for it.
+        in_main = threading.current_thread() is threading.main_thread()
+        requests, self.requests = os.pipe()
+        self.answers, answers = os.pipe()
+        output, printed = os.pipe()
+        self._ours: tuple[int, ...] = (self.requests, self.answers, output)
+        numbers = (requests, answers, os.getpid() if in_main else 0)
+        try:
+            # -P: a file called numpy.py in the working directory is not numpy.
+            super().__init__(
+                [sys.executable, "-P", "-u", "-m", module, *map(str, numbers), *arguments],
+                stdout=printed,
+                stderr=printed,
+                pass_fds=(requests, answers),
+                environment=environment,
+                new_session=True,
+            )
+        except BaseException:
+            self._close()
+            raise
+        finally:
+            for descriptor in (requests, answers, printed):
+                os.close(descriptor)
+        for descriptor in self._ours:
+            os.set_blocking(descriptor, False)
+        self.messages = FrameReader(max_message)
+        self.output = Output(output, log=log)
+        self._unsent = bytearray()
+
+    def send(self, message: bytes) -> bool:
+        """Queue a message and write what the pipe takes; see `flush`."""
+        self._unsent += message
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Write what the pipe takes; return whether something remains."""
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self.requests, self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:  # it does not read any more; its last answers, or its death, follow
+            self._unsent.clear()
+        return bool(self._unsent)
+
+    def receive(self) -> int | None:
+        """Read what is there into `messages`; return its size, or None at the end."""
+        try:
+            data = os.read(self.answers, _CHUNK)
+        except BlockingIOError:
+            return 0
+        self.messages.feed(data)
+        return len(data) or None
+
+    def end_input(self) -> None:
+        """Let it exit by itself, after the messages that are there."""
+        if self.requests in self._ours:
+            self._ours = self._ours[1:]
+            os.close(self.requests)
+
+    def _release(self) -> None:
+        super()._release()
+        if self._ours:
+            self.output.read()
+        self._close()
+
+    def _close(self) -> None:
         for descriptor in self._ours:
             os.close(descriptor)
+        self._ours = ()
+
+
+def boot(arguments: Sequence[str]) -> MessageStream:
+    """Begin the main function of a `ModuleChild`.
+
+    Args:
+      arguments: the first three of the module.
+
+    Returns:
+      the parent's messages and the way for the answers. Standard output and error are pipes for
+      output, so nothing that is printed, from Python or from C, is taken for an answer.
+    """
+    requests, answers, parent = map(int, arguments)
+    for descriptor in (requests, answers):
+        os.set_inheritable(descriptor, False)
+    if sys.platform == "linux" and parent:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    poll = select.poll()
+    poll.register(requests, 0)
+    if poll.poll(0) or (parent and os.getppid() != parent):  # it died before the ties were there
+        os._exit(1)
+    faulthandler.enable()
+    # A core dump would keep a dying process from being dead for as long as it takes to write.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    return MessageStream(requests, answers)

@@ -1,19 +1,10 @@
-"""The main module of an agent's process: ``python -m miai.process.host``.
-
-Started by `miai.process.agent_process.AgentProcess`, never by hand. Standard output and error of
-this
-process are a pipe that the referee reads as output; the messages go over pipes of their own, so
-nothing that an agent or its libraries print, from Python or from C, can be taken for an answer.
-"""
+"""The main module of an agent's process, started by `miai.process.agent_process.AgentProcess`."""
 
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import os
 import resource
-import select
-import signal
 import sys
 import tempfile
 import traceback
@@ -21,36 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miai.process.child import SCRATCH
-from miai.process.messages import (
-    MAX_REQUEST_BYTES,
-    FrameReader,
-    encode,
-    pack_decision,
-    unpack_clock,
-    unpack_observation,
-)
-from miai.process.sandbox import hide, take_processors
+from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
+from miai.process.child import boot
+from miai.process.messages import MessageStream, encode
+from miai.process.sandbox import SCRATCH, hide, take_processors
 
 if TYPE_CHECKING:
     from miai.agent import Agent
 
-
-_PR_SET_PDEATHSIG = 1
-_F_SETSIG = 10
 _MESSAGE_CHARACTERS = 2000
 
 
 class AgentHost:
-    """Serves one agent to the referee.
+    """Serves one agent to the referee."""
 
-    Args:
-      requests, answers: descriptors to read messages from and write answers to.
-    """
-
-    def __init__(self, requests: int, answers: int) -> None:
-        self._requests, self._answers = requests, answers
-        self._reader = FrameReader(MAX_REQUEST_BYTES)
+    def __init__(self, stream: MessageStream) -> None:
+        self._stream = stream
         self._agent: Agent | None = None
         self._plugin_version = ""
         self._calls: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -62,22 +39,14 @@ class AgentHost:
 
     def serve(self) -> None:
         """Answer messages until the referee says quit or is gone."""
-        while (message := self._receive()) is not None and message["call"] != "quit":
+        while (message := self._stream.receive()) is not None and message["call"] != "quit":
             answer = encode(self._answer(message))
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # an agent may have closed or replaced them
                     stream.flush()
-            _write(self._answers, answer)
+            self._stream.send(answer)
         if self._agent is not None:
             self._agent.close()
-
-    def _receive(self) -> dict[str, Any] | None:
-        while (message := self._reader.next()) is None:
-            data = os.read(self._requests, 1 << 16)
-            if not data:
-                return None
-            self._reader.feed(data)
-        return message
 
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -99,7 +68,7 @@ class AgentHost:
             self._agent = make_agent(message["agent"], game, **message["agent_parameters"])
         except AgentError:
             raise
-        except MiaiError as error:  # its message says it all; the class is no word for users
+        except MiaiError as error:  # its message says it all
             raise AgentUnavailableError(str(error)) from error
         self._plugin_version = component_version("agent", message["agent"], game=game.info.name)
         return self._version()
@@ -126,18 +95,12 @@ class AgentHost:
 
     @property
     def _settled(self) -> Agent:
-        assert self._agent is not None, "the referee says hello first"
+        assert self._agent is not None, "the first message is hello"
         return self._agent
 
     def _version(self) -> dict[str, Any]:
         own = getattr(self._agent, "version", "")
         return {"version": "; ".join(filter(None, (self._plugin_version, str(own or ""))))}
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 def _describe(error: Exception) -> dict[str, str]:
@@ -148,37 +111,14 @@ def _describe(error: Exception) -> dict[str, str]:
     return {"type": type(error).__name__, "message": message[:_MESSAGE_CHARACTERS]}
 
 
-def _tie_to_parent(lifeline: int, parent: int) -> None:
-    """Have the kernel end this process with the referee's, however that one dies.
-
-    The referee holds the other end of the lifeline, a pipe in which nothing is ever written. When
-    that end closes, Linux sends SIGKILL to this whole process group, engines included, even while
-    a compiled loop holds the interpreter lock. Elsewhere the end of the messages has to do.
-    """
-    if sys.platform != "linux":
-        return
-    import ctypes
-    import fcntl
-
-    if parent:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
-    fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
-    flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC | os.O_NONBLOCK)
-    orphan = parent and os.getppid() != parent
-    if orphan or select.select([lifeline], [], [], 0)[0]:  # it died before the ties were there
-        os._exit(1)
-
-
 def confine(*, memory: int | None, processors: int | None, hidden: Sequence[str] = ()) -> None:
-    """Bound this process and all that it starts, before any code of the agent's is loaded.
+    """Limit this process and all that it starts, before any code of the agent is loaded.
 
     Args:
-      memory: mebibytes of private memory; None for no bound.
-      processors: how many to run on, none of which another agent's process of this user has, as
-        long as there are so many; None for all.
-      hidden: folders that it is not to read, with other agents' temporary ones.
+      memory: maximum mebibytes of private memory; None for no limit.
+      processors: how many to run on; while there are enough, no other agent's process of this user
+        has them. None for all.
+      hidden: folders that it may not read, with other agents' temporary ones.
 
     Raises:
       OSError: the kernel refused.
@@ -194,17 +134,11 @@ def confine(*, memory: int | None, processors: int | None, hidden: Sequence[str]
 
 
 def main(arguments: list[str]) -> None:
-    """Serve an agent; the arguments are three descriptors and the parent's process id or 0."""
-    requests, answers, lifeline, parent = map(int, arguments)
-    for descriptor in (requests, answers, lifeline):
-        os.set_inheritable(descriptor, False)
-    _tie_to_parent(lifeline, parent)
-    faulthandler.enable()
-    # A core dump would keep a dying process from being dead for as long as it takes to write.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    sys.stdin.close()  # so that an agent which asks a person finds nobody there
-    with contextlib.suppress(BrokenPipeError):  # the referee is gone, and so is all interest
-        AgentHost(requests, answers).serve()
+    """Serve an agent; the arguments are those of `boot`."""
+    stream = boot(arguments)
+    sys.stdin.close()  # so that an agent that asks a person fails at once
+    with contextlib.suppress(BrokenPipeError):  # the referee is gone
+        AgentHost(stream).serve()
 
 
 if __name__ == "__main__":

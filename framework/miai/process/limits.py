@@ -1,4 +1,4 @@
-"""What an agent's process is allowed."""
+"""Limits of an agent's process."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from miai.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """Bounds of an agent's process; passing one of them costs the agent the game.
+    """Limits of an agent's process; an agent that exceeds one loses the game.
 
     Attributes:
-      output_bytes: most bytes written to standard output and error in one game, engines that the
-        agent runs included.
-      frame_bytes: most bytes of one answer.
-      answer_bytes: most bytes of all answers of one game.
-      new_game_seconds: most wall time to prepare for a game, once started.
-      end_seconds: most wall time to take note of the end of a game; exceeding it costs no game,
-        the process is killed and started anew.
-      close_seconds: most wall time to exit when asked to, before it is killed.
-      memory: most mebibytes of private memory of each process, the agent's own and those that it
-        starts (``RLIMIT_DATA``); None for what the system gives.
-      processors: of those that the referee may run on, how many the agent's processes may; None
-        for all.
-      hidden: folders whose files the agent's processes cannot read, nor the temporary files of
-        other agents; none of it is hidden when there are none. See `miai.process.sandbox`.
+      output_bytes: maximum bytes written to standard output and error in one game, also by engines
+        that the agent runs.
+      frame_bytes: maximum bytes of one answer.
+      answer_bytes: maximum bytes of all answers of one game.
+      new_game_seconds: maximum wall time to prepare for a game, once started.
+      end_seconds: maximum wall time to handle the end of a game; exceeding it costs no game, but
+        the process is killed and restarted.
+      close_seconds: maximum wall time to exit when asked to, before it is killed.
+      memory: maximum mebibytes of private memory of each process, the agent's own and those that
+        it starts (``RLIMIT_DATA``); None for no limit.
+      processors: how many of the referee's processors the agent may run on; None for all.
+      hidden: folders whose files the agent's processes cannot read; if there are any, the temporary
+        files of other agents are hidden too. See `miai.process.sandbox`.
 
     Raises:
       ConfigError: a limit is not a positive number.

@@ -1,4 +1,4 @@
-"""Finding the programs that agents run, also in folders that are often not on PATH."""
+"""Finding the programs that agents run."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ MORE_FOLDERS: Final = (
     "~/.local/bin",
     "~/bin",
 )
-"""Where programs are looked for after PATH. Debian installs games and engines in ``/usr/games``."""
+"""Folders searched after PATH. Debian installs games and engines in ``/usr/games``."""
 
 
 def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
     """Return the path of an engine's program.
 
     Args:
-      program: a name to be looked for on PATH and in `MORE_FOLDERS`, or a path, relative to the
-        working directory or to the home directory (``~``).
+      program: a name, searched on PATH and in `MORE_FOLDERS`, or a path, relative to the working
+        directory or to the home directory (``~``).
       advice: how known engines are installed, by the name of the program.
 
     Raises:
-      AgentUnavailableError: it is not there or may not be run; the message says how it is
-        installed, where that is known, and where it was looked for.
+      AgentUnavailableError: it is missing or not executable; the message says how to install it, if
+        known, and where it was searched.
     """
     if os.sep in program:
         path = Path(program).expanduser()
@@ -45,17 +45,17 @@ def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
         raise AgentUnavailableError(_explain(program, f"{path} {why}", advice))
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     folders += [str(Path(folder).expanduser()) for folder in MORE_FOLDERS]
-    found = shutil.which(program, path=os.pathsep.join(filter(None, folders)))
-    if found is None:
+    location = shutil.which(program, path=os.pathsep.join(filter(None, folders)))
+    if location is None:
         where = f"looked on PATH and in {len(MORE_FOLDERS)} usual folders"
         raise AgentUnavailableError(_explain(program, where, advice))
-    return Path(found)
+    return Path(location)
 
 
 def installing(program: str, advice: Mapping[str, str]) -> str:
-    """Return how a known program is installed, as the end of a message; else an empty text."""
-    known = advice.get(Path(program).name)
-    return f" ({known})" if known else ""
+    """Return how to install a known program, as the end of a message; empty if unknown."""
+    how = advice.get(Path(program).name)
+    return f" ({how})" if how else ""
 
 
 def _explain(program: str, where: str, advice: Mapping[str, str]) -> str:

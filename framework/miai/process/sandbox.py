@@ -1,16 +1,13 @@
-"""Files that an agent's process cannot read: the run's folder, other agents' temporary files.
+"""What an agent's process may read, and which processors it runs on.
 
-By Landlock (Linux 5.13), a process gives up rights, for itself and all that it starts, for good.
-The kernel knows lists of what is allowed only, so everything beside what is hidden is allowed,
-folder by folder: what is made later, straight in a folder above a hidden one, cannot be read
-either. Processes outside can then not be traced, nor, from Linux 6.12 on, be sent signals. Nothing
-that the process starts gains rights (``sudo``) or mounts file systems.
+With Landlock (Linux 5.13), a process gives up rights, for itself and all that it starts, for good.
+The kernel accepts only lists of what is allowed, so everything beside the hidden folders is
+allowed, folder by folder: a file created later, directly in a folder above a hidden one, cannot be
+read either. The process cannot trace processes outside, nor, from Linux 6.12 on, send them signals.
+Nothing that it starts gains rights (``sudo``) or mounts file systems.
 
-Which processors an agent's process may run on, so that agents stay out of each other's way.
-
-Processes of one machine know nothing of each other: they may belong to several workers, executors
-or tournaments. So each takes locks on files, one for each processor; the system gives them back
-when the process has ended, however that came.
+Processors are claimed by locks on files, one for each processor, because the agents of one machine
+may belong to several workers and tournaments. The system releases the locks when the process ends.
 """
 
 from __future__ import annotations
@@ -26,7 +23,16 @@ from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import Final
 
-from miai.process.child import SHARED_FOLDER
+SHARED_FOLDER: Final = "MIAI_SHARED_TMPDIR"
+"""Variable that names to an agent, which has a temporary folder of its own, the folder for what
+processes share, such as a server's socket."""
+
+HIDDEN_FOLDERS: Final = "MIAI_HIDDEN_FOLDERS"
+"""Variable that names to an agent the folders hidden from it and from what it starts. It shares a
+server only with processes from which the same folders are hidden."""
+
+SCRATCH: Final = "miai-agent-"
+"""Prefix of the names of agents' temporary folders; the referee's process id follows."""
 
 _CREATE: Final = 444  # the same numbers on every processor
 _ADD_RULE: Final = 445
@@ -35,7 +41,7 @@ _VERSION: Final = 1
 _PATH_BENEATH: Final = 1
 _READ_FILE: Final = 1 << 2
 _REFER: Final = 1 << 13
-"""To move or link files between folders, which every ruleset forbids where it is not allowed."""
+"""Moving or linking files between folders, which every ruleset forbids unless it allows it."""
 _FIRST_WITH_REFER: Final = 2
 _SCOPE_SIGNAL: Final = 1 << 1
 _FIRST_WITH_SCOPES: Final = 6
@@ -56,15 +62,15 @@ class _PathBeneath(ctypes.Structure):
 
 
 def landlock_version() -> int:
-    """Return the version of Landlock that the kernel offers; 0 where there is none."""
+    """Return the version of Landlock in the kernel; 0 without Landlock."""
     if sys.platform != "linux":
         return 0
-    found: int = _libc().syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION)
-    return max(0, found)
+    version: int = _libc().syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION)
+    return max(0, version)
 
 
 def hindrance(folder: Path) -> str | None:
-    """Return why what a folder holds, there or not yet, cannot be hidden; None where it can be."""
+    """Return why the contents of a folder cannot be hidden; None if they can."""
     if not landlock_version():
         return "this system has no Landlock"
     above = [path for path in folder.resolve().parents if os.access(path, os.F_OK)]
@@ -75,17 +81,16 @@ def hindrance(folder: Path) -> str | None:
 def hide(folders: Iterable[Path], *, own: Path, others: str = "") -> bool:
     """Keep this process, and all that it starts, from reading files in some folders.
 
-    Names in them can still be listed, and files that are open stay so. It holds for this thread and
-    those that it starts, so no other should be there yet.
+    Names in them can still be listed, and open files stay open. It applies to this thread and those
+    that it starts, so call it before there are others.
 
     Args:
-      folders: what is hidden, there or not.
-      own: a folder that stays readable; nothing that is made beside it later is.
-      others: how the names begin of what is hidden of the folders beside `own`; "" for none.
+      folders: what is hidden; it need not exist.
+      own: a folder that stays readable; nothing that is created beside it later is.
+      others: prefix of the names of folders beside `own` that are hidden too; "" for none.
 
     Returns:
-      whether that was done; it is not where there is no Landlock, or a folder above one of these
-      cannot be listed.
+      whether it was done: not without Landlock, or if a folder above one of these cannot be listed.
 
     Raises:
       OSError: the kernel refused.
@@ -100,9 +105,9 @@ def hide(folders: Iterable[Path], *, own: Path, others: str = "") -> bool:
         return False
     scoped = version >= _FIRST_WITH_SCOPES
     rights = _READ_FILE | (_REFER if version >= _FIRST_WITH_REFER else 0)
-    wish = _Ruleset(files=rights, scoped=_SCOPE_SIGNAL if scoped else 0)
-    size = ctypes.sizeof(wish) if scoped else ctypes.sizeof(ctypes.c_uint64)
-    rules = _call(_CREATE, ctypes.byref(wish), ctypes.c_size_t(size), 0)
+    ruleset = _Ruleset(files=rights, scoped=_SCOPE_SIGNAL if scoped else 0)
+    size = ctypes.sizeof(ruleset) if scoped else ctypes.sizeof(ctypes.c_uint64)
+    rules = _call(_CREATE, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
     try:
         for path in allowed:
             _allow(rules, path, rights)
@@ -115,14 +120,14 @@ def hide(folders: Iterable[Path], *, own: Path, others: str = "") -> bool:
 
 
 class _Places:
-    """What is hidden and what stays readable; all paths are resolved."""
+    """The hidden and the readable folders, as resolved paths."""
 
     def __init__(self, hidden: Set[Path], own: Path, others: str) -> None:
         self.hidden, self.own, self.others = hidden, own, others
         self.above = {parent for path in (*hidden, own) for parent in path.parents}
 
     def beside(self, path: Path) -> Iterator[Path]:
-        """Yield the largest files and folders at or below a path that hold nothing hidden."""
+        """Yield the largest files and folders at or below a path without hidden contents."""
         if self._is_hidden(path):
             if path in self.own.parents:
                 yield self.own
@@ -130,17 +135,17 @@ class _Places:
             yield path
         else:
             for child in sorted(path.iterdir()):
-                if not child.is_symlink():  # what it leads to is looked at where it lies
+                if not child.is_symlink():  # its target is visited at its own path
                     yield from self.beside(child)
 
     def _is_hidden(self, path: Path) -> bool:
-        # By name, not by a list: one that is made while this goes on is hidden too.
+        # By name: folders created meanwhile are hidden too.
         other = self.others and path.name.startswith(self.others) and path != self.own
         return path in self.hidden or bool(other and path.parent == self.own.parent)
 
 
 def _allow(rules: int, path: Path, rights: int) -> None:
-    """Give rights to files at or below a path. What vanishes meanwhile is left out."""
+    """Give rights to files at or below a path, unless it has vanished meanwhile."""
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -148,8 +153,8 @@ def _allow(rules: int, path: Path, rights: int) -> None:
     try:
         kind = os.fstat(opened).st_mode
         if stat.S_ISDIR(kind) or stat.S_ISREG(kind) or stat.S_ISCHR(kind):
-            given = rights if stat.S_ISDIR(kind) else _READ_FILE
-            rule = _PathBeneath(allowed=given, parent=opened)
+            allowed = rights if stat.S_ISDIR(kind) else _READ_FILE
+            rule = _PathBeneath(allowed=allowed, parent=opened)
             _call(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(opened)
@@ -160,53 +165,53 @@ def _libc() -> ctypes.CDLL:
 
 
 def _call(number: int, *arguments: object) -> int:
-    found: int = _libc().syscall(number, *arguments)
-    if found < 0:
+    result: int = _libc().syscall(number, *arguments)
+    if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"landlock: {os.strerror(code)}")
-    return found
+    return result
 
 
-_KEPT: Final[list[int]] = []
-"""Descriptors of the locks that this process holds until it ends."""
+_LOCKS: Final[list[int]] = []
+"""Descriptors of the locks on processors, open until this process ends."""
 
 
 def take_processors(count: int) -> list[int]:
-    """Return `count` processors for this process, and keep others from being given the same.
+    """Return `count` processors for this process and claim them.
 
-    When all are taken, or nobody can keep account of them, the process id decides, and processors
-    are shared.
+    When too few are unclaimed, or no locks can be made, the process id decides, and processors are
+    shared.
     """
-    given = sorted(os.sched_getaffinity(0))
+    available = sorted(os.sched_getaffinity(0))
     locks: dict[int, int] = {}
     with contextlib.suppress(OSError):
         folder = _folder()
-        for processor in given:
+        for processor in available:
             lock = _lock(folder / str(processor))
             if lock is not None:
                 locks[processor] = lock
             if len(locks) == count:
-                _KEPT.extend(locks.values())
+                _LOCKS.extend(locks.values())
                 return list(locks)
     for lock in locks.values():
         os.close(lock)
-    first = os.getpid() % len(given)
-    return (given[first:] + given[:first])[:count]
+    first = os.getpid() % len(available)
+    return (available[first:] + available[:first])[:count]
 
 
 def _folder() -> Path:
-    """Return this user's folder of locks. Raises `OSError` where there can be none of its own."""
+    """Return this user's folder of locks. Raises `OSError` if it cannot be made or trusted."""
     shared = os.environ.get(SHARED_FOLDER) or tempfile.gettempdir()
     folder = Path(shared, f"miai-processors-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise PermissionError(f"{folder} is somebody else's")
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another user")
     return folder
 
 
 def _lock(path: Path) -> int | None:
-    """Return what holds the lock, None where another does. Raises `OSError` without a file."""
+    """Return a descriptor that holds the lock, or None if another process holds it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
     try:

@@ -17,7 +17,13 @@ from typing import TypeAlias
 
 from miai.errors import BeliefTooLargeError, EmptyBeliefError
 from miai.game import Game, Observation, Player, State
-from miai.information import BeliefState, Determinizer, EnumeratedBelief, PlayerView, _Told
+from miai.information import (
+    BeliefState,
+    Determinizer,
+    EnumeratedBelief,
+    ObservationMatch,
+    PlayerView,
+)
 from miai.testing.findings import Findings, shown
 from miai.testing.snapshot import text_of
 
@@ -255,26 +261,26 @@ class PartingBelief(EnumeratedBelief):
 
     parted: tuple[State, ...] = ()
 
-    def _advance(self, worlds: list[State], told: _Told) -> dict[Hashable, State]:
-        watching = _Watching(told.observation)
+    def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
+        watching = _Watching(target.observation)
         found = super()._advance(worlds, watching)
         self.parted = ()
         if watching.parts:  # seldom: enumerate once more, and keep them
-            alike = super()._advance(worlds, _Blind(told.observation))
+            alike = super()._advance(worlds, _Blind(target.observation))
             self.parted = tuple(state for key, state in alike.items() if key not in found)
         return found
 
 
-class _Blind(_Told):
+class _Blind(ObservationMatch):
     """What was told, but for the legal actions."""
 
     __slots__ = ()
 
-    def is_same(self, other: Observation) -> bool:
-        return super().is_same(replace(other, legal_actions=self.observation.legal_actions))
+    def matches(self, other: Observation) -> bool:
+        return super().matches(replace(other, legal_actions=self.observation.legal_actions))
 
 
-class _Watching(_Told):
+class _Watching(ObservationMatch):
     """What was told.
 
     Attributes:
@@ -288,10 +294,10 @@ class _Watching(_Told):
         self.parts = False
         self._blind = _Blind(observation)
 
-    def is_same(self, other: Observation) -> bool:
+    def matches(self, other: Observation) -> bool:
         if tuple(other.legal_actions) == tuple(self.observation.legal_actions):
-            return super().is_same(other)
-        self.parts = self.parts or self._blind.is_same(other)
+            return super().matches(other)
+        self.parts = self.parts or self._blind.matches(other)
         return False
 
 

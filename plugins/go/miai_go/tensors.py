@@ -1,11 +1,11 @@
 """Weights files: tensors as safetensors with a header, read strictly and written atomically.
 
-The safetensors library lays out the tensors and checks where they are. What it allows and weights
-never need is refused here, before it sees the file: files and headers beyond a size, other dtypes,
-many dimensions, unknown fields. Numbers that are not finite are refused as well.
+The safetensors library lays out the tensors and checks their places. Before it sees a file, this
+module refuses what weights never need: files and headers beyond a size, other dtypes, many
+dimensions, unknown fields. Numbers that are not finite are refused as well.
 
-A `FileHeader` is one line of JSON among the texts of a file. All kinds of weights share its digest,
-its history and its strict reader; each adds its own fields.
+A `FileHeader` is one line of JSON in a file's metadata. All kinds of weights share its digest,
+history and strict reader; each adds its own fields.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DTYPES: Final = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """Return the texts that a safetensors file carries beside its tensors, without reading these.
+    """Return the metadata of a safetensors file without reading its tensors.
 
     Raises:
       WeightsError: the file cannot be read or is not a safetensors file.
@@ -54,7 +54,7 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def read_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
-    """Return the tensors of a file, read only, and its texts.
+    """Return the tensors of a file, read only, and its metadata.
 
     Raises:
       WeightsError: the file cannot be read, is truncated, longer than its header says or longer
@@ -78,15 +78,16 @@ def read_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
 def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str]) -> None:
     """Write a safetensors file atomically.
 
-    The same tensors and a single text give the same bytes; the library orders texts at random.
+    The same tensors with one metadata entry give the same bytes; the library orders entries at
+    random.
 
     Raises:
       WeightsError: a tensor has another dtype than float32 and int64 or is not finite, or the file
-        cannot be written; what was at `path` is then unchanged.
+        cannot be written; an existing file is then unchanged.
     """
     for name, array in tensors.items():
         if array.dtype not in _DTYPES.values():
-            raise WeightsError(f"{path}: '{name}' has dtype {array.dtype}, which is not written")
+            raise WeightsError(f"{path}: '{name}' has dtype {array.dtype}, not float32 or int64")
         _check_finite(path, name, array, "not written")
     whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     with writing(path, WeightsError):
@@ -119,20 +120,19 @@ class FileHeader(StrictModel):
 
     Attributes:
       version: version of the format.
-      history: what made the weights, the oldest step first.
+      history: the steps of training, the oldest first.
       licence: licence of the weights, as an SPDX expression; empty if unknown.
-      sha256: digest of the rest of the header and of the weights, in hexadecimal; `write` fills it
-        in.
+      sha256: digest of the rest of the header and of the weights, in hexadecimal; set by `write`.
     """
 
     KEY: ClassVar[str]
-    """The text of the file that contains the header."""
+    """Name of the header in the metadata."""
 
     KIND: ClassVar[str]
-    """What the weights are, for messages."""
+    """The kind of weights, for messages."""
 
     REMEDY: ClassVar[str]
-    """What to do about a file of another kind, for messages."""
+    """What to do with a file of another kind, for messages."""
 
     version: int = FORMAT_VERSION
     history: tuple[TrainingRecord, ...] = Field(default=(), max_length=MAX_NAME)
@@ -141,7 +141,7 @@ class FileHeader(StrictModel):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Return the header of a file, whose tensors are not read.
+        """Return the header of a file without reading the tensors.
 
         Raises:
           WeightsError: the file cannot be read, or is not a weights file of this kind.
@@ -150,7 +150,7 @@ class FileHeader(StrictModel):
 
     @classmethod
     def read_all(cls, path: str | Path) -> tuple[Self, Tensors]:
-        """Return the header and the tensors of a file, the digest checked.
+        """Return the header and the tensors of a file after checking the digest.
 
         Raises:
           WeightsError: the file cannot be read, is not a weights file of this kind, or was changed
@@ -167,7 +167,7 @@ class FileHeader(StrictModel):
 
     @classmethod
     def of_metadata(cls, metadata: Mapping[str, str], *, where: str) -> Self:
-        """Return the header among a file's texts.
+        """Return the header in a file's metadata.
 
         Raises:
           WeightsError: there is none, or it is too long, malformed, of another version, or has an
@@ -177,7 +177,7 @@ class FileHeader(StrictModel):
         if text is None:
             raise WeightsError(f"{where}: has no header of {cls.KIND}; {cls.REMEDY}")
         if len(text) > MAX_HEADER_BYTES:
-            raise WeightsError(f"{where}: a header beyond {MAX_HEADER_BYTES} bytes is refused")
+            raise WeightsError(f"{where}: its header exceeds {MAX_HEADER_BYTES} bytes")
         try:
             values = loads(text)
         except ValueError as error:
@@ -199,7 +199,7 @@ class FileHeader(StrictModel):
         """Write weights and header atomically; return the header with its digest.
 
         Raises:
-          WeightsError: the file cannot be written or a tensor is not finite; what was at `path` is
+          WeightsError: the file cannot be written, or a tensor is not finite; an existing file is
             then unchanged.
         """
         signed = self.model_copy(update={"sha256": self.digest(tensors)})
@@ -209,12 +209,12 @@ class FileHeader(StrictModel):
     def to_json(self) -> str:
         """Return the header as one line of JSON."""
         values = self.model_dump(mode="json")
-        for name in ("history", "licence", "sha256"):  # last, as the digests of old files expect
+        for name in ("history", "licence", "sha256"):  # last, as in the digests of old files
             values[name] = values.pop(name)
         return dumps(values)
 
     def digest(self, tensors: Tensors) -> str:
-        """Return the digest of the header, its own digest left out, and of the weights."""
+        """Return the digest of the header without its own digest, and of the weights."""
         unsigned = self.model_copy(update={"sha256": ""})
         total = hashlib.sha256(unsigned.to_json().encode("ascii"))
         for name in sorted(tensors):
@@ -223,12 +223,12 @@ class FileHeader(StrictModel):
         return total.hexdigest()
 
     def _tensor_line(self, name: str, tensor: NDArray[Any]) -> str:
-        """Return what the digest says of a tensor before its numbers."""
+        """Return the line of a tensor in the digest, which precedes its numbers."""
         return f"\n{name} {tensor.dtype.str} {list(tensor.shape)}\n"
 
 
 def _read(path: Path, *, whole: bool) -> tuple[bytes, dict[str, str]]:
-    """Return the bytes of a file, or of its header alone, and its texts, bounds checked."""
+    """Return the bytes of a file, or of its header alone, and its metadata; check bounds."""
     with reading(path, WeightsError), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         first = file.read(_LENGTH.size)
@@ -236,11 +236,11 @@ def _read(path: Path, *, whole: bool) -> tuple[bytes, dict[str, str]]:
             raise WeightsError(f"{path}: not a safetensors file: only {size} bytes")
         (length,) = _LENGTH.unpack(first)
         if size > MAX_FILE_BYTES:
-            raise WeightsError(f"{path}: {size} bytes; more than {MAX_FILE_BYTES} are refused")
+            raise WeightsError(f"{path}: {size} bytes; the limit is {MAX_FILE_BYTES}")
         if length > min(MAX_JSON_BYTES, size - _LENGTH.size):
             raise WeightsError(
                 f"{path}: not a safetensors file, or truncated: a header of {length} bytes in "
-                f"a file of {size}; at most {MAX_JSON_BYTES} are read"
+                f"a file of {size}; the limit is {MAX_JSON_BYTES}"
             )
         text = file.read(length)
         body = file.read(size) if whole else b""
@@ -248,7 +248,7 @@ def _read(path: Path, *, whole: bool) -> tuple[bytes, dict[str, str]]:
 
 
 def _check_header(path: Path, text: bytes) -> dict[str, str]:
-    """Return the texts in a header whose tensors are all of kinds that are read."""
+    """Return the metadata in a header after checking the dtypes and shapes of its tensors."""
     try:
         layout = loads(text)
     except ValueError as error:
@@ -259,12 +259,12 @@ def _check_header(path: Path, text: bytes) -> dict[str, str]:
         raise WeightsError(f"{path}: not a safetensors file: its header is not a JSON object")
     metadata = layout.pop(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise WeightsError(f"{path}: not a safetensors file: its metadata are not texts")
+        raise WeightsError(f"{path}: not a safetensors file: its metadata are not strings")
     if len(layout) > MAX_TENSORS:
-        raise WeightsError(f"{path}: {len(layout)} tensors; more than {MAX_TENSORS} are refused")
+        raise WeightsError(f"{path}: {len(layout)} tensors; the limit is {MAX_TENSORS}")
     for name, entry in layout.items():
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-            raise WeightsError(f"{path}: '{name}' is not described as a tensor is")
+            raise WeightsError(f"{path}: '{name}' has no description of a tensor")
         if entry["dtype"] not in list(_DTYPES):
             raise WeightsError(
                 f"{path}: '{name}' has dtype {entry['dtype']!r}; {', '.join(_DTYPES)} are read"

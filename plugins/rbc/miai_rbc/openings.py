@@ -1,20 +1,10 @@
-"""Openings of chess as openings of Reconnaissance Blind Chess: games as PGN, positions as EPD.
+"""Opening readers: ``pgn`` for games of chess, ``epd`` and ``fen`` for positions.
 
-Openings from PGN files: the opening reader ``pgn`` of Reconnaissance Blind Chess.
+A half-move of chess becomes two actions: a sense of nothing, and the request. So players observe of
+the opening what they would in a game in which nobody sensed: their own moves, and where something
+was captured. A null move (``--``) is a pass.
 
-A half-move of chess is two actions: a sense that sees nothing, and the move as it was asked for. So
-players know of the opening what the rules tell of any game in which nobody sensed: their own
-moves, and where something was captured. A null move (``--``) is a pass.
-
-Openings from EPD and FEN files: the opening readers ``epd`` and ``fen``.
-
-An opening is a game of its own that starts from a position: its parameter `fen`. Both players know
-it, as they know the usual start.
-
-Is a text PGN? python-chess passes over what it does not know; a book with mistakes is refused.
-
-The format is section 8 of the PGN standard (Edwards 1994): tag pairs, then move numbers, moves in
-SAN, comments, numeric glyphs, variations and a result.
+A position is a game's parameter `fen`. Both players know it, as they know the usual start.
 """
 
 from __future__ import annotations
@@ -32,24 +22,24 @@ from miai.errors import ConfigError, InvalidStateError
 from miai.files import reading
 from miai.playing.openings import Opening, check_file, read_text
 from miai_rbc.parameters import PgnParameters, RbcParameters
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.rules.actions import SENSE_NOTHING, action_of
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.rows import board_of_fen
+from miai_rbc.rules.rows import board_of_fen, kernel_move
 
 MAX_NAME = 80
-"""Most characters of an opening's name."""
+"""Maximum length of an opening's name."""
 
 _MAX_LINES = 100_000
 _MAX_LINE = 4096  # characters
-_FIELDS = 4  # of a FEN without its clocks
+_FIELDS = 4  # of a FEN without clocks
 
 
 class EpdOpenings:
-    """Reads openings from EPD, or from FEN with both clocks: a line each.
+    """Reads openings from EPD, or from FEN with both clocks, one position a line.
 
-    Of the operations ``id`` names the opening, ``hmvc`` and ``fmvn`` are its clocks, by default 0
-    and 1; all others are checked and mean nothing here. ``#`` begins a line of comment. The
-    position is to be one of Reconnaissance Blind Chess: one king a side, which may stand in check.
+    The operation ``id`` names the opening; ``hmvc`` and ``fmvn`` are its clocks, by default 0 and
+    1; others are checked and ignored. ``#`` begins a line of comment. A position has one king a
+    side, which may be in check.
     """
 
     def __init__(self, game: RbcGame, parameters: object = None) -> None:
@@ -59,14 +49,14 @@ class EpdOpenings:
         """Return the openings of a file, each position once, in the file's order.
 
         Raises:
-          ConfigError: the file cannot be read, or a line is no position; file and line are named.
+          ConfigError: the file is unreadable, or a line is not a position; names file and line.
         """
         openings: dict[str, Opening] = {}
         for number, line in enumerate(read_text(path).removeprefix("\ufeff").splitlines(), 1):
             where = f"{path}:{number}"
             if number > _MAX_LINES or len(line) > _MAX_LINE:
-                most = f"{_MAX_LINES} lines of {_MAX_LINE} characters"
-                raise ConfigError(f"{where}: is too long; at most {most} are read, split the file")
+                limit = f"{_MAX_LINES} lines of {_MAX_LINE} characters"
+                raise ConfigError(f"{where}: is too long; at most {limit} are read, split the file")
             if line.strip() and not line.lstrip().startswith("#"):
                 try:
                     opening = self._opening(line.strip())
@@ -81,8 +71,8 @@ class EpdOpenings:
         fields = line.split(None, _FIELDS)
         if len(fields) < _FIELDS:
             raise InvalidStateError(
-                f"{line[:60]!r} is no position: pieces, side to move, castling and en passant are "
-                "expected"
+                f"{line[:60]!r} is not a position: it needs pieces, side to move, castling and en "
+                "passant"
             )
         board = board_of_fen(" ".join(fields[:_FIELDS]) + " 0 1")
         clocks = fields[_FIELDS].split() if len(fields) > _FIELDS else []
@@ -95,14 +85,14 @@ class EpdOpenings:
 
 
 def position_opening(game: RbcGame, fen: str, *, name: str) -> Opening:
-    """Return the opening that is a position; its FEN is written in full.
+    """Return a position as an opening; its FEN is written in full.
 
     Raises:
-      InvalidStateError: it is no position of the game, or the game would be over.
+      InvalidStateError: not a position of the game, or the game would be over.
     """
     full = board_of_fen(fen).fen(en_passant="fen")
-    given = game.parameters.model_dump()
-    state = RbcGame(RbcParameters(**{**given, "fen": full})).new_initial_state()
+    settings = game.parameters.model_dump()
+    state = RbcGame(RbcParameters(**{**settings, "fen": full})).new_initial_state()
     if state.is_terminal():
         raise InvalidStateError(f"{full!r}: the game is over: {state.result_to_string()}")
     return Opening(settings={"fen": full}, name=name)
@@ -119,21 +109,23 @@ _SHOWN = 40
 
 
 def check_words(text: str, *, source: str) -> None:
-    """Check that a text is made of what PGN is made of; whether its moves are legal is not asked.
+    """Check that a text has the tokens of PGN, because python-chess skips what it does not know.
+
+    The format is section 8 of the PGN standard (Edwards 1994): tag pairs, then move numbers, moves
+    in SAN, comments, numeric glyphs, variations and a result. Legality is not checked.
 
     Args:
       source: the file, for messages.
 
     Raises:
-      ConfigError: a line has a word that is nothing of PGN; a tag, a comment or a variation is not
-        closed; or a tag stands among moves.
+      ConfigError: an unknown token; an unclosed tag, comment or variation; or a tag among moves.
     """
-    opened, moves = 0, False  # variations that are open; whether the game's moves have begun
+    opened, moves = 0, False  # open variations; whether moves have begun
     for number, line in enumerate([*_without_comments(text, source).splitlines(), ""], 1):
         where = f"{source}:{number}"
         if not line.strip():
             if opened:
-                raise ConfigError(f"{where}: the game ends within a variation; close it by )")
+                raise ConfigError(f"{where}: the game ends within a variation; close it with )")
             moves = False
         elif line.startswith("["):
             _check_tag(line, where, among_moves=moves)
@@ -142,18 +134,18 @@ def check_words(text: str, *, source: str) -> None:
             for word in re.findall(r"[()]|[^\s()]+", line):
                 opened += (word == "(") - (word == ")")
                 if opened < 0:
-                    raise ConfigError(f"{where}: a variation ends by ) that did not begin")
+                    raise ConfigError(f"{where}: a variation that did not begin ends with )")
                 _check_word(word, where)
 
 
 def _without_comments(text: str, source: str) -> str:
-    """Return the text with a dot for each comment, its lines at their numbers."""
+    """Return the text with a dot for each comment, and the same line numbers."""
 
-    def shortened(found: re.Match[str]) -> str:
-        if found[2]:
-            number = text.count("\n", 0, found.start()) + 1
+    def shortened(match: re.Match[str]) -> str:
+        if match[2]:
+            number = text.count("\n", 0, match.start()) + 1
             raise ConfigError(f"{source}:{number}: the comment that begins here never ends")
-        return found[1] or "." + "\n." * found[0].count("\n")
+        return match[1] or "." + "\n." * match[0].count("\n")
 
     return _HIDING.sub(shortened, text)
 
@@ -162,16 +154,16 @@ def _check_tag(line: str, where: str, *, among_moves: bool) -> None:
     if among_moves:
         raise ConfigError(f"{where}: a tag stands among moves; begin a game after an empty line")
     if not _TAG.fullmatch(line):
-        raise ConfigError(f'{where}: {line[:_SHOWN]!r} is no tag; a tag is [Name "value"]')
+        raise ConfigError(f'{where}: {line[:_SHOWN]!r} is not a tag; a tag is [Name "value"]')
 
 
 def _check_word(word: str, where: str) -> None:
     if word not in "()" and not _WORD.fullmatch(_NUMBER.sub("", word)):
-        raise ConfigError(f"{where}: {word[:_SHOWN]!r} is no move and nothing else of PGN")
+        raise ConfigError(f"{where}: {word[:_SHOWN]!r} is not a move or another token of PGN")
 
 
 MAX_MOVES = 300_000
-"""Moves that are kept of one file."""
+"""Maximum number of moves of one file."""
 
 _MAX_DEPTH = 100  # variations within variations
 _STANDARD = ("standard", "chess", "normal", "from position")
@@ -180,8 +172,8 @@ _STANDARD = ("standard", "chess", "normal", "from position")
 class PgnOpenings:
     """Reads openings from PGN: one for each game of the file, or one for each variation.
 
-    Games must start from the position that the game starts from, its parameter `fen`. An opening
-    is named by the tags ECO, Opening and Variation, where a game has them.
+    Games must start from the game's parameter `fen`. The tags ECO, Opening and Variation name an
+    opening.
     """
 
     def __init__(self, game: RbcGame, parameters: PgnParameters | None = None) -> None:
@@ -192,8 +184,7 @@ class PgnOpenings:
         """Return the openings of a file, each once, in the file's order.
 
         Raises:
-          ConfigError: the file is no PGN, or a move in it is not legal; file, game and ply are
-            named.
+          ConfigError: not PGN, or an illegal move; names file, game and ply.
         """
         text = pgn_text(path)
         check_words(text, source=str(path))
@@ -226,20 +217,20 @@ class PgnOpenings:
         if game.board().fen().split()[:4] != self.game.start.fen().split()[:4]:
             raise ConfigError(
                 f"{where}: starts from {game.board().fen()}, the game from {self.game.start.fen()};"
-                " set game.fen, or take positions from a file of EPD"
+                " set game.fen, or read positions from an EPD file"
             )
 
     def _opening(self, leaf: chess.pgn.GameNode, where: str) -> Opening:
         """Return the opening that ends at a node, checked on a board of this game."""
-        moves = _moves_to(leaf)
+        moves = leaf.board().move_stack
         if not moves:
-            raise ConfigError(f"{where}: holds no moves, so it is no opening; take it out")
+            raise ConfigError(f"{where}: holds no moves, so it is not an opening; remove it")
         state = self.game.new_initial_state()
         for ply, move in enumerate(moves, 1):
-            for action in (SENSE_NOTHING, _action(move)):
+            for action in (SENSE_NOTHING, action_of(kernel_move(move or None))):
                 if not state.is_legal(action):
-                    told = state.result_to_string() or "cannot be asked for"
-                    raise ConfigError(f"{where}: ply {ply} '{move.uci()}': {told}\n{state}")
+                    why = state.result_to_string() or "cannot be requested"
+                    raise ConfigError(f"{where}: ply {ply} '{move.uci()}': {why}\n{state}")
                 state.apply_action(action)
         if state.is_terminal():
             raise ConfigError(f"{where}: the opening ends the game; leave something to play")
@@ -250,10 +241,10 @@ class PgnOpenings:
 
 
 class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """Builds what is needed of a game, and stops at the first mistake.
+    """Builds the needed part of a game, and stops at the first mistake.
 
     Attributes:
-      room: moves that may still be kept.
+      room: the number of moves that may still be added.
     """
 
     def __init__(self, parameters: PgnParameters, *, where: str, room: int) -> None:
@@ -263,11 +254,11 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
         self._variations = parameters.variations
         self._where = where
         self._ply = 0
-        self._cut = [False]  # of each open variation: whether a move of it was left out
-        self._skips = False  # a variation
+        self._cut = [False]  # for each open variation, whether a move was left out
+        self._skips = False  # within a skipped variation
 
     def begin_variation(self) -> Any:
-        """Skip a variation that is not wanted, or instead of a move that was left out."""
+        """Skip a variation that is not wanted, or that replaces a move left out."""
         self._skips = not self._variations or self._cut[-1]
         if self._skips:
             return chess.pgn.SKIP
@@ -277,14 +268,14 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
         return super().begin_variation()
 
     def end_variation(self) -> None:
-        """End a variation, or what was skipped."""
+        """End a variation."""
         if not self._skips:
             self._cut.pop()
             super().end_variation()
         self._skips = False
 
     def begin_parse_san(self, board: chess.Board, san: str) -> Any:
-        """Leave out what comes after the last ply."""
+        """Leave out moves after the last ply."""
         self._ply = len(board.move_stack) + 1
         if self._plies is not None and self._ply > self._plies:
             self._cut[-1] = True
@@ -292,7 +283,7 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
         return None
 
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        """Keep a move."""
+        """Add a move."""
         self.room -= 1
         if self.room < 0:
             raise ConfigError(
@@ -317,16 +308,16 @@ def _read_game(file: io.StringIO, builder: _Builder) -> chess.pgn.Game | None:
 
 
 def pgn_text(path: Path) -> str:
-    """Return the text of a PGN file: UTF-8, or else ISO 8859-1, which the standard names.
+    """Return the text of a PGN file: UTF-8, or else ISO 8859-1, the standard's encoding.
 
     Raises:
-      ConfigError: it cannot be read, or is no text.
+      ConfigError: unreadable, or not a text.
     """
     check_file(path)
     with reading(path, ConfigError):
         content = path.read_bytes()
     if b"\0" in content:
-        raise ConfigError(f"{path}: is no text, so it is no PGN")
+        raise ConfigError(f"{path}: is not a text, so it is not PGN")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -342,23 +333,6 @@ def _leaves(game: chess.pgn.Game) -> Iterator[chess.pgn.GameNode]:
         if node.is_end():
             yield node
         stack += reversed(node.variations)
-
-
-def _moves_to(leaf: chess.pgn.GameNode) -> list[chess.Move]:
-    moves = []
-    node = leaf
-    while node.parent is not None:
-        assert node.move is not None
-        moves.append(node.move)
-        node = node.parent
-    return moves[::-1]
-
-
-def _action(move: chess.Move) -> int:
-    if not move:
-        return PASS
-    becomes = 0 if move.promotion is None else move.promotion - 1
-    return action_of(move.from_square | move.to_square << 6 | becomes << 12)
 
 
 def _name(headers: chess.pgn.Headers) -> str:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from miai.errors import AgentUnavailableError
 from miai.game import Game
-from miai.process.child import SCRATCH
-from miai.process.sandbox import hindrance
+from miai.process.sandbox import SCRATCH, hindrance
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig, available_processors
 from miai_tournaments.running.signals import Stopped

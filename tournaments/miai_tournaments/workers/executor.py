@@ -1,7 +1,7 @@
 """Executors: who performs the jobs of a run, and where.
 
-They share three calls: `submit` a job, `wait` for outcomes, `cancel` what has not begun. They know
-nothing of schedules and stores, and decide nothing about what an outcome means.
+They share three calls: `submit` a job, `wait` for outcomes, `cancel` what has not begun. They do
+not know schedules or stores, and do not decide what an outcome means.
 """
 
 from __future__ import annotations
@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Final, Protocol, Self
 
+from miai.process.workers import Finished, Job, JobPool, WorkerPool
 from miai_tournaments.workers.game_runner import GameRunner
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
-NAMES = ("processes", "serial", "ray")
+NAMES: Final = ("processes", "serial", "ray")
+
+GAME_WORKER: Final = "miai_tournaments.workers.game_runner:serve_games"
+"""What worker processes perform `GameJob` with; a `miai.process.worker.PerformerMaker`."""
 
 
 class Executor(Protocol):
     """Performs jobs. A context manager: leaving it ends all processes.
 
     Attributes:
-      capacity: jobs that it takes now, those it has included; it may change from call to call.
+      capacity: maximum number of jobs that it should have at once; may change between calls.
       running: ids of the jobs that have begun.
     """
 
@@ -35,14 +39,14 @@ class Executor(Protocol):
         """Take a job."""
 
     def wait(self, timeout: float | None = None) -> list[Outcome]:
-        """Return the outcomes that are there, waiting for the first.
+        """Return the outcomes since the last call, waiting for the first.
 
         Args:
           timeout: seconds after which to return without any; None for no limit.
         """
 
     def cancel(self) -> list[str]:
-        """Forget the jobs that have not begun and return their ids."""
+        """Forget the jobs that no worker has, and return their ids."""
 
     def __enter__(self) -> Self: ...
 
@@ -55,18 +59,18 @@ class Executor(Protocol):
 
 
 class SerialExecutor:
-    """Performs one job after the other in this process, when it is waited for.
+    """Performs one job after the other in this process, during `wait`.
 
-    Agents live in processes of their own all the same.
+    Agents still have processes of their own.
 
     Attributes:
-      capacity, running: as `Executor` has them.
+      capacity, running: as in `Executor`.
     """
 
     capacity = 1
 
     def __init__(self, setup: Setup) -> None:
-        self._table = GameRunner(setup)
+        self._runner = GameRunner(setup)
         self._jobs: deque[GameJob] = deque()
         self.running: list[str] = []
 
@@ -81,7 +85,7 @@ class SerialExecutor:
         job = self._jobs.popleft()
         self.running = [job.job_id]
         try:
-            return [self._table.perform(job)]
+            return [self._runner.perform(job)]
         finally:
             self.running = []
 
@@ -100,7 +104,60 @@ class SerialExecutor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._table.__exit__(kind, error, trace)
+        self._runner.__exit__(kind, error, trace)
+
+
+class PooledExecutor:
+    """Performs jobs in the workers of a pool.
+
+    A worker that dies, or is at one game for too long and is killed, costs the game that it was at.
+    """
+
+    def __init__(self, pool: JobPool[Any]) -> None:
+        self._pool = pool
+
+    @property
+    def capacity(self) -> int:
+        """Maximum number of jobs that it should have at once: more the shorter the games are."""
+        return self._pool.capacity
+
+    @property
+    def running(self) -> list[str]:
+        """Ids of the jobs that have begun."""
+        return [str(job.name) for job in self._pool.running]
+
+    def submit(self, job: GameJob) -> None:
+        """Take a job and send it to the worker with the fewest jobs."""
+        self._pool.submit(Job(job.job_id, job.to_plain()))
+
+    def wait(self, timeout: float | None = None) -> list[Outcome]:
+        """Return the outcomes since the last call, waiting up to `timeout` seconds."""
+        outcomes = []
+        for event in self._pool.wait(timeout):
+            if isinstance(event, Finished):
+                outcome = Outcome.from_plain(event.result)
+                if outcome.result is not None:
+                    self._pool.count(outcome.seconds)
+                outcomes.append(outcome)
+            elif event.job is not None:
+                job_id = str(event.job.name)
+                outcomes.append(Outcome(job_id=job_id, fault="worker", reason=event.reason))
+        return outcomes
+
+    def cancel(self) -> list[str]:
+        """Forget the jobs that no worker has, and return their ids."""
+        return [str(job.name) for job in self._pool.cancel()]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.__exit__(kind, error, trace)
 
 
 def make_executor(
@@ -115,10 +172,10 @@ def make_executor(
     """Return an executor by name, one of `NAMES`.
 
     Args:
-      workers: worker processes.
-      game_deadline: seconds after which a worker is taken for hung; None for never.
-      on_output: is given each line that a worker writes to standard error.
-      address: of a Ray cluster; ``local`` begins one on this machine.
+      workers: maximum number of workers.
+      game_deadline: seconds after which a worker that is at one game is killed; None for never.
+      on_output: called with each line that a worker process prints.
+      address: of a Ray cluster; ``local`` starts one on this machine.
 
     Raises:
       ConfigError: there is no such cluster, or Ray is not installed.
@@ -126,9 +183,17 @@ def make_executor(
     if name == "serial":
         return SerialExecutor(setup)
     if name == "ray":
-        from miai_tournaments.workers.ray_executor import RayExecutor
+        from miai_tournaments.workers.ray_executor import RayPool
 
-        return RayExecutor(setup, address=address, workers=workers, game_deadline=game_deadline)
-    from miai_tournaments.workers.processes import ProcessExecutor
-
-    return ProcessExecutor(setup, workers=workers, game_deadline=game_deadline, on_output=on_output)
+        return PooledExecutor(
+            RayPool(setup, address=address, workers=workers, job_deadline=game_deadline)
+        )
+    return PooledExecutor(
+        WorkerPool(
+            GAME_WORKER,
+            setup.to_plain(),
+            workers=workers,
+            job_deadline=game_deadline,
+            on_output=on_output,
+        )
+    )

@@ -1,11 +1,9 @@
-"""Plays the games of a tournament, one after the other, with agents that stay warm between them.
+"""Playing the games of a tournament, one after the other, with agents that stay warm between them.
 
-The boards of running games, for whoever watches: one small file for each referee.
-
-A referee writes the position of the game that it plays to the run's log folder, twice a second at
-most, and not before a game has lasted half a second: short games cost a look at the clock a move.
-Watching changes nothing: what goes wrong while a board is written is noted in the file or ends the
-writing for that game, never the game.
+For ``miai tournament watch``, the referee writes the position of its running game to a small file
+in the run's log folder, at most twice a second and not before the game has lasted half a second.
+Watching does not change a game: an error while a board is written is noted in the file or ends the
+writing for that game.
 """
 
 from __future__ import annotations
@@ -15,9 +13,11 @@ import json
 import os
 import socket
 import stat
+import sys
 import time
+import warnings
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ from miai.game import Game, State
 from miai.information import PlayerView
 from miai.playing.adjudication import Panel, make_panel
 from miai.playing.match import MoveHook, play_game
+from miai.plugins.loader import PluginWarning, plugin_host
 from miai.process import AgentProcess, ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.render import renderer_for
@@ -68,10 +69,10 @@ class LiveSnapshot:
 
 
 class BoardWriter:
-    """Writes the boards of the games that one referee plays, one after the other.
+    """Writes the boards of one referee's games.
 
     Attributes:
-      path: the file; None for no writing.
+      path: the file; None to write nothing.
     """
 
     def __init__(self, logs: Path | None) -> None:
@@ -79,7 +80,7 @@ class BoardWriter:
         self._written = False
 
     def begin(self, game_id: str, players: Sequence[str]) -> MoveHook | None:
-        """Return what the referee is to call after each action; None where nothing is written."""
+        """Return a hook for the referee to call after each action; None to write nothing."""
         path = self.path
         if path is None:
             return None
@@ -100,7 +101,7 @@ class BoardWriter:
         return on_move
 
     def end(self) -> None:
-        """Take the board of a finished game away."""
+        """Remove the board of a finished game."""
         if self.path is not None and self._written:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
@@ -111,24 +112,25 @@ _NO_BOARD = (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowE
 
 
 def read_boards(folder: Path) -> list[LiveSnapshot]:
-    """Return the newest board of each game in a run's folder; files that are none are left out.
+    """Return the newest board of each game in a run's folder.
 
-    Boards of referees that died on this machine are left out, too.
+    Malformed files and the boards of referees that died on this machine are left out.
     """
-    found: dict[str, tuple[float, LiveSnapshot]] = {}
+    newest: dict[str, tuple[float, LiveSnapshot]] = {}
     for path in sorted((folder / LOGS).glob(f"{_NAME}*[0-9]")):
         with contextlib.suppress(*_NO_BOARD):
             status = path.stat()
-            if not stat.S_ISREG(status.st_mode):  # a pipe would be read for ever
+            if not stat.S_ISREG(status.st_mode):  # reading a pipe would not end
                 continue
             if status.st_size <= _LARGEST and time.time() - status.st_mtime < _STALE_SECONDS:
                 values = json.loads(path.read_text(encoding="utf-8"))
                 if values["host"] == socket.gethostname() and not psutil.pid_exists(values["pid"]):
                     continue
                 board = _board(values)
-                kept = found.setdefault(board.game_id, (status.st_mtime, board))
-                found[board.game_id] = max(kept, (status.st_mtime, board), key=lambda item: item[0])
-    return [found[name][1] for name in sorted(found)]
+                entry = (status.st_mtime, board)
+                previous = newest.setdefault(board.game_id, entry)
+                newest[board.game_id] = max(previous, entry, key=lambda item: item[0])
+    return [newest[name][1] for name in sorted(newest)]
 
 
 def _board(values: Any) -> LiveSnapshot:
@@ -143,7 +145,7 @@ def _board(values: Any) -> LiveSnapshot:
 def _lines(state: State) -> tuple[str, ...]:
     try:
         text = _text(state)
-    except Exception as error:  # a picture that fails must not end the game
+    except Exception as error:  # a failing picture must not end the game
         text = f"no picture: {type(error).__name__}: {error}"
     return tuple(line[:_LONGEST_LINE] for line in text.split("\n")[:_MOST_LINES])
 
@@ -155,35 +157,35 @@ def _text(state: State) -> str:
 
 
 def _write(path: Path, board: LiveSnapshot) -> bool:
-    """Write a board; return whether that could be done."""
+    """Write a board; return whether that succeeded."""
     values = {name: getattr(board, name) for name in LiveSnapshot.__slots__}
     values |= {"host": socket.gethostname(), "pid": os.getpid()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(values), sync=False)
-    except OSError:  # a full disk, say, which the runner will tell of
+    except OSError:  # such as a full disk, which the runner will report
         return False
     return True
 
 
 CRASH_PAUSE = 0.5
-"""Seconds between the death of an agent and the report of its forfeit. Who ends a whole tree of
-processes, at shutdown say, ends the agents a moment before or after the runner: in that moment an
-agent's death must not become a result."""
+"""Seconds between the death of an agent and the report of its forfeit. Something that kills a whole
+tree of processes, such as a shutdown, kills the agents shortly before or after the runner; such a
+death must not become a result."""
 
 
 SHORT_CLOCK = 2.0
-"""Seconds for the first move, at most, with which agents are tried before the first game."""
+"""Limit of the first move, in seconds, up to which agents have to make one before the run."""
 
 _MOST_GAMES = 16
-"""Games of different settings that a worker keeps."""
+"""Maximum number of game objects, of different settings, that a worker keeps."""
 
 UNNAMED = ".running-"
-"""What the log folder of a running game is called, followed by the referee's process id."""
+"""Prefix of the log folder of a running game; the referee's process id follows."""
 
 
 class GameRunner:
-    """Where games are played: the game, and the agents' processes by player.
+    """Plays games: keeps the game objects, and the agents' processes by player.
 
     A context manager; leaving it ends the processes.
 
@@ -194,7 +196,7 @@ class GameRunner:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self._games: OrderedDict[str, tuple[Game, Panel | None]] = OrderedDict()
-        self._game({})  # what it needs and does not have is told before the first job
+        self._game({})  # so that a missing component is reported before the first job
         self._control = TimeControl(**setup.time_control)
         self._limits = ProcessLimits(**setup.limits)
         self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
@@ -202,7 +204,7 @@ class GameRunner:
         self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
     def perform(self, job: GameJob) -> Outcome:
-        """Return the outcome of a job; whatever goes wrong is in it."""
+        """Return the outcome of a job; it reports every error."""
         began = time.monotonic()
         try:
             return self._start(job) if job.kind == "start" else self._play(job)
@@ -244,9 +246,10 @@ class GameRunner:
             self.kill()
 
     def _start(self, job: GameJob) -> Outcome:
-        """Have agents begin a game that is not played: an engine that dies at once shows it.
+        """Start agents and let them begin a game that is not played.
 
-        Where a clock is short they also make a move: who cannot keep it would lose every game.
+        If the clock is short they also make a move, because an agent that cannot keep it would lose
+        every game.
         """
         for name in job.players:
             seat, (game, _) = self._seat(name, job.settings), self._game(job.settings)
@@ -286,14 +289,14 @@ class GameRunner:
         )
 
     def _keep_logs(self, job_id: str) -> None:
-        """Give the folder that the agents logged to the game's name, if they logged anything.
+        """Rename the folder of the agents' logs after the game, if they logged anything.
 
-        Few agents do, and making a folder for each game would cost more than a short game.
+        Few agents do, and a folder for each game would take longer than a short game.
         """
         if self._logs is None or not self._logs.is_dir() or not any(self._logs.iterdir()):
             return
         names = (f"{job_id}{suffix}" for suffix in ("", *(f".{n}" for n in range(2, 100))))
-        for name in names:  # earlier attempts at the game, which were void, keep their logs
+        for name in names:  # void attempts at the game keep their logs
             target = self._logs.with_name(name)
             if not target.exists():
                 self._logs.rename(target)
@@ -303,7 +306,7 @@ class GameRunner:
         return {**self.setup.game_parameters, **settings}
 
     def _game(self, settings: Mapping[str, Any]) -> tuple[Game, Panel | None]:
-        """Return the game with settings, and who adjudicates it; a few of them are kept."""
+        """Return the game with some settings and its adjudicators; the latest few are kept."""
         key = _key(settings)
         if key not in self._games:
             game = load_game(self.setup.game, **self._parameters(settings))
@@ -315,7 +318,7 @@ class GameRunner:
         return self._games[key]
 
     def _seat(self, name: str, settings: Mapping[str, Any]) -> AgentProcess:
-        """Return a player's process; an agent knows its game from the start, settings included."""
+        """Return the process of a player for a game with some settings."""
         key = name, _key(settings)
         seat = self._seats.get(key)
         if seat is None:
@@ -337,10 +340,10 @@ class GameRunner:
 
 
 def _try_clock(seat: AgentProcess, game: Game, clock: Clock) -> None:
-    """Ask for the first move where the clock is short and the game begins with it.
+    """Ask for the first move if the clock is short and the game begins with it.
 
     Raises:
-      AgentError: there was none in time.
+      AgentError: it was not made in time.
     """
     limit, state = clock.limit(), game.new_initial_state()
     if clock.control.kind == "none" or limit is None or limit > SHORT_CLOCK:
@@ -362,7 +365,7 @@ def _key(settings: Mapping[str, Any]) -> str:
 
 
 def summary(record: GameRecord) -> GameResult:
-    """Return what the store keeps beside the record of a game."""
+    """Return the result of a game for the store."""
     decided = [m.actor for m in record.moves if m.actor >= 0 and not m.opening]
     return GameResult(
         returns=record.returns,
@@ -377,3 +380,20 @@ def summary(record: GameRecord) -> GameResult:
         started=record.started,
         versions=dict(record.versions),
     )
+
+
+@contextlib.contextmanager
+def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any]], Any]]:
+    """Give the function with which a worker performs jobs; setup, jobs and outcomes are plain."""
+    # The runner has reported broken plugins; later warnings, of hooks that fail, are one line.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PluginWarning)
+        plugin_host()
+    warnings.simplefilter("always", PluginWarning)
+    warnings.showwarning = _show_warning
+    with GameRunner(Setup.from_plain(setup)) as runner:
+        yield lambda job: runner.perform(GameJob.from_plain(job)).to_plain()
+
+
+def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
+    print(message, file=sys.stderr)

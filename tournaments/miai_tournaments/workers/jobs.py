@@ -1,4 +1,4 @@
-"""What executors carry: jobs to whoever plays them, outcomes back. All of it is plain data."""
+"""Jobs and outcomes of executors; all of it is plain data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 from miai_tournaments.store.rows import GameResult
 
 Fault = Literal["", "unavailable", "worker", "defect"]
-"""Why a job has no result: an agent could not be started, the worker died or hung, or something
-that is no agent raised an exception."""
+"""Why a job has no result: an agent could not be started, the worker died or hung, or anything but
+an agent raised an exception."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,17 +18,16 @@ class Setup:
     """What all jobs of a run share; sent to each worker once.
 
     Attributes:
-      game, game_parameters: the game component and its parameters as given.
-      agents: for each player's name, ``(agent, parameters as given)``.
+      game, game_parameters: the game component and its parameters.
+      agents: for each player's name, ``(agent, parameters)``.
       time_control: the fields of `miai.clock.TimeControl`.
-      move_limit: most plies of a game; None for the game's own length.
+      move_limit: maximum plies of a game; None for the game's own length.
       limits: the fields of `miai.process.limits.ProcessLimits`.
-      start_timeout: seconds that an agent may take to start.
-      warm_agents: agents' processes that a worker keeps.
-      logs: folder for agents' logs, one folder a game; None for none.
-      rules: adjudicators by name with their parameters as given, in the order in which they are
-        asked.
-      hold_out: share of the games that no adjudicator ends.
+      start_timeout: maximum seconds for an agent's start.
+      warm_agents: maximum number of agents' processes that a worker keeps.
+      logs: folder for agents' logs, with a folder for each game; None for none.
+      rules: adjudicators by name with their parameters, in the order in which they are asked.
+      hold_out: share of games that no adjudicator ends.
     """
 
     game: str
@@ -57,17 +56,17 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameJob:
-    """One piece of work.
+    """A game to play, or agents to start.
 
     Attributes:
-      job_id: the game's id, or what names the work.
-      kind: ``game``: play it; ``start``: have the agents of the players begin a game, no more.
+      job_id: the game's id, or another name.
+      kind: ``game``: play it; ``start``: only start the players' agents.
       players: names in seat order.
       seed: of the game.
       seeds: of the players.
       opening: actions that the referee plays first.
-      settings: parameters of the game that are other than the setup's.
-      tags: what the organiser adds to the record.
+      settings: parameters of the game that differ from the setup's.
+      tags: for the record.
     """
 
     job_id: str
@@ -92,13 +91,13 @@ class GameJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a job.
+    """The outcome of a job.
 
     Attributes:
       job_id: of the job.
-      result: of a game; None when there is none.
+      result: of a game; None without one.
       record: the game's record as JSON lines; empty without a result.
-      fault: why there is no result; empty when all went well.
+      fault: why it failed; empty if it did not.
       reason: the same in words.
       seconds: wall time of the work.
     """
@@ -126,5 +125,5 @@ class Outcome:
 
 
 def _shallow(item: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass; unlike `dataclasses.asdict` nothing is copied."""
+    """Return the fields of a dataclass; unlike `dataclasses.asdict`, without copying values."""
     return {name: getattr(item, name) for name in item.__dataclass_fields__}

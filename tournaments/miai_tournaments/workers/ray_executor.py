@@ -1,13 +1,8 @@
-"""The executor ``ray``: workers that are actors of a Ray cluster, replaced when they die.
+"""The pool of the executor ``ray``: workers that are actors of a Ray cluster.
 
-A worker is given jobs when it is placed, so a busy or small cluster plays with those that it has
-room for, and lets jobs wait where it has none. The death of an actor
-or of its whole node costs the job it was at; those behind it go to another. Ray is told to repeat
-nothing by itself: what is played again is for the scheduler to decide.
-
-One worker of a Ray cluster, seen from the runner: an actor with its jobs and its outcomes.
-
-Ray, connected to and left again: a cluster at an address, or one of this machine's own.
+A worker gets jobs once it is placed, so a busy or small cluster plays with the actors that it has
+room for. The death of an actor or of its node costs the job that it was at; the jobs behind go to
+another. Ray itself repeats nothing: the scheduler decides what is played again.
 
 Ray is the extra ``miai[ray]``; nothing else in the tournaments imports it.
 """
@@ -26,124 +21,22 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from types import ModuleType, TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
-from miai.errors import ConfigError, MiaiError
-from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
-from miai_tournaments.workers.pool import WorkerPool
+from miai.errors import ConfigError, WorkerError
+from miai.process.workers import Finished, Job, JobEvent, JobPool
+from miai_tournaments.workers.jobs import Setup
 
-
-class RayActor:
-    """What lives in the actor's process: a table with agents that stay warm."""
-
-    def __init__(self, setup: dict[str, Any]) -> None:
-        from miai_tournaments.workers.game_runner import GameRunner
-        from miai_tournaments.workers.worker import load_plugins
-
-        load_plugins()
-        self._table = GameRunner(Setup.from_plain(setup))
-
-    def where(self) -> tuple[str, int]:
-        """Return the machine's name and the process id."""
-        return socket.gethostname(), os.getpid()
-
-    def perform(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Return the outcome of a job; both are plain data."""
-        return self._table.perform(GameJob.from_plain(job)).to_plain()
-
-    def close(self) -> None:
-        """End the agents' processes."""
-        self._table.close()
-
-
-class RayWorker:
-    """An actor, seen from the runner.
-
-    An actor performs its calls in the order in which they were made, so the first job is the one
-    that it is at.
-
-    Attributes:
-      jobs: what it was sent, the one it is at first.
-      begun: when it began with the first of them, on the monotonic clock.
-      place: the machine and the process id; None while it is not placed, because the cluster is
-        busy or small: then it is given nothing yet.
-    """
-
-    def __init__(self, ray: ModuleType, setup: Setup) -> None:
-        self._ray = ray
-        # A game that was begun is never begun again behind the runner's back.
-        actor = ray.remote(max_restarts=0, max_task_retries=0, num_cpus=1)(RayActor)
-        self._actor = actor.remote(setup.to_plain())
-        self._placing = self._actor.where.remote()
-        self._answers: deque[Any] = deque()
-        self.place: tuple[str, int] | None = None
-        self.jobs: deque[GameJob] = deque()
-        self.begun = 0.0
-
-    @property
-    def at(self) -> GameJob | None:
-        """The job that it is at."""
-        return self.jobs[0] if self.jobs and self.place is not None else None
-
-    @property
-    def ready(self) -> bool:
-        """Whether it is placed: what is sent before would wait with it, however long that takes."""
-        return self.place is not None
-
-    @property
-    def awaited(self) -> Any:
-        """What it is waited for: to be placed, the first job's answer, or None for nothing."""
-        if self.place is None:
-            return self._placing
-        return self._answers[0] if self._answers else None
-
-    def send(self, job: GameJob) -> None:
-        """Queue a job."""
-        if not self.jobs:
-            self.begun = time.monotonic()
-        self.jobs.append(job)
-        self._answers.append(self._actor.perform.remote(job.to_plain()))
-
-    def take(self) -> Outcome | None:
-        """Take in what is awaited, which is there: an outcome, or None when it was placed.
-
-        Raises:
-          RayError: the actor is gone.
-        """
-        if self.place is None:
-            self.place = self._ray.get(self._placing)
-            self.begun = time.monotonic()
-            return None
-        outcome = Outcome.from_plain(self._ray.get(self._answers[0]))
-        self._answers.popleft()
-        self.jobs.popleft()
-        self.begun = time.monotonic()
-        return outcome
-
-    def told(self) -> str:
-        """Return what the worker is called in messages."""
-        if self.place is None:
-            return "a Ray worker that was not placed yet"
-        host, pid = self.place
-        return f"Ray worker {pid} on {host}"
-
-    def closing(self) -> Any:
-        """Ask it to end its agents; what stands for that it has."""
-        return self._actor.close.remote()
-
-    def kill(self) -> None:
-        """End the actor's process at once."""
-        self._ray.kill(self._actor, no_restart=True)
-
+# -- connecting to a cluster ----------------------------------------------------------------------
 
 LOCAL: Final = "local"
-"""The address of a cluster that is begun on this machine and ends with the run."""
+"""Address of a cluster that is started on this machine and ends with the run."""
 
 STORE_BYTES: Final = 100 * 2**20
-"""Shared memory of a local cluster: outcomes are small and are taken at once."""
+"""Shared memory of a local cluster; outcomes are small and are fetched at once."""
 
 REACH_SECONDS: Final = 5.0
-"""How long an address is tried before it is held to be unreachable."""
+"""Time after which an address counts as unreachable."""
 
 QUIET: Final = {
     "enable_metrics_collection": False,
@@ -151,15 +44,14 @@ QUIET: Final = {
     "memory_monitor_refresh_ms": 0,  # memory is bounded by ``[limits]``, as for all executors
     "raylet_report_resources_period_milliseconds": 1000,
 }
-"""Settings of a local cluster: nobody looks at its statistics, and its own processes take their
-time from the games'."""
+"""Settings of a local cluster. Nobody reads its statistics, and its processes slow the games."""
 
 _CLIENT = "ray://"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def import_ray() -> ModuleType:
-    """Return the module, told to send no statistics. Raises `ConfigError` without it."""
+    """Return the module, with usage statistics off. Raises `ConfigError` without it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -174,11 +66,11 @@ def import_ray() -> ModuleType:
 
 @contextlib.contextmanager
 def connected(address: str, *, workers: int) -> Iterator[ModuleType]:
-    """Give Ray, connected to a cluster; leaving it ends the connection, and a local cluster.
+    """Connect Ray to a cluster; leaving it ends the connection, and a local cluster.
 
     Args:
       address: ``local``, ``HOST:PORT`` of a cluster's head, or ``ray://HOST:PORT``.
-      workers: of a local cluster, how many actors it is to hold.
+      workers: number of actors that a local cluster has room for.
 
     Raises:
       ConfigError: no cluster answers at the address, or Ray is not installed.
@@ -197,10 +89,10 @@ def connected(address: str, *, workers: int) -> Iterator[ModuleType]:
     with _own_signals():
         try:
             ray.init(**options, logging_level=logging.CRITICAL)
-        except Exception as error:  # Ray raises of all kinds, its own and those of what it uses
-            said = " ".join(str(error).split())[:300]
+        except Exception as error:  # of many types, those of Ray's dependencies too
+            reason = " ".join(str(error).split())[:300]
             raise ConfigError(
-                f"run.address: no Ray cluster could be joined at '{address}': {said}"
+                f"run.address: no Ray cluster could be joined at '{address}': {reason}"
             ) from error
     try:
         yield ray
@@ -217,8 +109,8 @@ def check_reachable(address: str) -> None:
     host, colon, port = address.removeprefix(_CLIENT).rpartition(":")
     if not (colon and host and port.isdecimal() and 0 < int(port) < 1 << 16):
         raise ConfigError(
-            f"run.address: '{address}' is no address of a Ray cluster; give '{LOCAL}', HOST:PORT "
-            f"or {_CLIENT}HOST:PORT"
+            f"run.address: '{address}' is not an address of a Ray cluster; give '{LOCAL}', "
+            f"HOST:PORT or {_CLIENT}HOST:PORT"
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
@@ -231,7 +123,7 @@ def check_reachable(address: str) -> None:
 
 @contextlib.contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep this process's signal handlers, which Ray replaces by its own."""
+    """Restore this process's signal handlers, which Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -243,32 +135,131 @@ def _own_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+# -- workers --------------------------------------------------------------------------------------
+
 DEATHS: Final = 3
 """Workers that may die one after the other without an outcome between them."""
 
 CLOSE_SECONDS: Final = 5.0
 
 
-class RayExecutor(WorkerPool[RayWorker]):
-    """Performs jobs in the actors of a Ray cluster; see `Pool`.
+class RayActor:
+    """Lives in the actor's process and performs jobs there."""
 
-    Agents' logs are kept where the cluster is this machine's own; on another machine there is no
-    such folder.
+    def __init__(self, setup: dict[str, Any]) -> None:
+        from miai_tournaments.workers.game_runner import serve_games
+
+        self._stack = ExitStack()
+        self._perform = self._stack.enter_context(serve_games(setup))
+
+    def where(self) -> tuple[str, int]:
+        """Return the machine's name and the process id."""
+        return socket.gethostname(), os.getpid()
+
+    def perform(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Return the outcome of a job; both are plain data."""
+        outcome: dict[str, Any] = self._perform(job)
+        return outcome
+
+    def close(self) -> None:
+        """End the agents' processes."""
+        self._stack.close()
+
+
+class RayWorker:
+    """An actor, seen from the pool. It performs its calls in the order in which they were made.
+
+    Attributes:
+      jobs: jobs that it was sent, the current one first.
+      began: when it began the first of them, on the monotonic clock.
+      place: the machine and the process id; None while the cluster has no room for it.
+    """
+
+    def __init__(self, ray: ModuleType, setup: Setup) -> None:
+        self._ray = ray
+        # Ray must not repeat a game that has begun.
+        actor = ray.remote(max_restarts=0, max_task_retries=0, num_cpus=1)(RayActor)
+        self._actor = actor.remote(setup.to_plain())
+        self._placing = self._actor.where.remote()
+        self._answers: deque[Any] = deque()
+        self.place: tuple[str, int] | None = None
+        self.jobs: deque[Job] = deque()
+        self.began = 0.0
+
+    def __str__(self) -> str:
+        if self.place is None:
+            return "a Ray worker that was not placed yet"
+        host, pid = self.place
+        return f"Ray worker {pid} on {host}"
+
+    @property
+    def current(self) -> Job | None:
+        """The job that it is at."""
+        return self.jobs[0] if self.jobs and self.place is not None else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is placed; jobs sent before would wait with it, however long that takes."""
+        return self.place is not None
+
+    @property
+    def awaited(self) -> Any:
+        """The reference of its next answer: its place or the outcome of the first job."""
+        if self.place is None:
+            return self._placing
+        return self._answers[0] if self._answers else None
+
+    def send(self, job: Job) -> None:
+        """Queue a job."""
+        if not self.jobs:
+            self.began = time.monotonic()
+        self.jobs.append(job)
+        self._answers.append(self._actor.perform.remote(job.data))
+
+    def receive(self) -> Finished | None:
+        """Take the awaited answer, which is there; return None if it was the place.
+
+        Raises:
+          RayError: the actor died.
+        """
+        if self.place is None:
+            self.place = self._ray.get(self._placing)
+            self.began = time.monotonic()
+            return None
+        outcome = self._ray.get(self._answers[0])
+        self._answers.popleft()
+        seconds, self.began = time.monotonic() - self.began, time.monotonic()
+        return Finished(self.jobs.popleft(), outcome, seconds)
+
+    def close(self) -> Any:
+        """Ask it to end its agents; return the reference of its answer."""
+        return self._actor.close.remote()
+
+    def kill(self) -> None:
+        """End the actor's process at once."""
+        self._ray.kill(self._actor, no_restart=True)
+
+
+class RayPool(JobPool[RayWorker]):
+    """Performs jobs in the actors of a Ray cluster.
+
+    Agents' logs are kept only if the cluster is local; another machine does not have the folder.
 
     Args:
-      address: ``local``, or where a cluster is; see `cluster.connected`.
-      workers: most actors; each takes one processor of the cluster.
-      game_deadline: seconds after which a worker is taken for hung; None for never.
+      setup: what the jobs share.
+      address: ``local``, or of a cluster; see `connected`.
+      workers: maximum number of actors; each takes one processor of the cluster.
+      job_deadline: seconds after which a worker that is at one job is killed; None for never.
 
     Raises:
       ConfigError: there is no such cluster, or Ray is not installed.
     """
 
     def __init__(
-        self, setup: Setup, *, address: str, workers: int, game_deadline: float | None = None
+        self, setup: Setup, *, address: str, workers: int, job_deadline: float | None = None
     ) -> None:
-        kept = setup if address == LOCAL else replace(setup, logs=None)
-        super().__init__(kept, workers=workers, game_deadline=game_deadline)
+        super().__init__(workers=workers, job_deadline=job_deadline)
+        self._setup = setup if address == LOCAL else replace(setup, logs=None)
         self._deaths = 0
         self._stack = ExitStack()
         self._ray = self._stack.enter_context(connected(address, workers=workers))
@@ -277,9 +268,6 @@ class RayExecutor(WorkerPool[RayWorker]):
     def places(self) -> list[tuple[str, int]]:
         """The machine and the process id of each worker that was placed."""
         return [worker.place for worker in self._workers if worker.place is not None]
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self,
@@ -298,54 +286,47 @@ class RayExecutor(WorkerPool[RayWorker]):
     def _spawn(self) -> RayWorker:
         return RayWorker(self._ray, self._setup)
 
-    def _take(self, seconds: float | None) -> list[Outcome]:
+    def _receive(self, seconds: float | None) -> list[JobEvent]:
         awaited = self._awaited()
         if not awaited:
             return []
-        outcomes: list[Outcome] = []
+        events: list[JobEvent] = []
         ready, _ = self._ray.wait(list(awaited), num_returns=1, timeout=seconds)
         while ready:
             for reference in ready:
-                outcomes += self._take_from(awaited.pop(reference))
+                events += self._receive_from(awaited.pop(reference))
             if not (awaited := self._awaited()):
                 break
             ready, _ = self._ray.wait(list(awaited), num_returns=len(awaited), timeout=0)
-        return outcomes
+        return events
 
     def _awaited(self) -> dict[Any, RayWorker]:
         return {w.awaited: w for w in self._workers if w.awaited is not None}
 
-    def _take_from(self, worker: RayWorker) -> list[Outcome]:
+    def _receive_from(self, worker: RayWorker) -> list[JobEvent]:
         try:
-            outcome = worker.take()
+            event = worker.receive()
         except self._ray.exceptions.RayError as error:
-            return self._lose(worker, f"is gone: {_cause(error)}")
-        if outcome is None:
+            return [self._lose(worker, f"died: {' '.join(str(error).split())[:500]}")]
+        if event is None:
             return []
         self._deaths = 0
-        if outcome.result is not None:
-            self._pace.add(outcome.seconds)
-        return [outcome]
+        return [event]
 
-    def _bury(self, worker: RayWorker, what: str) -> str:
+    def _remove(self, worker: RayWorker, what: str) -> str:
         with contextlib.suppress(self._ray.exceptions.RayError):
             worker.kill()  # one that only the network has lost must not play on
         self._deaths += 1
         if worker.place is None and self._deaths >= DEATHS:
-            raise MiaiError(
+            raise WorkerError(
                 f"{self._deaths} Ray workers died before they began, the last one: {what}; is "
                 "miai with the same plugins installed on every machine of the cluster?"
             )
-        return f"{worker.told()} {what}"
+        return f"{worker} {what}"
 
     def _close_idle(self) -> None:
-        """Ask idle workers to end their agents, and give them their time."""
-        asked = [w.closing() for w in self._workers if not w.jobs and w.place is not None]
+        """Let idle workers end their agents for some seconds."""
+        asked = [w.close() for w in self._workers if not w.jobs and w.place is not None]
         if asked:
             with contextlib.suppress(self._ray.exceptions.RayError):
                 self._ray.wait(asked, num_returns=len(asked), timeout=CLOSE_SECONDS)
-
-
-def _cause(error: Any) -> str:
-    """Return what Ray says of a death, in one line."""
-    return " ".join(str(error).split())[:500]

@@ -1,4 +1,4 @@
-"""Compiled kernels of the search over beliefs: sketches of sets. Needs numba."""
+"""Compiled kernels of the search over beliefs, and of sets and their sketches. Needs numba."""
 
 from pathlib import Path
 

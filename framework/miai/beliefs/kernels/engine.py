@@ -1,8 +1,7 @@
-"""The compiled search: alpha-beta over beliefs, as `miai.beliefs.search` does in Python.
+"""The compiled search: alpha-beta over beliefs, as in `miai.beliefs.search`.
 
-What actions do to a belief, and what it is worth where the depth ends.
-
-Why a belief fails or wins, traced back through an action; as `miai.beliefs.search`.
+The functions write into the rows of `SearchWork` for a level of the recursion. They come first, as
+numba compiles a function with those that it calls; the search itself is the last part.
 """
 
 from __future__ import annotations
@@ -49,43 +48,47 @@ from miai.beliefs.kernels.memory import DEPTHS, probe, record
 from miai.kernels import inlined, part
 from miai.kernels.bits import lowest, popcount
 
-_UNBOUNDED = np.inf
+_INFINITE = np.inf
+
+# -- the outcomes of an action, and leaves --------------------------------------------------------
 
 
 @inlined
 def split(
     game: GameTables, work: SearchWork, public: Int, action: Int, level: Int
 ) -> tuple[float, Int]:
-    """Write the parts that an action leads to, the largest first; return how many there are.
+    """Write the successors of an action, the largest first.
 
-    Before it the worst end is returned; the row of `work.culprits` becomes a state that leads to
-    that end.
+    A state that leads to the worst end of the game is written to `work.culprits`.
+
+    Returns:
+      The lowest terminal value and the number of successors.
     """
     belief = work.beliefs[level]
     worst = game.scale[1]
     last = game.lasts[action]
     if last >= 0 and meets(belief, game.over[action]):
-        found = _UNBOUNDED
+        end = _INFINITE
         for i in range(len(belief)):
             word = belief[i] & game.over[action, i]
             while word != ZERO:
                 state = i * 64 + lowest(word)
                 word &= word - ONE
-                if game.worst[last + state] < found:
-                    found = game.worst[last + state]
+                if game.worst[last + state] < end:
+                    end = game.worst[last + state]
                     put_state(state, work.culprits[level])
-        worst = min(worst, found)
+        worst = min(worst, end)
     count = np.int64(0)
     words = len(belief)
     parts, groups, sizes = work.parts[level], work.groups[level], work.sizes[level]
     for group in range(game.group_begins[action], game.group_ends[action]):
-        told = ZERO
+        union = ZERO
         for i in range(words):
-            told |= belief[i] & game.sources[group, i]
-        if told == ZERO:
+            union |= belief[i] & game.sources[group, i]
+        if union == ZERO:
             continue
         states = _successors(game, group, belief, parts, count)
-        at = count  # the larger ones first, those told first before others
+        at = count  # larger ones first, equal ones in the order of their groups
         while at > 0 and sizes[at - 1] < states:
             at -= 1
         if at < count:
@@ -97,7 +100,7 @@ def split(
 
 @inlined
 def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
-    """Move the part at the end to its place; those between give way."""
+    """Move the last successor to its place, and shift those after it."""
     for i in range(parts.shape[1]):
         moved = parts[end, i]
         for j in range(end, at, -1):
@@ -109,7 +112,7 @@ def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
 
 @inlined
 def _successors(game: GameTables, group: Int, belief: Words, parts: Words, at: Int) -> Int:
-    """Write what the states of a belief lead to, where this is told; return how many states."""
+    """Write the successor of a belief in a group; return its number of states."""
     row, words, states = game.successors[group], len(belief), np.int64(0)
     if row < 0:
         for i in range(words):
@@ -121,10 +124,10 @@ def _successors(game: GameTables, group: Int, belief: Words, parts: Words, at: I
     for i in range(words):
         word = belief[i] & game.sources[group, i]
         while word != ZERO:
-            made = game.rows[row + i * 64 + lowest(word)]
+            successors = game.rows[row + i * 64 + lowest(word)]
             word &= word - ONE
             for j in range(words):
-                parts[at, j] |= game.pool[made, j]
+                parts[at, j] |= game.pool[successors, j]
     for i in range(words):
         states += popcount(parts[at, i])
     return states
@@ -134,9 +137,9 @@ def _successors(game: GameTables, group: Int, belief: Words, parts: Words, at: I
 def leaf(
     game: GameTables, memory: Memory, work: SearchWork, counts: Ints, public: Int, level: Int
 ) -> float:
-    """Return the least value of the states where the depth ends."""
+    """Return the lowest value of the states where the depth ends."""
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
-    first, worst = game.firsts[public], _UNBOUNDED
+    first, worst = game.firsts[public], _INFINITE
     for i in range(len(belief)):
         word = belief[i]
         while word != ZERO:
@@ -154,9 +157,12 @@ def leaf(
     return worst
 
 
+# -- cores and closures, traced back through an action --------------------------------------------
+
+
 @inlined
-def going_on(game: GameTables, work: SearchWork, action: Int, level: Int) -> None:
-    """Write a state that an action does not end the game in; of the core so far, if it can be."""
+def continuing_state(game: GameTables, work: SearchWork, action: Int, level: Int) -> None:
+    """Write a state in which an action may not end the game, preferably of the core so far."""
     for group in range(game.group_begins[action], game.group_ends[action]):
         for i in range(work.beliefs.shape[1]):
             word = work.beliefs[level, i] & game.sources[group, i]
@@ -169,9 +175,9 @@ def going_on(game: GameTables, work: SearchWork, action: Int, level: Int) -> Non
 
 @inlined
 def sources_of(game: GameTables, memory: Memory, work: SearchWork, group: Int, level: Int) -> None:
-    """Write as the culprit states of a belief that lead to all of the core below.
+    """Write states of a belief that lead to all of the successor's core into `work.culprits`.
 
-    States of the core so far come first; without a core the whole belief is written.
+    States of the core so far come first. Without a core, write the whole belief.
     """
     belief, culprit, targets = work.beliefs[level], work.culprits[level], work.cores[level + 1]
     if memory.traits[EXPLAINS] == 0 or is_empty(targets):
@@ -189,10 +195,10 @@ def sources_of(game: GameTables, memory: Memory, work: SearchWork, group: Int, l
             while word != ZERO:
                 state = i * 64 + lowest(word)
                 word &= word - ONE
-                made = game.pool[game.rows[row + state]]
-                if meets(made, targets):
+                successors = game.pool[game.rows[row + state]]
+                if meets(successors, targets):
                     culprit[i] |= ONE << np.uint64(state & 63)
-                    leave(made, targets)
+                    leave(successors, targets)
         if is_empty(targets):
             return
     put(belief, culprit)
@@ -208,7 +214,7 @@ def close(
     beta: float,
     level: Int,
 ) -> None:
-    """Add to the row of `work.won` all states that an action leads into closures only."""
+    """Add to `work.won` all states from which an action leads to closures only."""
     won, every = work.won[level], game.every[public]
     bad = work.culprits[level]
     clear(bad)
@@ -236,7 +242,7 @@ def close(
 
 @inlined
 def _escape(game: GameTables, work: SearchWork, group: Int, solved: Words, bad: Words) -> None:
-    """Add to `bad` the states that lead, where this is told, beyond what is solved."""
+    """Add to `bad` the states that lead to an unsolved state in a group."""
     row = game.successors[group]
     for i in range(len(bad)):
         if row < 0:
@@ -250,11 +256,11 @@ def _escape(game: GameTables, work: SearchWork, group: Int, solved: Words, bad: 
                 bad[i] |= ONE << np.uint64(state & 63)
 
 
-_INFINITE = np.inf
+# -- the recursion --------------------------------------------------------------------------------
 
 
 @kernel
-def search(  # noqa: C901  what calls itself must be one function, to be compiled once
+def search(  # noqa: C901  a recursive function must be one function, to be compiled once
     game: GameTables,
     memory: Memory,
     work: SearchWork,
@@ -265,10 +271,10 @@ def search(  # noqa: C901  what calls itself must be one function, to be compile
     beta: float,
     level: Int,
 ) -> float:
-    """Return the value of the belief in a row of `work.beliefs`, within a window.
+    """Return the value of the belief in ``work.beliefs[level]``, within a window.
 
-    The rows of `work.cores` and `work.closures` explain it. At level 0 what is known of the belief
-    is not asked for, so that there is an action in ``counts[ACTION]``. Nothing is said when
+    Its core and closure are written to `work.cores` and `work.closures`. Level 0 ignores bounds on
+    the belief itself, so that ``counts[ACTION]`` is always set. The result is undefined if
     ``counts[STOPPED]`` is set.
     """
     if _stops(work, counts, level):
@@ -294,17 +300,19 @@ def search(  # noqa: C901  what calls itself must be one function, to be compile
     clear(work.won[level])
     best, bar = -_INFINITE, low
     best_action: Int = np.int64(-1)
-    known: Int = NUMBER_0
+    refutations: Int = NUMBER_0
     favourite = work.favourites[public] if memory.traits[ADAPTIVE] == 1 else np.int64(-1)
     turn, action = _next_action(game, public, np.int64(-2), favourite)
     while action >= 0 and best < high:
-        worst, parts, failed = _tried(game, memory, work, public, action, depth, bar, known, level)
+        worst, parts, failed = _split_or_refute(
+            game, memory, work, public, action, depth, bar, refutations, level
+        )
         left = max(NUMBER_0, depth - game.costs[action])
         i = NUMBER_0
         while i < parts and not failed:
             after = game.after[work.groups[level, i]]
             put(work.parts[level, i], work.beliefs[level + 1])
-            if left == 0 and memory.traits[ACROSS] == 0:  # nothing is known where the depth ends
+            if left == 0 and memory.traits[ACROSS] == 0:  # leaves have no bounds
                 counts[NODES] += 1
                 value = leaf(game, memory, work, counts, after, level + NUMBER_1)
             else:
@@ -315,13 +323,15 @@ def search(  # noqa: C901  what calls itself must be one function, to be compile
                 return 0.0
             worst = min(worst, value)
             failed = worst <= bar
-            known = _told(game, memory, work, after, left, worst, failed, i, known, level)
+            refutations = _add_result(
+                game, memory, work, after, left, worst, failed, i, refutations, level
+            )
             i += 1
         if failed:
             add(work.culprits[level], work.gathered[level])
         if worst > best:
             best, best_action = worst, action
-            _won(game, memory, work, public, action, parts, worst, high, level)
+            _write_closure(game, memory, work, public, action, parts, worst, high, level)
         bar = max(bar, best)
         turn, action = _next_action(game, public, turn, favourite)
     work.favourites[public] = best_action
@@ -334,7 +344,7 @@ def search(  # noqa: C901  what calls itself must be one function, to be compile
 
 @inlined
 def _stops(work: SearchWork, counts: Ints, level: Int) -> bool:
-    """Count a node; return whether it is one too many, or one too deep."""
+    """Count a node; return whether it exceeds the budget or the work space."""
     counts[NODES] += 1
     if counts[NODES] > counts[MAX_NODES]:
         counts[STOPPED] = BUDGET_SPENT
@@ -356,7 +366,7 @@ def _settled(
     beta: float,
     level: Int,
 ) -> float:
-    """Return what is known of a belief, or what it is worth where the depth ends."""
+    """Return the value that bounds settle, or the value where the depth ends."""
     if lower >= beta or lower >= upper:
         return lower
     clear(work.closures[level])
@@ -370,7 +380,7 @@ def _settled(
 def _untested(
     memory: Memory, work: SearchWork, public: Int, depth: Int, low: float, level: Int
 ) -> Int:
-    """Return a state of a belief that was not tried alone yet at this depth; -1 for none."""
+    """Return a state of the belief that was not tried alone at this depth yet; -1 for none."""
     if memory.traits[SINGLES_FIRST] == 0 or size(work.beliefs[level]) < 2:
         return np.int64(-1)
     at = memory.passed_at[public, depth]
@@ -380,23 +390,23 @@ def _untested(
     for i in range(work.beliefs.shape[1]):
         word = work.beliefs[level, i] & ~memory.passed[public, depth, i]
         if word != ZERO:
-            place: np.int64 = i * 64 + lowest(word)
-            return place
+            state: np.int64 = i * 64 + lowest(word)
+            return state
     return np.int64(-1)
 
 
 @inlined
 def _pass(memory: Memory, public: Int, depth: Int, low: float, state: Int) -> None:
-    """Note that a state alone is worth more than `low`."""
+    """Record that a state alone is worth more than `low`."""
     memory.passed_at[public, depth] = min(low, memory.passed_at[public, depth])
     memory.passed[public, depth, state >> 6] |= ONE << np.uint64(state & 63)
 
 
 @inlined
 def _next_action(game: GameTables, public: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
-    """Return the turn that follows, and its action; -1 after the last. It begins with turn -2.
+    """Return the next turn and its action, or -1 after the last; turn -2 begins.
 
-    The turn before the first is that of the favourite, the action which was best last, or -1.
+    The favourite, the last best action (-1 for none), has a turn before those of all others.
     """
     begin = game.begins[public]
     if turn < begin - 1 and favourite >= 0:
@@ -407,7 +417,7 @@ def _next_action(game: GameTables, public: Int, turn: Int, favourite: Int) -> tu
 
 
 @inlined
-def _tried(
+def _split_or_refute(
     game: GameTables,
     memory: Memory,
     work: SearchWork,
@@ -415,13 +425,17 @@ def _tried(
     action: Int,
     depth: Int,
     low: float,
-    known: Int,
+    refutations: Int,
     level: Int,
 ) -> tuple[float, Int, bool]:
-    """Split a belief by an action; return the worst end, the parts, whether it is refuted at once.
+    """Write the successors of an action, unless it is refuted without a search.
 
-    Where results are explained, what refuted another action may refute this one; and where all is
-    won or not proved and the depth ends, one state that goes on does.
+    With explained results, a core that refuted an earlier action may refute this one. In a
+    reachability problem, a state in which the game continues at the end of the depth refutes it.
+
+    Returns:
+      The lowest terminal value or refuting bound, the number of successors, and whether the action
+      is refuted.
     """
     clear(work.culprits[level])
     worst, parts = split(game, work, public, action, level)
@@ -429,11 +443,11 @@ def _tried(
         return worst, parts, worst <= low
     left = max(NUMBER_0, depth - game.costs[action])
     if left == 0 and game.costs[action] > 0 and game.scale[2] == 1.0:
-        going_on(game, work, action, level)
+        continuing_state(game, work, action, level)
         return game.scale[0], NUMBER_0, game.scale[0] <= low
     for i in range(parts):
         group = work.groups[level, i]
-        for j in range(known):
+        for j in range(refutations):
             if (
                 work.refuted_at[level, j] == game.after[group] * DEPTHS + left
                 and work.refuted_by[level, j] <= low
@@ -446,7 +460,7 @@ def _tried(
 
 
 @inlined
-def _told(
+def _add_result(
     game: GameTables,
     memory: Memory,
     work: SearchWork,
@@ -455,25 +469,29 @@ def _told(
     worst: float,
     failed: bool,
     i: Int,
-    known: Int,
+    refutations: Int,
     level: Int,
 ) -> Int:
-    """Take in what a part of an action is worth; return how many refutations are known."""
+    """Record the result of a successor: its closure, or a refutation for later actions.
+
+    Returns:
+      The number of refutations.
+    """
     if not failed:
         put(work.closures[level + 1], work.parts[level, i])
-        return known
+        return refutations
     core = work.cores[level + 1]
-    if memory.traits[EXPLAINS] == 1 and known < work.refuted_at.shape[1]:
-        work.refuted_at[level, known] = after * DEPTHS + left
-        work.refuted_by[level, known] = worst
-        put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, known])
-        known += 1
+    if memory.traits[EXPLAINS] == 1 and refutations < work.refuted_at.shape[1]:
+        work.refuted_at[level, refutations] = after * DEPTHS + left
+        work.refuted_by[level, refutations] = worst
+        put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, refutations])
+        refutations += 1
     sources_of(game, memory, work, work.groups[level, i], level)
-    return known
+    return refutations
 
 
 @inlined
-def _won(
+def _write_closure(
     game: GameTables,
     memory: Memory,
     work: SearchWork,
@@ -484,7 +502,7 @@ def _won(
     beta: float,
     level: Int,
 ) -> None:
-    """Write the closure of an action that is the best so far, if it fails high."""
+    """Write the closure of the best action so far, if it fails high."""
     clear(work.won[level])
     if worst < beta:
         return
@@ -495,7 +513,7 @@ def _won(
 
 @inlined
 def _explain(work: SearchWork, value: float, alpha: float, beta: float, level: Int) -> None:
-    """Write the core of what failed low, the closure of what failed high."""
+    """Write the core of a node that failed low, or the closure of one that failed high."""
     clear(work.cores[level])
     clear(work.closures[level])
     if value <= alpha:
@@ -517,7 +535,7 @@ def _remember(
     beta: float,
     level: Int,
 ) -> None:
-    """Hand in what was found, as it is or explained."""
+    """Record the result of a node as bounds on its belief, core and closure."""
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
     explains = memory.traits[EXPLAINS] == 1
     if value > alpha:

@@ -1,6 +1,6 @@
-"""The arrays of the compiled search: a game in tables, what is remembered, and room to work in.
+"""The arrays of the compiled search: the tables of a game, the recorded bounds and the work space.
 
-Beliefs are rows of `words` 64-bit words; bit i stands for state i of its public part.
+Beliefs are rows of `words` 64-bit words; bit i stands for state i of the public part.
 """
 
 from __future__ import annotations
@@ -17,47 +17,46 @@ Floats = NDArray[np.float64]
 Int = int | np.signedinteger[Any]
 
 NUMBER_0, NUMBER_1 = np.int64(0), np.int64(1)
-"""For arguments: a plain 0 or 1 would be a type of its own, and the callee compiled once more."""
+"""For arguments: a literal 0 or 1 has a type of its own, which would compile the callee again."""
 
 CHUNK = 16
-"""Entries that a chain of bounds holds in one place."""
+"""Number of entries in a chunk of a chain."""
 
 NODES, LEAVES, SINGLES, MAX_NODES, STOPPED, ACTION, PROBES, HITS, TESTS, ENTRIES, LOST = range(11)
 COUNTS = 11
-"""Places in the array of counts; `ACTION` is the best one at the root, `LOST` counts entries for
-which there was no room."""
+"""Indices into the array of counts. `ACTION` is the best action at the root, `LOST` counts entries
+that were rejected for lack of room."""
 BUDGET_SPENT, TOO_DEEP = 1, 2
-"""Why a search stopped: its nodes or its time are used up, or its room to work in."""
+"""Why a search stopped: its node or time budget is spent, or its work space is too small."""
 
 NONE, TABLE, CHAINS, DOMINANCE, MINHASH = range(5)
-"""What is remembered: nothing, equal beliefs, antichains, or sketches by one of two rules."""
+"""What is recorded: nothing, a table of beliefs, antichains, or sketches by one of two rules."""
 RULE, SINGLES_FIRST, EXPLAINS, ACROSS, ADAPTIVE, VERIFIED, USED, FREE, SLOTS = range(9)
 TRAITS = 9
-"""Places in the array of a memory's traits: how bounds are found and used, then entries or chunks
-in use, the first chunk that is free again (-1 for none), and slots in use, a power of two."""
+"""Indices into the array of a memory's traits: how bounds are recorded and used; the number of
+entries or chunks in use; the first chunk to reuse (-1 for none); the slots in use, a power of 2."""
 
 
 class GameTables(NamedTuple):
-    """A game that was enumerated. P public parts, A actions, G groups: an action and what is told.
+    """An enumerated game: P public parts, A actions, and G groups, an observation after an action.
 
     Attributes:
-      sizes: (P,) states of each public part.
+      sizes: (P,) number of states of each public part.
       every: (P, words) all of them.
-      firsts: (P,) where the values and hashes of a public part's states begin.
-      leaves, hashes: of all states.
-      begins, ends: (P,) the actions of a public part.
-      costs, lasts: (A,) what an action costs; where the terminal values of its states begin, or -1
-        where it ends no game.
-      group_begins, group_ends: (A,) its groups.
+      firsts: (P,) index of a public part's first state in `leaves` and `hashes`.
+      leaves, hashes: values where the depth ends, and hashes, of all states.
+      begins, ends: (P,) range of a public part's actions.
+      costs, lasts: (A,) cost of an action; index of its first terminal value in `worst`, -1 if it
+        ends no game.
+      group_begins, group_ends: (A,) range of its groups.
       over: (A, words) states in which an action can end the game.
-      worst: terminal values, infinity where the game cannot end.
+      worst: terminal values; infinity if the game cannot end.
       after: (G,) the public part that follows.
-      sources: (G, words) the states in which this can be told.
-      successors: (G,) where the rows in `pool` of its states' successors begin in `rows`; -1 where
-        every state stays what it is.
-      rows: of `pool`; -1 for none.
+      sources: (G, words) the states in which the observation is possible.
+      successors: (G,) index in `rows` of the first state's successors; -1 if no state changes.
+      rows: row of `pool` for each state; -1 for none.
       pool: (n, words) sets of successors.
-      scale: (2,) the least and the greatest value; then 1.0 if all values are one of these.
+      scale: (3,) the lowest and the highest value; 1.0 if all values are one of these, else 0.0.
     """
 
     sizes: Ints
@@ -82,21 +81,21 @@ class GameTables(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What is remembered of beliefs.
+    """The recorded bounds.
 
     Attributes:
       traits: see `TRAITS`.
-      slots: open addressing of a table: 1 + its entry, 0 for none.
-      heads: (P, depths, 2) of a chain the last chunk, -1 for none; lower bounds, then upper ones.
-      counts, nexts: (chunks,) entries in a chunk, and the chunk before it.
-      keys: (entries,) of a table: public part and depth; of sketches a hash of the belief.
-      masks: (entries, words); none where beliefs are dropped.
-      values: (entries, 2): of a table the lower and the upper bound, of a chain the bound.
-      sketches, lengths, totals: (entries, k), (entries,), (entries,): hashes of a belief, how many
-        they are, and how many states it has.
-      limits: (2,) how similar beliefs are to be for a bound; how many chunks there is room for.
-      passed, passed_at: (P, depths, words), (P, depths): states that alone are worth more than
-        that.
+      slots: a table with open addressing: 1 + entry, or 0 for none.
+      heads: (P, depths, 2) the last chunk of the chains of lower and of upper bounds; -1 for none.
+      counts, nexts: (chunks,) number of entries in a chunk, and the chunk before it.
+      keys: (entries,) in a table: public part and depth; with sketches: a hash of the belief.
+      masks: (entries, words) the beliefs; empty if they are dropped.
+      values: (entries, 2) in a table: lower and upper bound; in a chain: the bound.
+      sketches, lengths, totals: (entries, k), (entries,), (entries,) the sketch of a belief, its
+        length, and the number of states of the belief.
+      limits: (1,) the minimum share of the smaller belief in the larger one.
+      passed, passed_at: (P, depths, words), (P, depths) states that alone are worth more than a
+        value, and this value.
     """
 
     traits: Ints
@@ -116,19 +115,19 @@ class Memory(NamedTuple):
 
 
 class SearchWork(NamedTuple):
-    """Room to work in: a row for each call that is under way.
+    """The work space: a row for each level of the recursion.
 
     Attributes:
-      beliefs: (levels, words) what is searched.
-      cores, closures: (levels, words) explain what was found; empty where nothing does.
+      beliefs: (levels, words) the belief of the node.
+      cores, closures: (levels, words) core and closure of its result; empty without one.
       gathered, won: (levels, words) the core of the actions so far, the closure of the best one.
-      culprits: (levels, words) of one action.
-      parts, groups, sizes: (levels, groups, words), (levels, groups), (levels, groups): what an
-        action leads to, the group of each, and its states.
-      refuted, refuted_at, refuted_by: (levels, n, words), (levels, n), (levels, n): cores of
-        siblings, their public part and depth, and their value.
-      favourites: (P,) the action that was best last.
-      sketch: (k,) of the belief that is asked for.
+      culprits: (levels, words) the core of the current action.
+      parts, groups, sizes: (levels, groups, words), (levels, groups), (levels, groups) the
+        successors of an action, the group of each, and its number of states.
+      refuted, refuted_at, refuted_by: (levels, n, words), (levels, n), (levels, n) cores of refuted
+        successors, their public part and depth, and their value.
+      favourites: (P,) the last best action.
+      sketch: (k,) the sketch of the belief that is probed or recorded.
     """
 
     beliefs: Words

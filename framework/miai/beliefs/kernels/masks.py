@@ -22,46 +22,46 @@ def size(mask: Words) -> Int:
 
 @inlined
 def clear(mask: Words) -> None:
-    """Make it empty."""
+    """Remove all states."""
     for i in range(len(mask)):
         mask[i] = ZERO
 
 
 @inlined
 def put(mask: Words, out: Words) -> None:
-    """Copy it."""
+    """Copy a belief."""
     for i in range(len(mask)):
         out[i] = mask[i]
 
 
 @inlined
 def add(mask: Words, out: Words) -> None:
-    """Unite it with another."""
+    """Add the states of a belief to another."""
     for i in range(len(mask)):
         out[i] |= mask[i]
 
 
 @inlined
 def leave(mask: Words, out: Words) -> None:
-    """Take its states out of another."""
+    """Remove the states of a belief from another."""
     for i in range(len(mask)):
         out[i] &= ~mask[i]
 
 
 @inlined
 def put_state(state: Int, out: Words) -> None:
-    """Make it the belief of one state."""
+    """Write the belief of one state."""
     clear(out)
     out[state >> 6] = ONE << np.uint64(state & 63)
 
 
 @inlined
 def is_empty(mask: Words) -> bool:
-    """Return whether no state is in it."""
-    found = ZERO
+    """Return whether a belief has no states."""
+    union = ZERO
     for i in range(len(mask)):
-        found |= mask[i]
-    return bool(found == ZERO)
+        union |= mask[i]
+    return bool(union == ZERO)
 
 
 @inlined

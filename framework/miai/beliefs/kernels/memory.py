@@ -1,9 +1,7 @@
-"""What the compiled search remembers of beliefs: a table, antichains, or sketches.
+"""The bounds of the compiled search: a table, antichains, or sketches.
 
-The rules are those of `miai.beliefs.bounds`, state for state. A memory has a fixed room; what
-no longer fits is not kept, and counted.
-
-Chains of bounds of one public part and depth: searched, added to, made room in.
+The rules are exactly those of `miai.beliefs.bounds` and `miai.beliefs.sketches`. A memory has a
+fixed size; entries that no longer fit are counted and dropped.
 """
 
 from __future__ import annotations
@@ -40,6 +38,11 @@ from miai.beliefs.kernels.sketches import put_hash, resemblance, within
 from miai.kernels import inlined, part
 from miai.kernels.bits import lowest
 
+DEPTHS = 256  # a key is the public part times this plus the depth
+_INFINITE = np.inf
+
+# -- chains of bounds on beliefs of one public part and depth -------------------------------------
+
 
 @part
 def best_of(
@@ -54,7 +57,7 @@ def best_of(
     which: Words,
     supersets: bool,
 ) -> float:
-    """Return the best bound of a chain, or the one given; its belief goes to `which`."""
+    """Return the better of `best` and the best bound of a chain, whose belief is put in `which`."""
     rule = memory.traits[RULE]
     chunk = head
     while chunk >= 0:
@@ -81,7 +84,7 @@ def best_of(
 def _may_hold(
     memory: Memory, entry: Int, sketch: Words, length: Int, total: Int, supersets: bool
 ) -> bool:
-    """Return whether sketches take an entry for a superset, or subset, of a belief."""
+    """Return whether by its sketch an entry may be a superset, or subset, of a belief."""
     held, states = memory.lengths[entry], memory.totals[entry]
     query, row, own = sketch.reshape(1, -1), int(entry), int(length)
     if memory.traits[RULE] == MINHASH:
@@ -95,7 +98,7 @@ def _may_hold(
 
 @inlined
 def sketch_of(game: GameTables, sketch: Words, public: Int, belief: Words) -> Int:
-    """Write the smallest hashes of a belief's states; return how many there are."""
+    """Write the sketch of a belief; return its length."""
     first, count = game.firsts[public], 0
     for i in range(len(belief)):
         word = belief[i]
@@ -107,7 +110,7 @@ def sketch_of(game: GameTables, sketch: Words, public: Int, belief: Words) -> In
 
 @inlined
 def is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int) -> bool:
-    """Return whether a chain says as much already, of a larger or a smaller belief."""
+    """Return whether a chain has a bound as strong on a larger (side 0) or smaller belief."""
     chunk = head
     while chunk >= 0:
         for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
@@ -123,7 +126,7 @@ def is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int) 
 
 @inlined
 def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float, side: Int) -> None:
-    """Forget what a new entry of a chain says better."""
+    """Drop the entries of a chain that follow from a new one."""
     chunk = heads[side]
     while chunk >= 0:
         following = memory.nexts[chunk]
@@ -155,7 +158,7 @@ def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float,
 
 @inlined
 def renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side: Int) -> bool:
-    """Return whether a chain has an entry of the belief; it takes the value if that says more."""
+    """Return whether a chain has an entry of the belief; update it if the value is stronger."""
     chunk = head
     while chunk >= 0:
         for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
@@ -169,7 +172,7 @@ def renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side
 
 @inlined
 def room(memory: Memory, counts: Ints, heads: Ints, side: Int) -> Int:
-    """Return a new entry at the end of a chain; -1 when there is no room."""
+    """Return a new entry at the end of a chain; -1 without room."""
     head = heads[side]
     if head < 0 or memory.counts[head] == CHUNK:
         chunk = memory.traits[FREE]
@@ -187,13 +190,12 @@ def room(memory: Memory, counts: Ints, heads: Ints, side: Int) -> Int:
     return int(head * CHUNK + memory.counts[head] - 1)
 
 
-DEPTHS = 256  # a key holds the public part and, below it, the depth
-_INFINITE = np.inf
+# -- the table, and all rules together ------------------------------------------------------------
 
 
 @inlined
 def _find(memory: Memory, key: Int, belief: Words) -> Int:
-    """Return the slot of a table where an entry is, or would be."""
+    """Return the slot of an entry in the table, or the empty slot for it."""
     last = memory.traits[SLOTS] - 1
     slot = np.int64(hash_of(belief, np.uint64(key)) & np.uint64(last))
     while memory.slots[slot] != 0:
@@ -214,10 +216,10 @@ def probe(
     depth: Int,
     level: Int,
 ) -> tuple[float, float]:
-    """Return a lower and an upper bound of the belief of a level.
+    """Return a lower and an upper bound on the belief of a level.
 
-    The row of `work.closures` becomes a belief that contains it and is worth at least the lower
-    one, that of `work.cores` one that it contains and is worth at most the upper one.
+    A superset that is worth at least the lower bound is written to `work.closures`, a subset that
+    is worth at most the upper bound to `work.cores`.
     """
     lower, upper = -_INFINITE, _INFINITE
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
@@ -236,7 +238,7 @@ def probe(
             put(belief, closure)
     else:
         lower, upper = _search_chains(game, memory, work, counts, public, depth, level)
-    if lower > upper:  # two bounds of which one is false: neither is believed
+    if lower > upper:  # one of them is false: use neither
         lower, upper = -_INFINITE, _INFINITE
         clear(core)
         clear(closure)
@@ -255,7 +257,7 @@ def _search_chains(
     depth: Int,
     level: Int,
 ) -> tuple[float, float]:
-    """Return the best bounds of all chains that hold at a depth."""
+    """Return the best bounds of all chains whose bounds hold at a depth."""
     lower, upper = -_INFINITE, _INFINITE
     belief = work.beliefs[level]
     length, total = -1, 0
@@ -291,7 +293,7 @@ def record(
     value: float,
     side: Int,
 ) -> None:
-    """Remember that a belief is worth at least (side 0) or at most (side 1) so much."""
+    """Record that a belief is worth at least (side 0) or at most (side 1) `value`."""
     rule = memory.traits[RULE]
     if rule == NONE:
         return
@@ -352,7 +354,7 @@ def _record_in_table(
 
 @part
 def _spread(memory: Memory, entries: Int) -> None:
-    """Double the slots in use. Few are in use at first: each page of memory costs when touched."""
+    """Double the slots in use. Few are used at first, as touching a page of memory takes time."""
     memory.traits[SLOTS] *= 2
     memory.slots[: memory.traits[SLOTS]] = 0
     for entry in range(entries):

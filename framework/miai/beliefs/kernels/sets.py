@@ -1,6 +1,6 @@
-"""Exact tests of subsets: of sorted 64-bit hashes, and of bitmaps in rows.
+"""Exact subset tests, of sorted 64-bit hashes and of bitmaps in rows.
 
-All values are uint64: a signed number beside them would make floats of both.
+All values are uint64: an operation with a signed number would turn both into floats.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from miai.beliefs.kernels import inlined, kernel
 
 Hashes = NDArray[np.uint64]
 
-_SKEW = 16  # times as large, from where searching for each element is faster than passing by all
+_SKEW = 16  # ratio of sizes from which searching for each element is faster than a merge
 
 
 @kernel
 def contains(larger: Hashes, smaller: Hashes) -> bool:
-    """Return whether one set is a subset of another; stop at the first element that is not.
+    """Return whether `smaller` is a subset of `larger`; stop at the first missing element.
 
     Args:
-      larger: (m,) distinct, in increasing order.
-      smaller: (n,) likewise.
+      larger, smaller: (m,), (n,) distinct, in increasing order.
     """
     m, n = len(larger), len(smaller)
     if n == 0:
@@ -35,13 +34,13 @@ def contains(larger: Hashes, smaller: Hashes) -> bool:
 
 @inlined
 def _contains_many(larger: Hashes, smaller: Hashes) -> bool:
-    """Pass by all elements of both; the largest of all is in the larger set."""
+    """Merge both sets; the largest element of all is in the larger set."""
     n, at = len(smaller), 0
     for value in larger:
-        wanted = smaller[at]
-        if value > wanted:
+        target = smaller[at]
+        if value > target:
             return False
-        at += value == wanted
+        at += value == target
         if at == n:
             return True
     return False
@@ -49,7 +48,7 @@ def _contains_many(larger: Hashes, smaller: Hashes) -> bool:
 
 @inlined
 def _contains_few(larger: Hashes, smaller: Hashes) -> bool:
-    """Search for each element from where the one before it was found, in steps that double."""
+    """Search for each element from the place of the one before, in steps that double."""
     m, low = len(larger), 0
     for value in smaller:
         step = 1
@@ -70,14 +69,14 @@ def _contains_few(larger: Hashes, smaller: Hashes) -> bool:
 
 @kernel
 def find_bitmap_supersets(query: Hashes, rows: NDArray[np.uint64], found: NDArray[np.int64]) -> int:
-    """Write which sets contain another, in increasing order; return their number.
+    """Write the indices of the sets that contain a set, in increasing order; return their number.
 
-    One, two and four words are tested without a branch for each set.
+    One, two and four words are tested without a branch per set.
 
     Args:
-      query: (w,) the set: one bit an element.
-      rows: (m, w) the sets to look through.
-      found: (m,) written.
+      query: (w,) the set, one bit per element.
+      rows: (m, w) the sets to test.
+      found: (m,) output.
     """
     words, count = len(query), 0
     if words == 1:
@@ -105,7 +104,7 @@ def find_bitmap_supersets(query: Hashes, rows: NDArray[np.uint64], found: NDArra
 
 @kernel
 def find_bitmap_subsets(query: Hashes, rows: NDArray[np.uint64], found: NDArray[np.int64]) -> int:
-    """Write which sets another contains; arguments as in `find_bitmap_supersets`."""
+    """Write the indices of the sets that a set contains; see `find_bitmap_supersets`."""
     words, count = len(query), 0
     if words == 1:
         a = ~query[0]

@@ -1,7 +1,7 @@
 """Bottom-k sketches: of a set of 64-bit hashes, the k smallest, in increasing order.
 
-A. Broder, "On the resemblance and containment of documents" (1997). A sketch that is not full
-holds its whole set. A row of an array of sketches has its length beside it; the rest is undefined.
+A. Broder, "On the resemblance and containment of documents" (1997). A sketch that is not full is
+its whole set. The lengths of sketches in an array are separate; elements beyond them are undefined.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from miai.beliefs.kernels import inlined, kernel
 
 Hashes = NDArray[np.uint64]
 
-_BLOCK = 128  # hashes looked at together: most blocks have none that is small enough
-_LINE = 8  # hashes passed by at once: a cache line
+_BLOCK = 128  # hashes tested together: most blocks have none that is small enough
+_LINE = 8  # hashes skipped together: a cache line
 _GREATEST = 2**64 - 1
 
 
 @kernel
 def bottom(hashes: Hashes, out: Hashes) -> int:
-    """Write the smallest distinct hashes in increasing order; return how many there are.
+    """Write the smallest distinct hashes in increasing order; return their number.
 
     Args:
-      hashes: (n,) in any order. Any are right; uniform and mostly distinct ones are fast.
-      out: (k,) written.
+      hashes: (n,) in any order; fast if uniform and mostly distinct.
+      out: (k,) output.
     """
     n, k = len(hashes), len(out)
-    wanted = int(k + 5 * math.sqrt(k) + 5)  # of uniform hashes fewer are hardly ever below k / n
+    wanted = int(k + 5 * math.sqrt(k) + 5)  # uniform hashes hardly ever have fewer below wanted / n
     if 2 * wanted < n:
         count = _gather(hashes, out, np.uint64(_GREATEST) // np.uint64(n) * np.uint64(wanted))
         if count == k:
@@ -39,7 +39,7 @@ def bottom(hashes: Hashes, out: Hashes) -> int:
 
 @inlined
 def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
-    """Write the smallest distinct hashes of those that are at most `most`; return their number."""
+    """Write the smallest distinct hashes up to `most`; return their number."""
     n, k, count = len(hashes), len(out), 0
     if k == 0:
         return 0
@@ -47,7 +47,7 @@ def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
     for begin in range(0, whole, _BLOCK):
         block = hashes[begin : begin + _BLOCK]
         least = block[0]
-        for i in range(_BLOCK):  # a known number: compiled without branches
+        for i in range(_BLOCK):  # a constant number: compiled without branches
             least = block[i] if block[i] < least else least
         if least <= most:
             for value in block:
@@ -62,10 +62,10 @@ def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
 
 @inlined
 def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
-    """Put a hash into a sketch, unless it is there or too large; return the sketch's length.
+    """Insert a hash into a sketch unless it is present or too large; return the sketch's length.
 
     Args:
-      out, count: (k,), k at least 1, and how many of it count; written.
+      out, count: (k,) the sketch, k at least 1, and its length before.
     """
     if count == len(out) and value >= out[count - 1]:
         return count
@@ -87,18 +87,18 @@ def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
 
 @inlined
 def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, held: int) -> bool:
-    """Return whether no hash of a sketch disproves that its set is a subset of another's.
+    """Return whether by their sketches one set may be a subset of another.
 
-    A hash of the inner sketch that lies below the last of the outer one, and is not in it, does.
+    A hash of the inner sketch below the last hash of the outer one, and not in it, excludes it.
 
     Args:
-      inners, row, size: an array of sketches, which of them, and how many of its hashes count.
-      outers, outer_row, held: the same of the other.
+      inners, row, size: an array of sketches, the index of the inner one, and its length.
+      outers, outer_row, held: the same for the outer one.
     """
     at = 0
     for i in range(size):
         value = inners[row, i]
-        if at < held and outers[outer_row, at] == value:  # as a rule, where one lies in the other
+        if at < held and outers[outer_row, at] == value:  # the usual case for a subset
             at += 1
             continue
         while at + _LINE <= held and outers[outer_row, at + _LINE - 1] < value:
@@ -106,7 +106,7 @@ def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, 
         while at < held and outers[outer_row, at] < value:
             at += 1
         if at == held:
-            return bool(held == outers.shape[1])  # a full sketch says nothing beyond
+            return bool(held == outers.shape[1])  # nothing is excluded beyond a full sketch
         if outers[outer_row, at] != value:
             return False
         at += 1
@@ -117,15 +117,15 @@ def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, 
 def find_supersets(
     sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
 ) -> int:
-    """Write which sets may contain the one of a sketch; return their number.
+    """Write the indices of the sets that may contain a sketch's set; return their number.
 
-    No superset is missed. One that lacks a share f of the union passes with a probability of at
+    No superset is missed. A set that lacks a share f of the union passes with a probability of at
     most (1 - f) ** k.
 
     Args:
-      sketch, size: (k,) and its length.
-      sketches, sizes: (m, k), (m,).
-      found: (m,) written.
+      sketch, size: (k,) the sketch and its length.
+      sketches, sizes: (m, k), (m,) the sketches to test and their lengths.
+      found: (m,) output.
     """
     query, count = sketch.reshape(1, -1), 0
     for i in range(len(sketches)):
@@ -138,7 +138,7 @@ def find_supersets(
 def find_subsets(
     sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
 ) -> int:
-    """Write which sets may be subsets of the one of a sketch; arguments as in `find_supersets`."""
+    """Write the indices of the sets that a sketch's set may contain; see `find_supersets`."""
     query, count = sketch.reshape(1, -1), 0
     for i in range(len(sketches)):
         found[count] = i
@@ -154,13 +154,13 @@ def resemblances(
     sizes: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write estimates of the Jaccard resemblance of one set with each of many.
+    """Write estimates of a set's Jaccard resemblance with each of many sets.
 
-    Of the k smallest hashes of both together, the share that is in both.
+    The estimate is the share of the k smallest hashes of the union that are in both sketches.
 
     Args:
       sketch, size, sketches, sizes: as in `find_supersets`.
-      out: (m,) written.
+      out: (m,) output.
     """
     for i in range(len(sketches)):
         out[i] = resemblance(sketch, size, sketches, i, sizes[i])
@@ -168,7 +168,7 @@ def resemblances(
 
 @inlined
 def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, held: int) -> float:
-    """Return the estimate for one set: see `resemblances`; `held` is the length of its sketch."""
+    """Return the estimate for one set; see `resemblances`. `held` is the length of its sketch."""
     a = b = seen = both = 0
     while seen < len(sketch) and (a < size or b < held):
         if b == held or (a < size and sketch[a] < sketches[row, b]):

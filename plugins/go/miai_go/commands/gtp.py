@@ -37,18 +37,18 @@ def gtp(
     from miai.plain import parse_assignment
     from miai_go.gtp.session import serve
 
-    known = [option for parameter in context.command.params for option in parameter.opts]
-    values = _agent_values(context.args, agent, known)
+    own = [option for parameter in context.command.params for option in parameter.opts]
+    values = _agent_values(context.args, agent, own)
     game = {"board_size": boardsize, "rules": rules, "komi": komi}
     game |= dict(parse_assignment(text) for text in settings or [])
     serve(agent, values, game, seed=seed)
 
 
-def _agent_values(words: Sequence[str], agent: str, known: Sequence[str]) -> dict[str, Any]:
-    """Return the agent's parameters that the command line gives as options.
+def _agent_values(words: Sequence[str], agent: str, own: Sequence[str]) -> dict[str, Any]:
+    """Return the agent's parameters among the words of the command line.
 
     Raises:
-      ConfigError: a word is no option, or an option is unknown or has no value.
+      ConfigError: a word is not an option, or an option is unknown or has no value.
     """
     from miai.errors import ConfigError, near_matches
     from miai.plain import parse_value
@@ -56,20 +56,20 @@ def _agent_values(words: Sequence[str], agent: str, known: Sequence[str]) -> dic
 
     fields = registry().get("agent", agent, game="go").load_parameters().model_fields
     values: dict[str, Any] = {}
-    left = list(words)
-    while left:
-        option, equals, text = left.pop(0).partition("=")
+    remaining = list(words)
+    while remaining:
+        option, equals, text = remaining.pop(0).partition("=")
         name = option.removeprefix("--").replace("-", "_")
         if not option.startswith("--"):
-            raise ConfigError(f"'{option}' is no option; parameters are written --name value")
+            raise ConfigError(f"'{option}' is not an option; parameters are written --name value")
         if name not in fields:
-            options = [*known, *(f"--{field.replace('_', '-')}" for field in fields)]
+            options = [*own, *(f"--{field.replace('_', '-')}" for field in fields)]
             raise ConfigError(
                 f"unknown option '{option}' of agent '{agent}'. {near_matches(option, options)}"
             )
         if not equals:
-            if not left or left[0].startswith("--"):
+            if not remaining or remaining[0].startswith("--"):
                 raise ConfigError(f"option '{option}' needs a value")
-            text = left.pop(0)
+            text = remaining.pop(0)
         values[name] = parse_value(text)
     return values

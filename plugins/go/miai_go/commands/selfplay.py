@@ -137,7 +137,7 @@ def _sit(
       MiaiError: the players cannot be had, or the games not written.
     """
     from miai_go.learning.game_folder import GameFolder
-    from miai_go.learning.selfplay import Crew, ServerWatch, Sitting
+    from miai_go.learning.selfplay import ServerWatch, Sitting, selfplay_pool
 
     watch = ServerWatch() if served else None
     rows: list[dict[str, Any]] = []
@@ -149,8 +149,8 @@ def _sit(
         line = _Progress(games, folder.have(games))
         if folder.torn:
             line.tell(f"{out}: a game that was being written when the last run ended is dropped")
-        with Crew(plan, workers=workers, logs=out / "logs", sgf=sgf) as crew:
-            sitting = Sitting(folder, crew, games=games, workers=workers, tell=line.tell)
+        with selfplay_pool(plan, workers=workers, logs=out / "logs", sgf=sgf) as pool:
+            sitting = Sitting(folder, pool, games=games, workers=workers, tell=line.tell)
             try:
                 sitting.play(
                     stop=lambda: bool(stopped), progress=lambda: line.show(sitting.tally.games)

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from miai_go.learning.measuring import Measures
+    from miai_go.learning.measuring import GameMeasures
     from miai_go.learning.run_folder import TrainingPlan
 
 
@@ -138,7 +138,7 @@ def _plan(
     return plan
 
 
-def _show(measures: Measures) -> None:
+def _show(measures: GameMeasures) -> None:
     print(measures.line())
     for title, rows in (("by ply", measures.by_ply()), ("calibration", measures.calibration())):
         if rows:

@@ -15,8 +15,9 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.learning.life_dataset import LabelledPositions
-    from miai_go.learning.life_making import Made
-    from miai_go.learning.life_measuring import Baselines, LifeMeasures, Row
+    from miai_go.learning.life_making import SetCounts
+    from miai_go.learning.life_measuring import Baselines, LifeMeasures
+    from miai_go.learning.measuring import Row
     from miai_go.life.problems import Problem
     from miai_go.nets.life_predicting import PredictedFate
 
@@ -180,14 +181,14 @@ def evaluate(
     """
     _needs_torch("eval")
     from miai_go.learning.life_dataset import LabelledPositions
-    from miai_go.learning.life_measuring import find_baselines, measure_file, pooled
+    from miai_go.learning.life_measuring import LifeMeasures, find_baselines, measure_file
     from miai_go.nets.life_weights import NetHeader
 
     opened = LabelledPositions.open(data)
     for each in weights:
         _tell_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
-    together = pooled(measured)
+    together = LifeMeasures.joined(measured)
     baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
     if as_json:
         print(json.dumps(_evaluation(together, measured, baselines), indent=2))
@@ -296,7 +297,7 @@ class _Line:
         self._first = -1
         self._live = sys.stderr.isatty()
 
-    def show(self, made: Made) -> None:
+    def show(self, made: SetCounts) -> None:
         """Show how far it is."""
         now = time.monotonic()
         if self._first < 0:

@@ -1,9 +1,4 @@
-"""What an analysis command asks for.
-
-Lines of ``info`` of an analysis, in Leela Zero's way and in KataGo's.
-
-What a network makes of a position: ``kata-raw-nn``.
-"""
+"""Analysis: requests, ``info`` lines in the formats of Leela Zero and KataGo, raw networks."""
 
 from __future__ import annotations
 
@@ -16,23 +11,22 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.errors import InvalidActionError
 from miai.search.protocol import SearchResult
 from miai_go.gtp.table import FreeState
-from miai_go.gtp.wire import GtpError
+from miai_go.gtp.wire import COLORS, GtpError, number, point, whole
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.oracle import Answers, Oracle
 from miai_go.rules.board import BLACK
-from miai_go.rules.coordinates import parse_vertex, vertex
+from miai_go.rules.coordinates import vertex
 from miai_go.rules.playouts import Playouts
 from miai_go.rules.state import GoState
 from miai_go.rules.symmetry import INVERSES, SYMMETRIES, turned_planes, turned_policy
 
-COLORS: Final = {"b": 0, "black": 0, "w": 1, "white": 1}
+AnalysisDialect: TypeAlias = Literal["lz", "kata"]
 
-_INTERVAL: Final = 0.5  # seconds, where nothing is said
-_LEAST_INTERVAL: Final = 0.01
-_MOST_MOVES: Final = 626
+_INTERVAL: Final = 0.5  # seconds, by default
+_MIN_INTERVAL: Final = 0.01
+_MAX_MOVES: Final = 626
 _NUMBERS: Final = ("interval", "minmoves", "maxmoves")
 _FLAGS: Final = (
     "ownership",
@@ -46,92 +40,90 @@ _FLAGS: Final = (
 
 
 @dataclass(slots=True)
-class Request:
-    """What an analysis is asked for.
+class AnalysisRequest:
+    """The arguments of an analysis command.
 
     Attributes:
-      player: whose moves; None for whose turn it is.
+      player: whose moves; None for the player to move.
       interval: seconds from line to line.
-      least, most: moves to tell of.
-      ownership, root_info: whether these are told, in KataGo's way.
-      allowed: the only moves to look at; None for all.
-      avoided: moves not to look at.
+      min_moves, max_moves: bounds on the number of moves reported.
+      ownership, root_info: whether to report these, in KataGo's format.
+      allowed: the only moves to search; None for all.
+      avoided: moves not to search.
     """
 
     player: int | None = None
     interval: float = _INTERVAL
-    least: int = 0
-    most: int = _MOST_MOVES
+    min_moves: int = 0
+    max_moves: int = _MAX_MOVES
     ownership: bool = False
     root_info: bool = False
     allowed: set[int] | None = None
     avoided: set[int] = field(default_factory=set)
 
     def restricts(self) -> bool:
-        """Return whether some moves are not to be looked at."""
+        """Return whether some moves are excluded."""
         return self.allowed is not None or bool(self.avoided)
 
     def choices(self, state: FreeState) -> list[int]:
-        """Return the legal moves to look at. Raises `GtpError` where none is left."""
+        """Return the legal moves to search. Raises `GtpError` if there are none."""
         legal = [action for action in state.legal_actions() if action not in self.avoided]
         if self.allowed is not None:
             legal = [action for action in legal if action in self.allowed]
         if not legal:
-            raise GtpError("no legal move is left to analyse")
+            raise GtpError("there is no legal move to analyse")
         return legal
 
 
-def parse_request(words: Sequence[str], size: int, *, to_move: int) -> Request:
-    """Return what the words of an analysis command ask for.
+def parse_request(words: Sequence[str], size: int, *, to_move: int) -> AnalysisRequest:
+    """Return the request of an analysis command's arguments.
 
     Args:
-      to_move: whose restrictions count where no player is named.
+      to_move: the player whose moves are restricted if the command names none.
 
     Raises:
-      GtpError: they are no such words.
+      GtpError: an argument is wrong.
     """
-    left = list(words)
-    request = Request()
-    if left and left[0].lower() in COLORS:
-        request.player = COLORS[left.pop(0).lower()]
-    if left and _is_number(left[0]):
-        request.interval = _centiseconds(left.pop(0))
-    while left:
-        key = left.pop(0).lower()
+    rest = list(words)
+    request = AnalysisRequest()
+    if rest and rest[0].lower() in COLORS:
+        request.player = COLORS[rest.pop(0).lower()]
+    if rest and rest[0].replace(".", "", 1).isdecimal():
+        request.interval = _centiseconds(rest.pop(0))
+    while rest:
+        key = rest.pop(0).lower()
         if key in ("avoid", "allow"):
             mover = to_move if request.player is None else request.player
-            _restrict(request, key, [left.pop(0) for _ in range(min(3, len(left)))], size, mover)
+            _restrict(request, key, rest[:3], size, mover)
+            del rest[:3]
             continue
         if key not in _NUMBERS and key not in _FLAGS:
-            raise GtpError(f"no option '{key[:40]}'")
-        if not left:
+            raise GtpError(f"unknown option '{key[:40]}'")
+        if not rest:
             raise GtpError(f"'{key}' needs a value")
-        _take(request, key, left.pop(0))
+        _set_option(request, key, rest.pop(0))
     return request
 
 
-def _take(request: Request, key: str, value: str) -> None:
+def _set_option(request: AnalysisRequest, key: str, value: str) -> None:
     if key == "interval":
         request.interval = _centiseconds(value)
     elif key == "minmoves":
-        request.least = _count(value)
+        request.min_moves = whole(value, key)
     elif key == "maxmoves":
-        request.most = max(1, _count(value))
+        request.max_moves = max(1, whole(value, key))
     else:
         if value.lower() not in ("true", "false"):
-            raise GtpError(f"{key} is true or false")
+            raise GtpError(f"{key} must be true or false")
         request.ownership |= key == "ownership" and value.lower() == "true"
         request.root_info |= key == "rootinfo" and value.lower() == "true"
 
 
-def _restrict(request: Request, key: str, words: list[str], size: int, mover: int) -> None:
-    """Take in ``avoid PLAYER VERTICES DEPTH``; only the first move of `mover` is restricted."""
-    if len(words) < 3 or words[0].lower() not in COLORS or _count(words[2]) < 1:
+def _restrict(request: AnalysisRequest, key: str, words: list[str], size: int, mover: int) -> None:
+    """Apply ``avoid PLAYER VERTICES DEPTH``; only the first move of `mover` is restricted."""
+    if len(words) < 3 or words[0].lower() not in COLORS or whole(words[2], "depth") < 1:
         raise GtpError(f"{key} takes a player, vertices with commas and a depth")
-    try:
-        points = {parse_vertex(name, size) for name in words[1].split(",")}
-    except InvalidActionError as error:
-        raise GtpError(str(error)) from error
+    points = {point(name, size) for name in words[1].split(",")}
     if COLORS[words[0].lower()] != mover:
         return
     if key == "avoid":
@@ -140,61 +132,49 @@ def _restrict(request: Request, key: str, words: list[str], size: int, mover: in
         request.allowed = points | (request.allowed or set())
 
 
-def _is_number(word: str) -> bool:
-    return word.replace(".", "", 1).isascii() and word.replace(".", "", 1).isdigit()
-
-
 def _centiseconds(word: str) -> float:
     """Return an interval in seconds. Raises `GtpError`."""
-    if not _is_number(word) or len(word) > 12:
-        raise GtpError(f"'{word[:40]}' is no interval in centiseconds")
-    return max(float(word) / 100, _LEAST_INTERVAL)
-
-
-def _count(word: str) -> int:
-    if not (word.isascii() and word.isdigit() and len(word) <= 6):
-        raise GtpError(f"'{word[:40]}' is no number of moves")
-    return int(word)
+    return max(number(word, "interval", low=0) / 100, _MIN_INTERVAL)
 
 
 class AnalysisTicker:
-    """Says when the next line is due."""
+    """Counts down to the next line."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
         self._due = time.monotonic() + interval
 
     def left(self) -> float:
-        """Return the seconds until the next line is due; 0 when it is."""
+        """Return the seconds until the next line is due, at least 0."""
         return max(self._due - time.monotonic(), 0.0)
 
     def restart(self) -> None:
-        """Count from now on again."""
+        """Begin the next interval."""
         self._due = time.monotonic() + self._interval
 
 
-Dialect: TypeAlias = Literal["lz", "kata"]
-
 _PV_LENGTH: Final = 20
-_PLAYOUTS: Final = 400  # for who owns what, where the search does not say
+_PLAYOUTS: Final = 400  # for ownership, if the search reports none
 _SURE: Final = 1.96  # standard deviations of the lower confidence bound
 
 
-def info_line(result: SearchResult, state: FreeState, request: Request, dialect: Dialect) -> str:
-    """Return what a search knows as one line, best move first; all for the player to move."""
+def info_line(
+    result: SearchResult, state: FreeState, request: AnalysisRequest, dialect: AnalysisDialect
+) -> str:
+    """Return a search result as one line, best move first; values are for the player to move."""
     extras = _Extras(result.statistics)
     moves = _ranked(result, request, request.choices(state), extras.priors)
     size = state.game.size
-    untold = _prior_of_others(extras.priors, state)
+    other_prior = _prior_of_others(extras.priors, state)
     parts = []
     for order, action in enumerate(moves):
         visits = result.visits.get(action, 0)
-        value = result.values.get(action, result.value)  # untried, nothing else is known of it
-        prior = extras.priors.get(action, untold)
+        value = result.values.get(action, result.value)
+        prior = extras.priors.get(action, other_prior)
         score = extras.scores.get(action)
         pv = result.pv[:_PV_LENGTH] if result.pv[:1] == (action,) else (action,)
-        told = _Told(vertex(action, size), visits, value, prior, score, order)
-        line = told.in_lz() if dialect == "lz" else told.in_kata()
+        move = _MoveInfo(vertex(action, size), visits, value, prior, score, order)
+        line = move.in_lz() if dialect == "lz" else move.in_kata()
         parts.append(f"{line} pv {' '.join(vertex(a, size) for a in pv if a <= size * size)}")
     if dialect == "kata" and request.root_info:
         parts.append(_root_info(result, extras))
@@ -204,8 +184,8 @@ def info_line(result: SearchResult, state: FreeState, request: Request, dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What is told of a move; `value` from -1 to 1, `score` in points where known."""
+class _MoveInfo:
+    """One move of an ``info`` line; `value` from -1 to 1, `score` in points or None."""
 
     name: str
     visits: int
@@ -233,7 +213,7 @@ class _Told:
         )
 
     def _bound(self) -> float:
-        """Return the lower confidence bound of the winning rate, results being won or lost."""
+        """Return the lower confidence bound of the winning rate, if games are won or lost."""
         if self.visits == 0:
             return 0.0
         rate = _winrate(self.value)
@@ -241,7 +221,7 @@ class _Told:
 
 
 class _Extras:
-    """What the statistics of a network's search hold beside; see `Analyser.analyse`."""
+    """The optional statistics of a search; see `Analyser.analyse`."""
 
     def __init__(self, statistics: Mapping[str, Any]) -> None:
         self.priors = _by_action(statistics.get("priors"))
@@ -252,7 +232,7 @@ class _Extras:
 
 
 def _by_action(values: Any) -> dict[int, float]:
-    """Return numbers by action, given as a mapping or as pairs."""
+    """Return numbers by action from a mapping or from pairs."""
     if isinstance(values, Sequence) and not isinstance(values, str):
         values = dict(values)
     if not isinstance(values, Mapping):
@@ -261,20 +241,17 @@ def _by_action(values: Any) -> dict[int, float]:
 
 
 def _prior_of_others(priors: Mapping[int, float], state: FreeState) -> float:
-    """Return the prior of a move that the search tells none of: what is left, in equal shares.
-
-    A search without priors has uniform ones.
-    """
+    """Return the prior of a move without one: an equal share of the remaining probability."""
     others = [action for action in state.legal_actions() if action not in priors]
     return max(1 - sum(priors.values()), 0.0) / max(len(others), 1)
 
 
 def _ranked(
-    result: SearchResult, request: Request, choices: list[int], priors: Mapping[int, float]
+    result: SearchResult, request: AnalysisRequest, choices: list[int], priors: Mapping[int, float]
 ) -> list[int]:
-    """Return the moves to tell of: what would be played first, then by visits, then by priors.
+    """Return the moves to report: the best first, then by visits, then by priors.
 
-    Those that were visited; without any, those whose priors are known.
+    These are the visited moves or, if there are none, those with priors.
     """
     tried = [action for action in choices if result.visits.get(action, 0) > 0]
     if not tried:
@@ -286,8 +263,8 @@ def _ranked(
 
     tried.sort(key=rank)
     others = [action for action in choices if action not in tried]
-    tried += others[: max(request.least - len(tried), 0)]
-    return tried[: request.most]
+    tried += others[: max(request.min_moves - len(tried), 0)]
+    return tried[: request.max_moves]
 
 
 def _root_info(result: SearchResult, extras: _Extras) -> str:
@@ -300,17 +277,17 @@ def _root_info(result: SearchResult, extras: _Extras) -> str:
 
 
 def _ownership(extras: _Extras, state: FreeState) -> str:
-    """Return who owns each point, the highest row first, 1 for the player to move."""
+    """Return the owner of each point, the highest row first; 1 is the player to move."""
     size = state.game.size
     if extras.ownership is not None and len(extras.ownership) == size * size:
         owned = extras.ownership
     else:
-        owned = _by_playouts(state)
+        owned = _ownership_by_playouts(state)
     rows = [owned[row * size : (row + 1) * size] for row in reversed(range(size))]
     return " ".join(f"{value:.3f}" for row in rows for value in row)
 
 
-def _by_playouts(state: FreeState) -> list[float]:
+def _ownership_by_playouts(state: FreeState) -> list[float]:
     playouts = Playouts(state.game.size, state.board.hash)
     result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
     black: list[float] = result.ownership.reshape(-1).tolist()
@@ -322,7 +299,7 @@ def _winrate(value: float) -> float:
 
 
 def parse_symmetries(words: tuple[str, ...]) -> list[int]:
-    """Return the symmetries that are asked for. Raises `GtpError`."""
+    """Return the symmetries that ``kata-raw-nn`` names. Raises `GtpError`."""
     word = words[0].lower() if words else "0"
     if word == "all":
         return list(range(SYMMETRIES))
@@ -332,11 +309,11 @@ def parse_symmetries(words: tuple[str, ...]) -> list[int]:
 
 
 def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
-    """Return what a network answers of a state turned by a symmetry, turned back, as KataGo does.
+    """Return a network's outputs for a state, evaluated under a symmetry, in KataGo's format.
 
     Raises:
       GtpError: the network is for boards of another size.
-      InferenceError: it cannot answer.
+      InferenceError: the network failed.
     """
     size = state.game.size
     if oracle.encoder.size != size:
@@ -347,7 +324,7 @@ def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
 
 
 def _lines(answers: Answers, state: GoState, back: int) -> list[str]:
-    """Return KataGo's keys with their values, White's point of view."""
+    """Return KataGo's keys with their values, from White's point of view."""
     white = -1.0 if state.to_move == BLACK else 1.0
     lines = []
     if answers.value is not None:
@@ -366,14 +343,11 @@ def _lines(answers: Answers, state: GoState, back: int) -> list[str]:
     return lines
 
 
-_ILLEGAL: Final = np.float32(-np.inf)
-
-
 def _chances(logits: NDArray[np.float32], state: GoState) -> NDArray[np.float64]:
     """Return probabilities of the legal moves, NaN for the others, of shape (actions,)."""
     legal = np.zeros(len(logits), np.bool_)
     legal[state.legal_actions()] = True
-    weights = np.where(legal, logits, _ILLEGAL).astype(np.float64)
+    weights = np.where(legal, logits, np.float32(-np.inf)).astype(np.float64)
     weights = np.exp(weights - weights.max())
     return np.where(legal, weights / weights.sum(), np.nan)
 

@@ -1,9 +1,4 @@
-"""A controller of one engine: commands sent, responses awaited.
-
-Responses of GTP version 2, read from bytes as they come.
-
-The pipes of an engine: written and read together, bounded, with its death in view.
-"""
+"""A client of one engine: it sends commands, waits for responses and logs the conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +10,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from pathlib import Path
+from typing import Final, Literal, NoReturn, TextIO, TypeAlias
 
 from miai.errors import (
     AgentCrashedError,
@@ -24,14 +20,104 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
 )
-from miai_go.gtp.conversation import Conversation
 from miai_go.gtp.engine import EngineProcess
+from miai_go.gtp.wire import MAX_LINE_BYTES, clean, one_line
 
-MAX_LINE_BYTES: Final = 1 << 16
+# The log of a conversation.
+
+_Mark: TypeAlias = Literal[">", "<", "!", "*"]
+
+MAX_LOG_BYTES: Final = 4 << 20
+MAX_LOG_LINE: Final = 2000
+"""Maximum characters of one line of a log."""
+
+_NOTE_BYTES: Final = 1 << 14
+
+
+class Conversation:
+    """The log of a conversation with an engine: readable, time-stamped, bounded.
+
+    ::
+
+           0.000 * started gnugo (process 4711): /usr/games/gnugo --mode gtp --level 1
+           0.004 > 1 protocol_version
+           0.051 < =1 2
+           0.052 ! a line of its standard error
+
+    Times are seconds since the log began; ``>`` was sent, ``<`` received, ``!`` came on standard
+    error and ``*`` is an event of the process. Each line is flushed, so that a kill loses nothing.
+
+    Args:
+      path: the file, appended to; None to log nothing.
+      max_bytes: maximum size, beyond which only notes (``*``) are written, 16 KiB of them.
+
+    Raises:
+      OSError: the file cannot be opened or written.
+    """
+
+    def __init__(self, path: Path | None = None, *, max_bytes: int = MAX_LOG_BYTES) -> None:
+        self._began = time.monotonic()
+        self._left = max_bytes
+        self._notes_left = _NOTE_BYTES
+        self._file: TextIO | None = (
+            None if path is None else path.open("a", encoding="utf-8", errors="replace")
+        )
+
+    def sent(self, text: str) -> None:
+        """Log a line that was sent."""
+        self._write(">", text)
+
+    def received(self, text: str) -> None:
+        """Log a line of a response."""
+        self._write("<", text)
+
+    def complained(self, text: str) -> None:
+        """Log a line of the engine's standard error."""
+        self._write("!", text)
+
+    def note(self, text: str) -> None:
+        """Log an event of the process, even if the log is full."""
+        self._write("*", text)
+
+    def close(self) -> None:
+        """Close the file and log nothing more. May be repeated."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def _write(self, mark: _Mark, text: str) -> None:
+        if self._file is None:
+            return
+        line = f"{time.monotonic() - self._began:8.3f} {mark} {_printable(text)}\n"
+        size = len(line.encode("utf-8", "replace"))
+        if mark == "*":
+            self._notes_left -= size
+            if self._notes_left < 0:
+                return
+        elif self._left <= 0:
+            return
+        else:
+            self._left -= size
+            if self._left <= 0:
+                line = f"{line[:8]} * the log is full; the rest of this game is left out\n"
+        self._file.write(line)
+        self._file.flush()
+
+
+def _printable(text: str) -> str:
+    """Return a line fit for a terminal: control characters escaped, long lines cut."""
+    cut = text[:MAX_LOG_LINE]
+    if not cut.isprintable():
+        cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    rest = len(text) - MAX_LOG_LINE
+    return f"{cut} ... ({rest} more characters)" if rest > 0 else cut
+
+
+# Responses.
+
 MAX_RESPONSE_BYTES: Final = 1 << 20
 
 _HEAD: Final = re.compile(r"([=?])(?:(\d{1,10})(?= |$))? *(.*)", re.DOTALL)
-_CONTROLS: Final = {code: None for code in (*range(32), 127) if chr(code) != "\t"} | {9: " "}
 _SHOWN: Final = 80
 
 
@@ -41,8 +127,8 @@ class Response:
 
     Attributes:
       ok: whether the command succeeded: ``=`` rather than ``?``.
-      id: the identity number that it repeats; None where it repeats none.
-      text: the result or the error, lines divided by newlines, the empty last one left out.
+      id: the identity number that it repeats, or None.
+      text: the result or the error, without the closing empty line.
     """
 
     ok: bool
@@ -53,32 +139,30 @@ class Response:
 class ResponseReader:
     """Divides an engine's output into responses.
 
-    As the specification has it, a response begins with ``=`` or ``?`` and ends with an empty line;
-    control characters, carriage returns among them, are left out, and a tab is a space. Before a
-    response, empty lines and comments are skipped; any other line is an error. Bytes that are no
-    UTF-8 become U+FFFD.
+    A response begins with ``=`` or ``?`` and ends with an empty line. Empty lines and comments
+    before a response are skipped; any other line is an error.
 
     Args:
-      on_line: called with every line that is not empty, cleaned.
+      on_line: called with every line that is not empty, after `clean`.
     """
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
         self._buffer = bytearray()
-        self._scanned = 0  # bytes of the buffer known to hold no end of line
+        self._scanned = 0  # bytes of the buffer without an end of line
         self._head: re.Match[str] | None = None
         self._lines: list[str] = []
         self._size = 0
 
     def feed(self, data: bytes) -> None:
-        """Take in more output."""
+        """Append output."""
         self._buffer += data
 
     def next(self) -> Response | None:
-        """Return the next whole response, or None.
+        """Return the next complete response, or None.
 
         Raises:
-          AgentProtocolError: a line that belongs to no response.
+          AgentProtocolError: a line outside a response.
           AgentFloodError: a line or a response longer than the limits.
         """
         while (line := self._next_line()) is not None:
@@ -88,7 +172,7 @@ class ResponseReader:
         return None
 
     def is_idle(self) -> bool:
-        """Return whether nothing is begun: no response, no line."""
+        """Return whether no response and no line has begun."""
         return self._head is None and not bytes(self._buffer).strip()
 
     def _next_line(self) -> str | None:
@@ -132,10 +216,7 @@ class ResponseReader:
         return Response(sign == "=", int(number) if number else None, text)
 
 
-def clean(line: bytes) -> str:
-    """Return a line as text, without control characters; a tab becomes a space."""
-    return line.decode("utf-8", "replace").translate(_CONTROLS)
-
+# The pipes of the engine.
 
 _CHUNK: Final = 1 << 16
 _POLL: Final = 0.05  # seconds between looks at a process whose output may be held by another
@@ -314,29 +395,31 @@ class Streams:
         return f"; its last words on standard error: {words}" if words else ""
 
 
+# Commands.
+
 _QUIT_SECONDS: Final = 0.7  # to answer `quit`
 _PATIENCE: Final = 0.5  # from there to SIGTERM
 _MERCY: Final = 0.3  # from SIGTERM to SIGKILL
-_ONE_LINE: Final = 100
+_EXCERPT: Final = 100
 
 
 class GtpClient:
     """Speaks GTP version 2 to an engine, one command at a time.
 
-    After any `AgentError` but the refusal of a command the engine has been killed, with all that
-    it started. Commands carry identity numbers, so that a response to anything else is found out;
-    an engine that does not repeat them in its first response is spoken to without.
+    After any `AgentError` except a refused command, the engine and its descendants have been
+    killed. Commands carry identity numbers, which detect stale responses, unless the engine's first
+    response does not repeat its number.
 
     Args:
-      engine: the process, which is the client's from now on.
+      engine: the process; the client takes it over.
       conversation: the log.
-      who: what messages call the engine: ``engine 'gnugo'``.
+      who: the engine in messages: ``engine 'gnugo'``.
       limits: how much it may write.
 
     Attributes:
-      who: what messages call the engine.
-      commands: what ``list_commands`` told; empty before `handshake`.
-      name, version: of the engine, as it told them; empty before `handshake`.
+      who: the engine in messages.
+      commands: the answer to ``list_commands``; empty before `handshake`.
+      name, version: as the engine reports them; empty before `handshake`.
     """
 
     def __init__(
@@ -365,23 +448,23 @@ class GtpClient:
     # -- commands -----------------------------------------------------------------------------
 
     def handshake(self, *, seconds: float) -> None:
-        """Learn who the engine is and what it knows.
+        """Ask for the engine's name, version and commands.
 
         Args:
-          seconds: wall time for all of it, the engine's own start included.
+          seconds: wall time for all answers, including the engine's own start.
 
         Raises:
-          AgentProtocolError: it speaks another version of GTP, or none.
+          AgentProtocolError: it does not speak version 2 of GTP.
           AgentError: as `command`.
         """
         until = time.monotonic() + seconds
         protocol = self._first_command(until)
         if protocol.ok and protocol.text != "2":
             self._fail(AgentProtocolError(f"speaks version {protocol.text[:20]!r} of GTP, not 2"))
-        self.name = self._told("name", until)
-        self.version = self._told("version", until)
-        listed = self.command("list_commands", seconds=until - time.monotonic())
-        self.commands = frozenset(listed.text.split() if listed.ok else ())
+        self.name = self._describe("name", until)
+        self.version = self._describe("version", until)
+        commands = self.command("list_commands", seconds=until - time.monotonic())
+        self.commands = frozenset(commands.text.split() if commands.ok else ())
 
     def knows(self, command: str) -> bool:
         """Return whether the engine listed a command."""
@@ -391,16 +474,16 @@ class GtpClient:
         """Send a command and return its result.
 
         Raises:
-          AgentProtocolError: the engine refused it, and goes on running.
+          AgentProtocolError: the engine refused it; it still runs.
           AgentError: as `command`.
         """
         response = self.command(command, seconds=seconds)
         if not response.ok:
-            raise AgentProtocolError(f"{self.who} refused '{command}': {one_line(response.text)}")
+            raise AgentProtocolError(f"{self.who} refused '{command}': {excerpt(response.text)}")
         return response.text
 
     def command(self, command: str, *, seconds: float) -> Response:
-        """Send a command and return its response, be it a success or a failure.
+        """Send a command and return its response, a success or a failure.
 
         Args:
           command: one line, without an identity number.
@@ -408,8 +491,8 @@ class GtpClient:
 
         Raises:
           AgentTimeoutError: no response in time.
-          AgentCrashedError: it died, or is not running any more.
-          AgentProtocolError: it wrote what is no response, or not the one to this command.
+          AgentCrashedError: it died, now or earlier.
+          AgentProtocolError: it wrote something other than a response to this command.
           AgentFloodError: it wrote more than the limits allow.
         """
         if not self._open:
@@ -417,11 +500,11 @@ class GtpClient:
         try:
             return self._converse(command, time.monotonic() + seconds)
         except AgentTimeoutError:
-            time_given = f"{max(seconds, 0.0):.3g} s"
-            self._fail(AgentTimeoutError(f"gave no answer to '{command}' within {time_given}"))
+            limit = f"{max(seconds, 0.0):.3g} s"
+            self._fail(AgentTimeoutError(f"gave no answer to '{command}' within {limit}"))
         except AgentError as error:
             self._fail(type(error)(f"{error} (asked '{command}')"))
-        except BaseException:  # interrupted halfway: the next response would be a stale one
+        except BaseException:  # interrupted: the next response would be a stale one
             self.kill("interrupted")
             raise
 
@@ -429,13 +512,13 @@ class GtpClient:
         response = self.command("protocol_version", seconds=until - time.monotonic())
         if response.id is None:
             self._numbered = False
-            if not response.ok:  # it took the number for the command
+            if not response.ok:  # it read the number as the command
                 return self.command("protocol_version", seconds=until - time.monotonic())
         return response
 
-    def _told(self, question: str, until: float) -> str:
+    def _describe(self, question: str, until: float) -> str:
         response = self.command(question, seconds=until - time.monotonic())
-        return one_line(response.text) if response.ok else ""
+        return excerpt(response.text) if response.ok else ""
 
     def _converse(self, command: str, until: float) -> Response:
         self._streams.drain()
@@ -454,23 +537,23 @@ class GtpClient:
     # -- games and the end --------------------------------------------------------------------
 
     def new_game(self, conversation: Conversation) -> None:
-        """Count what it writes from zero, and log to another conversation."""
+        """Reset the limits on output, and log to another conversation."""
         self._conversation = conversation
         self._streams.new_game()
 
     def is_alive(self) -> bool:
-        """Return whether there is an engine to speak to."""
+        """Return whether the engine is running."""
         return self._open and not self._engine.is_dead()
 
     def cpu_seconds(self) -> float:
-        """Return CPU seconds used by the engine and what it started."""
+        """Return CPU seconds used by the engine and its descendants."""
         return self._engine.cpu_seconds()
 
     def close(self) -> None:
-        """Ask the engine to quit, and end it in any case, within 1.5 s. May be repeated."""
+        """Send ``quit``, then end the engine in any case, within 1.5 s. May be repeated."""
         if not self._open:
             return
-        with contextlib.suppress(AgentError):  # it is about to be ended anyhow
+        with contextlib.suppress(AgentError):  # it is ended below in any case
             self.command("quit", seconds=_QUIT_SECONDS)
         if self._open:
             self._open = False
@@ -479,7 +562,7 @@ class GtpClient:
             self._conversation.note(f"after quit it {self._engine.exit_status()}")
 
     def kill(self, reason: str) -> None:
-        """Kill the engine with all that it started. May be repeated."""
+        """Kill the engine and its descendants. May be repeated."""
         if not self._open:
             return
         self._open = False
@@ -488,11 +571,11 @@ class GtpClient:
         self._conversation.note(f"{reason}; it {self._engine.exit_status()}")
 
     def _fail(self, error: AgentError) -> NoReturn:
-        """Kill the engine and raise what it did, with its name."""
+        """Kill the engine and raise the error, with the engine's name."""
         self.kill(str(error))
         raise type(error)(f"{self.who} {error}") from None
 
 
-def one_line(text: str) -> str:
-    """Return the beginning of a text of an engine's, on one line."""
-    return " ".join(text.split())[:_ONE_LINE]
+def excerpt(text: str) -> str:
+    """Return the beginning of an engine's response as one line."""
+    return one_line(text)[:_EXCERPT]

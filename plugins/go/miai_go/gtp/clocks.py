@@ -1,4 +1,4 @@
-"""The clocks of the two players, as a controller tells them, and what to spend on a move.
+"""The clocks of a session: the time settings that a controller sends, and what a move may spend.
 
 Kinds of time settings, `m` the main time, in seconds:
 
@@ -8,13 +8,12 @@ absolute         m for the game
 canadian         m, then periods of p seconds for n moves each
 byoyomi          m, then n periods of p seconds, each renewed by a move made in it
 fischer          m, and i more after every move
-fischer-capped   the same, of main time never more than m', and never more than p for one move;
-                 a negative number caps nothing
+fischer-capped   the same, main time never above m', and never more than p for one move;
+                 a negative number means no cap
 ===============  =========================================================================
 
 ``time_settings m p n`` of GTP is canadian; without overtime (p = 0) absolute; p > 0 with n = 0
-means no limit. ``time_left`` counts most: where a controller does not send it, what the engine
-itself took is taken off.
+means no limit. ``time_left`` overrides the session's own count of the time that moves took.
 """
 
 from __future__ import annotations
@@ -24,19 +23,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from miai_go.gtp.wire import GtpError
+from miai_go.gtp.wire import GtpError, number, whole
 
 Kind: TypeAlias = Literal["none", "absolute", "canadian", "byoyomi", "fischer", "fischer-capped"]
-
-KINDS: Final[tuple[Kind, ...]] = (
-    "none",
-    "absolute",
-    "canadian",
-    "byoyomi",
-    "fischer",
-    "fischer-capped",
-)
-KGS_KINDS: Final = KINDS[:4]
 
 _ARGUMENTS: Final[dict[Kind, int]] = {
     "none": 0,
@@ -46,10 +35,12 @@ _ARGUMENTS: Final[dict[Kind, int]] = {
     "fischer": 2,
     "fischer-capped": 4,
 }
-_MOST_SECONDS: Final = 1e7
-_STONES_DIGITS: Final = 6
-_SHARE: Final = 0.9  # of what is left that is ever spent
-_LAG: Final = 0.05  # seconds a move that the way to the controller and back may take
+KINDS: Final = tuple(_ARGUMENTS)
+KGS_KINDS: Final = KINDS[:4]
+
+_MAX_SECONDS: Final = 1e7
+_SHARE: Final = 0.9  # of the time left, spent at most
+_LAG: Final = 0.05  # seconds a move for the way to the controller and back
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +48,11 @@ class TimeSettings:
     """How much time a player has.
 
     Attributes:
-      kind: what the rest means.
+      kind: how the other attributes count.
       main: seconds of main time.
       period: seconds of a period, or the increment.
       stones: moves of a Canadian period, or periods of byo-yomi.
-      main_cap, move_cap: of fischer-capped, seconds; infinite without.
+      main_cap, move_cap: seconds, of fischer-capped; otherwise infinite.
     """
 
     kind: Kind = "none"
@@ -73,10 +64,10 @@ class TimeSettings:
 
 
 def plain_settings(words: Sequence[str]) -> TimeSettings:
-    """Return what ``time_settings`` says. Raises `GtpError`."""
+    """Return the settings of a ``time_settings`` command. Raises `GtpError`."""
     if len(words) != 3:
         raise GtpError("time_settings takes main time, byo yomi time and stones")
-    main, period, stones = seconds_of(words[0]), seconds_of(words[1]), stones_of(words[2])
+    main, period, stones = _seconds(words[0]), _seconds(words[1]), whole(words[2], "stones")
     if period > 0 and stones == 0:
         return TimeSettings()
     if period == 0:
@@ -85,48 +76,40 @@ def plain_settings(words: Sequence[str]) -> TimeSettings:
 
 
 def named_settings(words: Sequence[str], kinds: Sequence[Kind] = KINDS) -> TimeSettings:
-    """Return what ``kgs-time_settings`` and ``kata-time_settings`` say. Raises `GtpError`."""
+    """Return the settings of ``kgs-time_settings`` or ``kata-time_settings``. Raises `GtpError`."""
     kind = next((k for k in kinds if words and words[0].lower() == k), None)
     if kind is None:
         raise GtpError(f"time settings begin with one of {', '.join(kinds)}")
-    given = words[1:]
-    if len(given) != _ARGUMENTS[kind]:
-        raise GtpError(f"{kind} takes {_ARGUMENTS[kind]} numbers, not {len(given)}")
+    arguments = words[1:]
+    if len(arguments) != _ARGUMENTS[kind]:
+        raise GtpError(f"{kind} takes {_ARGUMENTS[kind]} numbers, not {len(arguments)}")
+    main, period = [*map(_seconds, arguments[:2]), 0.0, 0.0][:2]
     if kind in ("canadian", "byoyomi"):
-        main, period, stones = seconds_of(given[0]), seconds_of(given[1]), stones_of(given[2])
+        stones = whole(arguments[2], "stones")
         if stones == 0 or period == 0:
             return TimeSettings("absolute", main)
         return TimeSettings(kind, main, period, stones)
-    numbers = [seconds_of(word) for word in given[:2]]
-    caps = [math.inf if word.startswith("-") else seconds_of(word) for word in given[2:]]
-    main, increment = [*numbers, 0.0, 0.0][:2]
-    main_cap, move_cap = [*caps, math.inf, math.inf][:2]
-    return TimeSettings(kind, min(main, main_cap), increment, 0, main_cap, move_cap)
+    caps = [math.inf if word.startswith("-") else _seconds(word) for word in arguments[2:]]
+    main_cap, move_cap = caps or (math.inf, math.inf)
+    return TimeSettings(kind, min(main, main_cap), period, 0, main_cap, move_cap)
 
 
-def seconds_of(word: str) -> float:
-    """Return seconds, 0 to ten million. Raises `GtpError`."""
-    try:
-        seconds = float(word)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds <= _MOST_SECONDS:
-        raise GtpError(f"'{word[:40]}' are no seconds")
-    return seconds
+def time_left(words: Sequence[str]) -> tuple[float, int]:
+    """Return the seconds and stones of ``time_left``. Raises `GtpError`."""
+    # A controller may send a negative number for a clock that has run out.
+    seconds = 0.0 if words[0].startswith("-") else _seconds(words[0])
+    return seconds, whole(words[1], "stones")
 
 
-def stones_of(word: str) -> int:
-    """Return a number of stones or periods. Raises `GtpError`."""
-    if not (word.isascii() and word.isdigit() and len(word) <= _STONES_DIGITS):
-        raise GtpError(f"'{word[:40]}' is no number of stones")
-    return int(word)
+def _seconds(word: str) -> float:
+    return number(word, "seconds", low=0, high=_MAX_SECONDS)
 
 
-class EngineClock:
-    """The clock of one player, as far as the engine knows it.
+class SessionClock:
+    """The clock of one player, as far as the controller has told it.
 
     Attributes:
-      settings: its time control.
+      settings: the time control.
       left: seconds of main time, or of the period where `stones` is not 0.
       stones: moves left in a Canadian period, periods left of byo-yomi; 0 in main time.
     """
@@ -137,16 +120,16 @@ class EngineClock:
         self.stones = 0
         self._enter_overtime()
 
-    def tell(self, seconds: float, stones: int) -> None:
-        """Take in what the controller says is left."""
+    def set_left(self, seconds: float, stones: int) -> None:
+        """Set the time left, as ``time_left`` gives it."""
         if self.settings.kind == "none":
-            # A controller that never sent settings: then this much, for so many stones.
+            # The controller sent no settings: assume this much time for this many stones.
             self.settings = TimeSettings("canadian" if stones else "absolute", seconds, seconds)
             self.settings = replace(self.settings, stones=stones)
         self.left, self.stones = seconds, stones
 
     def charge(self, seconds: float) -> None:
-        """Take off what a move took, for controllers that never say what is left."""
+        """Subtract the seconds of a move, for controllers that never send ``time_left``."""
         settings = self.settings
         if settings.kind == "none":
             return
@@ -163,7 +146,7 @@ class EngineClock:
         self.left = max(self.left, 0.0)
 
     def budget(self, moves_left: int) -> float | None:
-        """Return the seconds to spend on a move at most; None for no limit.
+        """Return the maximum seconds to spend on a move, or None for no limit.
 
         Main time is spread over `moves_left` moves of this player.
         """
@@ -186,14 +169,14 @@ class EngineClock:
         return max(min(_SHARE * wise, _SHARE * limit, limit - _LAG), 0.001)
 
     def _enter_overtime(self) -> None:
-        """Begin the first period where no main time is left."""
+        """Begin the first period when main time is over."""
         settings = self.settings
         over = settings.kind in ("canadian", "byoyomi") and not self.stones and self.left <= 0
         if over and settings.stones:
             self.left, self.stones = max(self.left + settings.period, 0.0), settings.stones
 
     def _charge_periods(self) -> None:
-        """Renew the period of byo-yomi in which a move was made; those before it are lost."""
+        """Renew the byo-yomi period in which a move was made; the periods before it are lost."""
         period = self.settings.period
         lost = math.ceil(max(-self.left, 0.0) / period)
         self.stones = max(1, self.stones - lost)

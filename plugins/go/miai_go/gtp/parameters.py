@@ -1,4 +1,4 @@
-"""What can be said of an engine in a config."""
+"""The parameters of an external engine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pydantic import field_validator, model_validator
 
 from miai.parameters import Parameters, parameter
 
-SEED: Final = "{seed}"
-PLACEHOLDERS: Final = (SEED, "{board_size}", "{komi}")
-_MOST_SEED: Final = (1 << 31) - 1
+PLACEHOLDERS: Final = ("{seed}", "{board_size}", "{komi}")
+_MAX_SEED: Final = (1 << 31) - 1
 _DAY: Final = 86_400.0
 
 
@@ -20,29 +19,29 @@ class GtpEngineParameters(Parameters):
     """How an engine is started and how long it may take."""
 
     command: tuple[str, ...] = parameter(
-        help="program and arguments, a list or one line; no shell; {seed}, {board_size} and "
-        "{komi} are filled in",
+        help="Program and arguments, as a list or one line, without a shell; {seed}, {board_size} "
+        "and {komi} are replaced",
         min_length=1,
     )
     startup: tuple[str, ...] = parameter(
-        (), help="GTP commands sent after the start, with the same placeholders"
+        (), help="GTP commands sent after the start; placeholders as in command"
     )
     name: str = parameter(
-        "", max_length=80, help="Name of the engine in messages; default: its program"
+        "", max_length=80, help="Name of the engine in messages (default: its program)"
     )
-    cwd: str = parameter("", help="Working directory of the engine; default: that of this process")
+    cwd: str = parameter("", help="Working directory of the engine (default: the current one)")
     environment: dict[str, str] = parameter(
-        {}, help="Environment variables added to those of this process"
+        {}, help="Environment variables, added to the current ones"
     )
     startup_timeout: float = parameter(
         30.0,
         gt=0,
         le=_DAY,
         unit="seconds",
-        help="Time limit for the engine's start, until its first answers",
+        help="Time limit for the engine's start, including its first answers",
     )
     command_timeout: float = parameter(
-        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for every command but a move"
+        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for every command except a move"
     )
 
     @field_validator("command", mode="before")
@@ -54,9 +53,9 @@ class GtpEngineParameters(Parameters):
     @classmethod
     def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
         if not command[0].strip():
-            raise ValueError("the first word of a command is a program")
+            raise ValueError("the first word of the command must be a program")
         if any("\0" in word for word in command):
-            raise ValueError("a command holds no null characters")
+            raise ValueError("the command contains a null character")
         return command
 
     @field_validator("startup")
@@ -65,27 +64,27 @@ class GtpEngineParameters(Parameters):
         for text in commands:
             if not text.strip() or not text.isprintable() or "#" in text:
                 raise ValueError(
-                    f"a GTP command is one line of printable text without comments, not {text!r}"
+                    f"a GTP command must be one line of printable text without comments: {text!r}"
                 )
             if text.split()[0].isdigit():
-                raise ValueError(f"a GTP command is written without an identity number: {text!r}")
+                raise ValueError(f"a GTP command here has no identity number: {text!r}")
         return commands
 
     @field_validator("cwd")
     @classmethod
     def _is_a_folder(cls, folder: str) -> str:
         if folder and not Path(folder).expanduser().is_dir():
-            raise ValueError(f"{folder} is no folder")
+            raise ValueError(f"{folder} is not a folder")
         return folder
 
     @property
     def called(self) -> str:
-        """What messages call the engine."""
+        """The engine in messages."""
         return f"engine '{self.name or Path(self.command[0]).name}'"
 
     def filled(self, *, seed: int, board_size: int, komi: float) -> tuple[list[str], list[str]]:
-        """Return the command and the start-up commands with their placeholders filled in."""
-        # Not str.format: commands may hold braces of their own, such as JSON.
+        """Return the command and the start-up commands with their placeholders replaced."""
+        # Not str.format: commands may contain other braces, such as JSON.
         values = (str(engine_seed(seed)), str(board_size), f"{komi:g}")
 
         def fill(text: str) -> str:
@@ -105,18 +104,18 @@ class GtpParameters(GtpEngineParameters):
 
     restart: Literal["game", "never"] = parameter(
         "game",
-        help="a process for each game, or one for all of them, told to clear the board",
+        help="When to start a new process: for each game, or never (one for all games)",
     )
     move_timeout: float = parameter(
-        600.0, gt=0, le=_DAY, unit="seconds", help="Time limit for a move where the clock sets none"
+        600.0, gt=0, le=_DAY, unit="seconds", help="Time limit for a move in games without a clock"
     )
     rules: Literal["told", "own"] = parameter(
-        "told", help="Send the rules to an engine that knows kata-set-rules"
+        "told", help="Send the game's rules if the engine knows kata-set-rules, or keep its own"
     )
     handicap: Literal["moves", "announced"] = parameter(
         "moves",
-        help="handicap stones as moves, White's compensation in the komi; or announced by "
-        "set_free_handicap, and the engine compensates by its own rules",
+        help="Send handicap stones as moves, with White's compensation in the komi, or announce "
+        "them by set_free_handicap and let the engine compensate White by its own rules",
     )
 
     @model_validator(mode="after")
@@ -125,12 +124,11 @@ class GtpParameters(GtpEngineParameters):
             used = [p for p in PLACEHOLDERS if any(p in word for word in self.command)]
             if used:
                 raise ValueError(
-                    f"{used[0]} in the command needs a process for each game: restart = 'game'; "
-                    "or put it into a command of startup"
+                    f"{used[0]} in the command needs restart = 'game'; or move it to startup"
                 )
         return self
 
 
 def engine_seed(seed: int) -> int:
-    """Return a seed that any engine can read, from 1 to 2147483647 (0 often means the time)."""
-    return seed % _MOST_SEED + 1
+    """Return a seed that any engine accepts, from 1 to 2147483647 (0 often means the time)."""
+    return seed % _MAX_SEED + 1

@@ -1,4 +1,4 @@
-"""Who thinks behind the protocol: a search or any other agent of Go, from any position."""
+"""The player of a session: a search or any other agent of Go, asked from any position."""
 
 from __future__ import annotations
 
@@ -31,80 +31,76 @@ _NO_PLAYERS: Final = {
 
 @runtime_checkable
 class Analyser(Protocol):
-    """A search that can tell more of a position than what it would play; optional."""
+    """A search that can continue an analysis and report more than a move; optional."""
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
-        """Search for so many seconds more, on top of what is known of the state already.
+        """Continue the search of a state for `seconds`.
 
-        Visits are all that were ever made, so they grow from call to call. Beside what it likes,
-        the statistics may hold, all for the player to move:
+        Visits are counted over all calls for this state. The statistics may hold, for the player to
+        move:
 
-          priors: ``{action: probability}``, the action a number or its text; or such pairs
-          scores: ``{action: points won by}``, likewise
-          score: points won by, of the position
+          priors: ``{action: probability}``, the action a number or its text; or pairs of these
+          scores: ``{action: points}``, likewise; expected margin after each action
+          score: points; expected margin of the position
           ownership: a number for each point from A1, 1 the player to move, -1 the opponent
         """
 
 
-class EnginePlayer(Protocol):
-    """What a session asks for moves."""
+class SessionPlayer(Protocol):
+    """Chooses the moves of a session."""
 
     agent: Agent
 
     def renew(self, seed: int) -> None:
-        """Begin a game: its randomness derives from the seed."""
+        """Begin a game with this seed."""
 
     def forget(self) -> None:
-        """Know nothing of earlier positions."""
+        """Forget earlier positions."""
 
     def advance(self, action: int) -> None:
-        """Be told of a move in the ordinary course of the game."""
+        """Follow a move of the player to move."""
 
     def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
         """Return what to play, within the player's own budget and `seconds`."""
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
-        """Return what is known after so many seconds more. Raises `GtpError` where it cannot."""
+        """Continue the search for `seconds`. Raises `GtpError` for an agent without a search."""
 
     def oracle(self) -> Oracle | None:
-        """Return its network, or None: the attribute `oracle` of its search or agent."""
+        """Return the attribute `oracle` of its search or agent, or None."""
 
     def close(self) -> None:
-        """Release what it holds; it is not used again."""
+        """Release its resources."""
 
 
-PlayerMaker: TypeAlias = Callable[[GoGame, int], EnginePlayer]
-"""Makes a player of a game from the seed of its randomness."""
+PlayerMaker: TypeAlias = Callable[[GoGame, int], SessionPlayer]
+"""Makes the player of a game, with this seed."""
 
 
 def player_maker(name: str, values: Mapping[str, Any]) -> PlayerMaker:
-    """Return what makes players by the name of an agent or search, and its parameters.
+    """Return a function that makes players of the named agent or search.
 
     Raises:
-      UnknownComponentError: nothing of that name plays Go.
-      ParameterError: the parameters do not fit it.
-      AgentUnavailableError: it is no program.
+      UnknownComponentError: no agent of that name plays Go.
+      ParameterError: the parameters are wrong.
+      AgentUnavailableError: the agent is a person or an external engine.
     """
     component = registry().get("agent", name, game="go")
     if name in _NO_PLAYERS:
         raise AgentUnavailableError(f"--agent {name}: '{name}' {_NO_PLAYERS[name]}")
     component.fill(values, where=f"--agent {name}")
 
-    def make(game: GoGame, seed: int) -> EnginePlayer:
+    def make(game: GoGame, seed: int) -> SessionPlayer:
         agent = make_agent(name, game, **values)
-        player = SearchPlayer(agent, seed) if isinstance(agent, SearchAgent) else None
-        return player or AgentPlayer(agent, seed)
+        if isinstance(agent, SearchAgent):
+            return SearchPlayer(agent, seed)
+        return AgentPlayer(agent, seed)
 
     return make
 
 
 class SearchPlayer:
-    """Plays by a search, whose tree is kept from move to move.
-
-    Attributes:
-      agent: the agent of the search's name.
-      search: the search.
-    """
+    """Plays by a search, whose tree is kept from move to move."""
 
     def __init__(self, agent: SearchAgent, seed: int) -> None:
         self.agent: Agent = agent
@@ -117,29 +113,29 @@ class SearchPlayer:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the tree; the randomness begins anew."""
+        """Forget the tree and reseed."""
         self.search.new_game(self._seed)
 
     def advance(self, action: int) -> None:
-        """Keep what the tree knows beyond `action`."""
+        """Keep the subtree of `action`."""
         self.search.advance(action)
 
     def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
-        """Return what the search finds."""
+        """Search within its own budget and `seconds`."""
         return self.search.search(state, seconds=seconds)
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
-        """Return what the search has found after so many seconds more."""
+        """Continue the search for `seconds`."""
         if isinstance(self.search, Analyser):
             return self.search.analyse(state, seconds=seconds)
         return self.search.search(state, seconds=seconds)
 
     def oracle(self) -> Oracle | None:
         """Return the network of the search, or None."""
-        return _oracle_of(self.search)
+        return getattr(self.search, "oracle", None)
 
     def close(self) -> None:
-        """Close the agent and, where it can be, the search."""
+        """Close the agent and, if it has a method for it, the search."""
         self.agent.close()
         close = getattr(self.search, "close", None)
         if close is not None:
@@ -147,11 +143,7 @@ class SearchPlayer:
 
 
 class AgentPlayer:
-    """Plays by an agent that is no search: a new view of the position for every move.
-
-    Attributes:
-      agent: the agent.
-    """
+    """Plays by an agent without a search, with a new view of the position for every move."""
 
     def __init__(self, agent: Agent, seed: int) -> None:
         self.agent = agent
@@ -163,16 +155,16 @@ class AgentPlayer:
         self.forget()
 
     def forget(self) -> None:
-        """Begin the game again, its randomness anew."""
+        """Begin the game again and reseed."""
         self.agent.new_game(self._seed, player=0)
 
     def advance(self, action: int) -> None:
-        """Do nothing: the next view has it all."""
+        """Do nothing: the next view contains the move."""
 
     def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
-        """Return what the agent decides."""
+        """Return the agent's decision."""
         self.agent.view = PlayerView.at(state, state.to_move)
-        decision = self.agent.act(reading(seconds))
+        decision = self.agent.act(_per_move_clock(seconds))
         value = decision.statistics.get("value")
         return SearchResult(
             action=decision.action,
@@ -182,28 +174,23 @@ class AgentPlayer:
         )
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
-        """Refuse: it only plays."""
+        """Raise `GtpError`."""
         raise GtpError("this agent does not search, so there is nothing to analyse")
 
     def oracle(self) -> Oracle | None:
         """Return the network of the agent, or None."""
-        return _oracle_of(self.agent)
+        return getattr(self.agent, "oracle", None)
 
     def close(self) -> None:
         """Close the agent."""
         self.agent.close()
 
 
-def _oracle_of(thinker: object) -> Oracle | None:
-    oracle: Oracle | None = getattr(thinker, "oracle", None)
-    return oracle
-
-
-def reading(seconds: float | None) -> ClockReading:
-    """Return a clock that allots a move so many seconds; None for no clock."""
+def _per_move_clock(seconds: float | None) -> ClockReading:
+    """Return a clock under which an agent takes `seconds` for a move; None for no clock."""
     if seconds is None:
         return ClockReading(control=TimeControl())
-    limit = max(seconds, 0.01) / 0.9  # of which a player takes nine tenths
+    limit = max(seconds, 0.01) / 0.9  # agents take nine tenths of it
     control = TimeControl(kind="per-move", seconds=limit)
     return ClockReading(control=control, main=limit, limit=limit)
 

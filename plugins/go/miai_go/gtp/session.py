@@ -1,8 +1,7 @@
-"""A conversation with one controller: lines in, responses out.
+"""miai as an engine: a session with one controller, from its first line to ``quit``.
 
-The engine's process: a controller's lines in, responses out, until it leaves.
-
-Lines of a controller, read by a thread, so that an analysis sees when the next one is there.
+`serve` runs a session over standard input and output. `Session` itself knows no pipes: it takes
+lines and writes responses. The commands are in `miai_go.gtp.commands`.
 """
 
 from __future__ import annotations
@@ -18,25 +17,29 @@ from typing import Any, BinaryIO, Final
 from miai.errors import MiaiError
 from miai.search.protocol import SearchResult
 from miai.seeds import derive_seed
-from miai_go.gtp.clocks import EngineClock
-from miai_go.gtp.players import EnginePlayer, PlayerMaker, Stopwatch, player_maker
-from miai_go.gtp.table import EngineTable, FreeState
+from miai_go.gtp.clocks import SessionClock
+from miai_go.gtp.commands import COMMANDS, STREAMING
+from miai_go.gtp.players import PlayerMaker, SessionPlayer, Stopwatch, player_maker
+from miai_go.gtp.table import FreeState, SessionTable
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
 
 _CHUNK: Final = 1 << 16
 MAX_WAITING: Final = 256
-"""Most lines that wait; the controller's pipe fills up then, which makes it wait too."""
+"""Maximum lines that wait; beyond it the controller's pipe fills up, and the controller waits."""
+
+_MAX_ERROR: Final = 1000
+_MIN_MOVES_LEFT: Final = 8  # of a player, by which main time is divided
+_FILLED: Final = 0.7  # share of the points at the end of a game
 
 
 class TooLong:
-    """Stands for a line of more than `MAX_LINE_BYTES`, which was thrown away."""
+    """Stands for a line of more than `MAX_LINE_BYTES`, which was discarded."""
 
 
 class LineReader:
-    """Reads lines from a descriptor until its end.
+    """Reads lines from a descriptor until its end, in a thread that ends with the process.
 
-    Args:
-      descriptor: read by the reader's own thread from now on, which ends with the process.
+    So an analysis notices the next line while it searches.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -49,7 +52,7 @@ class LineReader:
     def next(self) -> bytes | TooLong | None:
         """Wait for the next line and return it without its newline; None at the end of input."""
         with self._changed:
-            # A wait without a limit could not be interrupted by Ctrl-C on every system.
+            # On some systems Ctrl-C cannot interrupt a wait without a limit.
             while not self._lines and not self._over:
                 self._changed.wait(1.0)
             line = self._lines.popleft() if self._lines else None
@@ -57,7 +60,7 @@ class LineReader:
             return line
 
     def pending(self, seconds: float) -> bool:
-        """Wait up to so many seconds; return whether a line, or the end of input, is there."""
+        """Wait up to `seconds`; return whether a line, or the end of input, has come."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._lines) or self._over, max(seconds, 0.0))
             return bool(self._lines) or self._over
@@ -69,7 +72,7 @@ class LineReader:
                 for line in divider.feed(data):
                     self._put(line)
         except OSError:
-            pass  # the input was taken away: that is its end
+            pass  # a closed descriptor ends the input, too
         last = divider.rest()
         if last is not None:
             self._put(last)
@@ -85,7 +88,7 @@ class LineReader:
 
 
 class LineDivider:
-    """Divides bytes into lines, however they come, and keeps none that is too long."""
+    """Divides a stream of bytes into lines and discards those that are too long."""
 
     def __init__(self) -> None:
         self._begun = bytearray()
@@ -104,7 +107,7 @@ class LineDivider:
         return lines
 
     def rest(self) -> bytes | TooLong | None:
-        """Return the last line where no newline ended it; None without one."""
+        """Return the last line if no newline ended it, or None."""
         if self._too_long:
             return TooLong()
         return bytes(self._begun) if self._begun else None
@@ -117,34 +120,27 @@ class LineDivider:
             self._begun += part
 
 
-__all__ = ["Session"]
-
-_MAX_ERROR: Final = 1000
-_MOVES_LEFT: Final = 8  # of a player, at least, by which main time is divided
-_FILLED: Final = 0.7  # of the points, when a game is over
-
-
 class Session:
-    """What an engine knows while a controller talks to it.
+    """The state of a session with one controller.
 
     Args:
-      make_player: makes who plays, for each game that is set up.
-      values: parameters of the game to begin with.
-      write: called with each part of a response; the part has to leave at once.
-      pending: waits up to so many seconds; returns whether the controller has said something more,
-        or gone, which ends an analysis. By default it is so at once.
-      seed: what the randomness of all games derives from.
-      agent: what the engine says of itself: the agent's name.
+      make_player: makes the player for each game.
+      values: parameters of the first game.
+      write: called with each part of a response, which has to be sent at once.
+      pending: waits up to the given seconds; returns whether a line, or the end of input, has come,
+        which ends an analysis. By default that is always so.
+      seed: the seed of all games.
+      agent: the agent's name, part of the engine's.
 
     Attributes:
       table: the game.
-      player: who plays.
-      clocks: Black's and White's.
-      last: what was last searched, and where; None before.
-      ended: whether the controller said quit.
+      player: the player.
+      clocks: Black's and White's clocks.
+      last: position and result of the last search, or None.
+      ended: whether the controller sent ``quit``.
 
     Raises:
-      MiaiError: the game or the player cannot be had.
+      MiaiError: the game or the player cannot be made.
     """
 
     def __init__(
@@ -157,22 +153,22 @@ class Session:
         seed: int = 0,
         agent: str = "",
     ) -> None:
-        self.table = EngineTable(values)
+        self.table = SessionTable(values)
         self.agent = agent
-        self.write, self.pending = write, pending or _always
-        self.clocks = [EngineClock(), EngineClock()]
+        self.write, self.pending = write, pending or (lambda _: True)
+        self.clocks = [SessionClock(), SessionClock()]
         self.last: tuple[FreeState, SearchResult] | None = None
         self.ended = False
         self._streaming = False
         self._seed, self._games = seed, 0
         self._make_player = make_player
-        self.player: EnginePlayer = make_player(self.table.game, self._next_seed())
+        self.player: SessionPlayer = make_player(self.table.game, self._next_seed())
         self._game = self.table.game
 
     # -- lines --------------------------------------------------------------------------------
 
     def take(self, line: bytes | TooLong) -> None:
-        """Answer one line of the controller, whatever it is."""
+        """Answer one line of the controller."""
         if isinstance(line, TooLong):
             self.write(response(None, f"a line of more than {MAX_LINE_BYTES} bytes", ok=False))
             return
@@ -188,7 +184,7 @@ class Session:
         except BrokenPipeError:
             raise
         except Exception as error:
-            # A defect, of the agent as a rule: the controller hears of it, and may go on.
+            # A defect, usually of the agent: the controller is told and may go on.
             traceback.print_exc()
             self._fail(command, f"the engine failed: {type(error).__name__}: {error}")
         else:
@@ -196,9 +192,7 @@ class Session:
         self._streaming = False
 
     def _result(self, command: Command) -> str | None:
-        """Return the response to a command; None where it was written line by line."""
-        from miai_go.gtp.commands import COMMANDS, STREAMING
-
+        """Return the response to a command, or None if it was written line by line."""
         if command.name in STREAMING:
             STREAMING[command.name](self, command)
             return None
@@ -207,16 +201,16 @@ class Session:
         return COMMANDS[command.name](self, command.arguments)
 
     def _fail(self, command: Command, reason: str) -> None:
-        """Answer with an error, or end a response that had begun."""
-        told = one_line(reason)[:_MAX_ERROR]
+        """Answer with an error, or end a response that has begun."""
+        message = one_line(reason)[:_MAX_ERROR]
         if self._streaming:
             self.write("\n")
-            print(f"miai: {command.name}: {told}", file=sys.stderr)
+            print(f"miai: {command.name}: {message}", file=sys.stderr)
         else:
-            self.write(response(command.id, told, ok=False))
+            self.write(response(command.id, message, ok=False))
 
     def stream(self, command: Command) -> Callable[[str], None]:
-        """Begin a response of several lines; return what writes one."""
+        """Begin a response of several lines; return the function that writes one."""
         self.write(f"{opening(command.id)}\n")
         self._streaming = True
         return lambda line: self.write(f"{line}\n")
@@ -224,13 +218,13 @@ class Session:
     # -- the game -----------------------------------------------------------------------------
 
     def set_up(self, change: Callable[[], None], *, begin: bool = False) -> None:
-        """Change the game on the table, and have a player who plays that.
+        """Change the game on the table, and make a player for it if its parameters changed.
 
         Args:
-          begin: whether a new game begins: clocks and randomness, too, begin anew.
+          begin: whether a new game begins, with new clocks and a new seed.
 
         Raises:
-          MiaiError: the table refuses it, or no player can be had; nothing was changed.
+          MiaiError: the table refuses it, or no player can be made; nothing was changed.
         """
         before = self.table.values, list(self.table.moves)
         change()
@@ -238,32 +232,31 @@ class Session:
             self._follow(begin=begin)
         except Exception:
             self.table.restore(*before)
-            self._game = self.table.game  # which is built anew, and equal
+            self._game = self.table.game  # another object with equal parameters
             raise
 
     def forget(self) -> None:
-        """Have the player know nothing of earlier positions."""
+        """Make the player forget earlier positions."""
         self.player.forget()
 
     def play(self, player: int, action: int) -> None:
-        """Play a move. Raises `GtpError` for an illegal one."""
+        """Play a move. Raises `GtpError` if it is illegal."""
         if self.table.play(player, action):
             self.player.advance(action)
         else:
             self.forget()
 
     def budget(self, player: int) -> float | None:
-        """Return the seconds that a move of `player` may take; None for no limit."""
+        """Return the maximum seconds for a move of `player`, or None for no limit."""
         points = self.table.game.pass_action
         left = (_FILLED * points - self.table.state.move_number()) / 2
-        return self.clocks[player].budget(max(int(left), _MOVES_LEFT))
+        return self.clocks[player].budget(max(int(left), _MIN_MOVES_LEFT))
 
     def charge(self, player: int, watch: Stopwatch) -> None:
-        """Take what a move took off the player's clock."""
+        """Subtract the time of a move from the player's clock."""
         self.clocks[player].charge(watch.seconds())
 
     def _follow(self, *, begin: bool) -> None:
-        """Have a player of the game that is on the table."""
         game = self.table.game
         if game.parameters != self._game.parameters:
             player = self._make_player(game, self._next_seed())
@@ -274,7 +267,7 @@ class Session:
         else:
             self.forget()
         if begin:
-            self.clocks = [EngineClock(clock.settings) for clock in self.clocks]
+            self.clocks = [SessionClock(clock.settings) for clock in self.clocks]
         self._game = game
         self.last = None
 
@@ -283,27 +276,17 @@ class Session:
         return derive_seed(self._seed, "gtp", self._games)
 
 
-def _always(seconds: float) -> bool:
-    return True
+def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, seed: int = 0) -> None:
+    """Play for the controller at standard input and output until it sends ``quit`` or leaves.
 
-
-def serve(
-    agent: str,
-    values: Mapping[str, Any],
-    game: Mapping[str, Any],
-    *,
-    seed: int = 0,
-) -> None:
-    """Play for the controller at standard input and output until it says quit or goes away.
-
-    Whatever else writes to standard output is sent to standard error.
+    Other writes to standard output go to standard error.
 
     Args:
       agent, values: the agent's name and its parameters.
-      game: parameters of the game to begin with.
+      game: parameters of the first game.
 
     Raises:
-      MiaiError: there is no such agent or game, before anything was answered.
+      MiaiError: agent or game are unknown or their parameters are wrong. Nothing was written.
     """
     maker = player_maker(agent, values)
     output = _private_output()
@@ -321,13 +304,13 @@ def serve(
                 break
             session.take(line)
     except BrokenPipeError:
-        pass  # the controller left in the midst of a response
+        pass  # the controller left during a response
     finally:
         session.player.close()
 
 
 def _private_output() -> BinaryIO:
-    """Return standard output for responses alone; what libraries print goes to standard error."""
+    """Return standard output for responses alone, and redirect all other prints to stderr."""
     sys.stdout.flush()
     private = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,28 +1,33 @@
-"""The game on an engine's table: settings, stones and moves, as a controller changes them.
-
-Positions as a controller makes them: either player moves, and play goes on after two passes.
-"""
+"""The game of a session: settings, stones and moves, as a controller changes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
+import numpy as np
+
+from miai.errors import MiaiError
 from miai.parameters import build_parameters
+from miai_go.gtp.kata_rules import RULE_PARAMETERS
 from miai_go.gtp.wire import GtpError
-from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, KoRule
+from miai_go.rules.board import Board, KoRule
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, GoParameters
 from miai_go.rules.state import GoState, Phase, Start, why_illegal
+from miai_go.sgf.check import SgfError
+from miai_go.sgf.reading import read_file
+from miai_go.sgf.writing import game_file, set_move, set_text, sgf_text
 
 
 class FreeState(GoState):
-    """A position of Go that a controller may lead anywhere.
+    """A position of Go in which either player may move, and play goes on after two passes.
 
-    The history alternates between the players, as searches and encoders expect: where one player
-    moves twice, a pass of the other is put in between, which lifts the ko and counts for nothing
-    else. Superko looks back over all of it.
+    The history alternates between the players, as searches and encoders expect: if one player
+    moves twice, a pass of the other is inserted, which lifts the ko and has no other effect.
+    Superko looks back over all of it.
     """
 
     def __init__(self, game: GoGame, start: Start, board: Board) -> None:
@@ -30,10 +35,7 @@ class FreeState(GoState):
         self._choices: frozenset[int] | None = None
 
     def turn_to(self, player: int) -> bool:
-        """Let `player` move next, also after the end of play.
-
-        Returns whether that took more than the ordinary course of the game.
-        """
+        """Let `player` move next, also after the end of play. Returns whether that was needed."""
         resumed = self.phase != Phase.PLAY
         if resumed:
             self.phase, self.ending, self.dead = Phase.PLAY, None, ()
@@ -45,9 +47,9 @@ class FreeState(GoState):
         return resumed
 
     def restricted(self, actions: Iterable[int]) -> Self:
-        """Return a copy in which the player to move has no other choice than these actions.
+        """Return a copy in which the player to move can only choose from these actions.
 
-        Where the pass is none of them, a pass made just before is forgotten, which it could answer.
+        Unless the pass is among them, a preceding pass is forgotten: two would end the game.
         """
         other = self.clone()
         other._choices = frozenset(actions)
@@ -57,7 +59,7 @@ class FreeState(GoState):
         return other
 
     def legal_actions(self) -> list[int]:
-        """Return the legal actions, ascending, as far as they are among the choices."""
+        """Return the legal actions among the choices, ascending."""
         legal = super().legal_actions()
         if self._choices is None:
             return legal
@@ -68,7 +70,7 @@ class FreeState(GoState):
         return (self._choices is None or action in self._choices) and super().is_legal(action)
 
     def _skip(self) -> None:
-        """Pass on the turn, as a pass that is none."""
+        """Give the turn to the other player by a pass that does not count towards the end."""
         actor = self.to_move
         self.board.play_unchecked(actor, self.game.pass_action)
         self.to_move, self.passes = 1 - actor, 0
@@ -88,32 +90,32 @@ class FreeState(GoState):
 
 
 Move: TypeAlias = tuple[int, int]
-"""A player, 0 Black or 1 White, and an action."""
+"""A player (0: Black, 1: White) and an action."""
 
-OF_POSITION: Final = (
+_START_PARAMETERS: Final = (
     "handicap",
     "handicap_points",
     "black_stones",
     "white_stones",
     "first_player",
 )
-"""The parameters of a game that say where it starts."""
+"""The parameters of the game that describe the starting position."""
 
-_SPARE_MOVES: Final = 2  # a play and the turn that it may skip
+_SPARE_MOVES: Final = 2  # a move, and the pass inserted before it
 
 
-class EngineTable:
+class SessionTable:
     """A game that follows its controller.
 
-    No rule ends it: a repetition under simple ko is allowed, and so are moves after two passes.
+    It never ends: repetitions under simple ko are allowed, and so are moves after two passes.
 
     Attributes:
       game: board, rules and starting position.
-      state: the position now; not to be changed from outside.
-      moves: what was played, oldest first; a controller's, not the alternating history of `state`.
+      state: the current position; read-only.
+      moves: the controller's moves, oldest first, without the passes that `state` inserts.
 
     Raises:
-      MiaiError: the values are no parameters of Go.
+      MiaiError: the values are not parameters of Go.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -127,25 +129,19 @@ class EngineTable:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The parameters of the game, as given and changed since."""
+        """The current parameters of the game."""
         return dict(self._values)
 
     def clear(self, **changes: Any) -> None:
         """Empty the board; change some parameters. Raises `MiaiError`, with nothing changed."""
-        kept = {name: v for name, v in self._values.items() if name not in OF_POSITION}
-        self._set({**kept, **changes}, [])
+        self.restore({**self._without(*_START_PARAMETERS), **changes}, [])
 
     def change(self, **changes: Any) -> None:
-        """Change parameters and leave the position.
-
-        Raises:
-          GtpError: the moves so far are not legal by them.
-          MiaiError: they are no parameters of Go; nothing was changed.
-        """
-        self._set({**self._values, **changes}, self.moves)
+        """Change parameters and keep the position. Raises as `restore`."""
+        self.restore({**self._values, **changes}, self.moves)
 
     def set_komi(self, komi: float) -> None:
-        """Change the komi, points. Raises `GtpError` for what is no multiple of 0.5."""
+        """Change the komi, points. Raises `GtpError` unless it is a multiple of 0.5."""
         if not abs(komi) <= MAX_KOMI or komi % 0.5:
             raise GtpError(f"komi must be a multiple of 0.5 within {MAX_KOMI:g}")
         self.change(komi=komi)
@@ -154,80 +150,26 @@ class EngineTable:
         """Put Black's handicap on the empty board; White is to move."""
         self.require_empty()
         names = [vertex(point, self.game.size) for point in points]
-        self._set({**self._values, "handicap_points": names}, [])
+        self.restore({**self._values, "handicap_points": names}, [])
 
     def replace(self, values: Mapping[str, Any], actions: Iterable[int]) -> None:
-        """Take over another game: its parameters, then its alternating actions.
+        """Set up another game: its parameters, then its alternating actions. Raises as `restore`.
 
-        Raises:
-          GtpError: an action is not legal.
-          MiaiError: the parameters are wrong; in both cases nothing was changed.
+        Parameters that describe rules or position and are not among `values` become the default.
         """
-        game = _game(values)
-        player = game.start.to_move
-        moves = []
-        for action in actions:
-            moves.append((player, action))
-            player = 1 - player
-        self._set(values, moves)
+        replaced = (*_START_PARAMETERS, *(RULE_PARAMETERS if "rules" in values else ()))
+        parameters = {**self._without(*replaced), **values}
+        first = _game(parameters).start.to_move
+        moves = [(first ^ (index % 2), action) for index, action in enumerate(actions)]
+        self.restore(parameters, moves)
 
     def restore(self, values: Mapping[str, Any], moves: list[Move]) -> None:
-        """Put back values and moves that were on this table before."""
-        self._set(values, moves)
-
-    def require_empty(self) -> None:
-        """Raise `GtpError` unless no stone lies on the board and no move was made."""
-        if self.moves or self.state.board.stones().any():
-            raise GtpError("board not empty")
-
-    # -- moves --------------------------------------------------------------------------------
-
-    @property
-    def to_move(self) -> int:
-        """Whose turn it is where nobody says otherwise."""
-        return self.state.to_move
-
-    def play(self, player: int, action: int) -> bool:
-        """Play a move; return whether it was in the ordinary course of the game.
+        """Set all parameters and moves.
 
         Raises:
-          GtpError: it is illegal, superko included, or one move too many; nothing was changed.
+          GtpError: a move is not legal.
+          MiaiError: the parameters are wrong. In both cases nothing was changed.
         """
-        self._check_room()
-        regular = self.state.phase == Phase.PLAY and player == self.to_move
-        if not regular:
-            # The point is looked at first, so that a refusal costs nobody the turn.
-            self._check(self.at_turn_of(player), action)
-            self.state.turn_to(player)
-        self._check(self.state, action)
-        self.state.apply_action(action)
-        self.moves.append((player, action))
-        return regular
-
-    def undo(self) -> None:
-        """Take the last move back. Raises `GtpError` where there is none."""
-        if not self.moves:
-            raise GtpError("cannot undo")
-        self._set(self._values, self.moves[:-1])
-
-    def at_turn_of(self, player: int) -> FreeState:
-        """Return a copy of the position in which `player` is to move."""
-        self._check_room()
-        state = self.state.clone()
-        state.turn_to(player)
-        return state
-
-    def _check_room(self) -> None:
-        if self.state.move_number() + _SPARE_MOVES >= self.game.max_moves:
-            raise GtpError(f"more than {MAX_MOVES} moves; clear_board begins anew")
-
-    def _check(self, state: FreeState, action: int) -> None:
-        if not state.is_legal(action):
-            name = vertex(action, self.game.size)
-            raise GtpError(f"illegal move: {name} {why_illegal(state, action)}")
-
-    def _set(self, values: Mapping[str, Any], moves: list[Move]) -> None:
-        """Take parameters and moves, or neither."""
         before = self._values, self.game, self.state, self.moves
         try:
             self.game = _game(values)
@@ -238,42 +180,123 @@ class EngineTable:
             self._values, self.game, self.state, self.moves = before
             raise
 
+    def require_empty(self) -> None:
+        """Raise `GtpError` if there is a stone on the board or a move was made."""
+        if self.moves or self.state.board.stones().any():
+            raise GtpError("board not empty")
+
+    # -- moves --------------------------------------------------------------------------------
+
+    @property
+    def to_move(self) -> int:
+        """The player whose turn it is by default."""
+        return self.state.to_move
+
+    def play(self, player: int, action: int) -> bool:
+        """Play a move. Returns whether `player` was to move and play had not ended.
+
+        Raises:
+          GtpError: it is illegal, superko included, or the game is too long; nothing was changed.
+        """
+        self._check_room()
+        regular = self.state.phase == Phase.PLAY and player == self.to_move
+        if not regular:
+            # Checked on a copy first, so that a refusal does not change whose turn it is.
+            self._check(self.at_turn_of(player), action)
+            self.state.turn_to(player)
+        self._check(self.state, action)
+        self.state.apply_action(action)
+        self.moves.append((player, action))
+        return regular
+
+    def undo(self) -> None:
+        """Take the last move back. Raises `GtpError` if there is none."""
+        if not self.moves:
+            raise GtpError("cannot undo")
+        self.restore(self._values, self.moves[:-1])
+
+    def at_turn_of(self, player: int) -> FreeState:
+        """Return a copy of the position in which `player` is to move."""
+        self._check_room()
+        state = self.state.clone()
+        state.turn_to(player)
+        return state
+
+    def _check_room(self) -> None:
+        if self.state.move_number() + _SPARE_MOVES >= self.game.max_moves:
+            raise GtpError(f"more than {MAX_MOVES} moves; begin a new game with clear_board")
+
+    def _check(self, state: FreeState, action: int) -> None:
+        if not state.is_legal(action):
+            name = vertex(action, self.game.size)
+            raise GtpError(f"illegal move: {name} {why_illegal(state, action)}")
+
+    def _without(self, *names: str) -> dict[str, Any]:
+        return {name: value for name, value in self._values.items() if name not in names}
+
     def _initial(self) -> FreeState:
-        start = self.game.new_initial_state()  # loads what the moves of a game call
+        start = self.game.new_initial_state()  # loads the kernels that moves call
         return FreeState(self.game, self.game.start, start.board)
 
 
-def handicap_places(table: EngineTable, points: list[int], wanted: int) -> list[int]:
-    """Return so many points for a free handicap: `points`, then others far from them all."""
-    size = table.game.size
-    chosen = points[:wanted]
-    left = [point for point in range(size * size) if point not in chosen]
-    while len(chosen) < wanted:
-        best = max(left, key=lambda point: _room_at(point, chosen, size))
-        left.remove(best)
+def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> None:
+    """Set up the main line of a file's first game, with its size, komi and rules.
+
+    Args:
+      before: the number of the first move that is left out; None to play all.
+
+    Raises:
+      GtpError: the file cannot be read or played; the table is unchanged.
+    """
+    try:
+        game = read_file(path)[0]
+        line = game.main_line()
+        actions = line.actions if before is None else line.actions[: max(before - 1, 0)]
+        table.replace(game.parameters(line), actions)
+    except SgfError as error:
+        raise GtpError(f"cannot load file: {error}") from error
+    except MiaiError as error:
+        raise GtpError(f"cannot load file: {path}: {error}") from error
+
+
+def table_as_sgf(table: SessionTable, *, result: str = "") -> str:
+    """Return the game as SGF."""
+    file = game_file(table.game)
+    if result:
+        set_text(file.get_root(), "RE", result)
+    for player, action in table.moves:
+        set_move(file.extend_main_sequence(), player, action)
+    return sgf_text(file)
+
+
+def free_handicap(points: list[int], stones: int, size: int) -> list[int]:
+    """Return the points of a free handicap: `points`, then others far from all of them."""
+    chosen = points[:stones]
+    others = [point for point in range(size * size) if point not in chosen]
+    while len(chosen) < stones:
+        best = max(others, key=lambda point: _room_at(point, chosen, size))
+        others.remove(best)
         chosen.append(best)
     return sorted(chosen)
 
 
 def _room_at(point: int, chosen: list[int], size: int) -> tuple[int, int]:
-    """Return how far a point is from the nearest chosen one, the edge counting half, then where."""
+    """Return the distance to the nearest chosen point, the edge counting half; then the order."""
     row, column = divmod(point, size)
     to_edge = 2 * min(row + 1, column + 1, size - row, size - column)
     others = [abs(row - p // size) + abs(column - p % size) for p in chosen]
     return min([to_edge, *others]), -point
 
 
-def stones_in_chains(table: EngineTable) -> list[tuple[int, list[int]]]:
-    """Return the chains on the board, each as its player and its points, by their lowest point."""
-    flat = table.state.board.stones().reshape(-1)
+def stones_in_chains(board: Board) -> list[list[int]]:
+    """Return the points of each chain on a board, ordered by their lowest point."""
+    stones = board.stones().reshape(-1)
     seen: set[int] = set()
     chains = []
-    for point in range(len(flat)):
-        if flat[point] == EMPTY or point in seen:
-            continue
-        chain = table.state.board.group_at(point).tolist()
-        seen.update(chain)
-        chains.append((BLACK if flat[point] == BLACK + 1 else WHITE, chain))
+    for point in np.flatnonzero(stones).tolist():
+        if point not in seen:
+            chains.append(board.group_at(point).tolist())
+            seen.update(chains[-1])
     return chains
 
 
@@ -281,5 +304,5 @@ def _game(values: Mapping[str, Any]) -> GoGame:
     parameters = build_parameters(GoParameters, values, where="game")
     forced: dict[str, Any] = {"repetition": "allowed", "max_moves": MAX_MOVES}
     if parameters.resolved_rules().dead_stones == "agreement":
-        forced["dead_stones"] = "playouts"  # a controller settles nothing by moves
+        forced["dead_stones"] = "playouts"  # controllers have no moves to agree with
     return GoGame(parameters.model_copy(update=forced))

@@ -1,23 +1,23 @@
 """Reading ladders: whether a chain in atari can get away, on a board of bytes with undo.
 
-The attacker keeps giving atari, the defender stretches out or takes attackers that are in atari
-themselves. A chain has got away with three liberties, it is lost with one after its own move; with
-two the attacker goes on. Ko is not kept while reading.
+The attacker gives atari after atari; the defender extends, or captures attackers that are in atari.
+A chain with three liberties has escaped; one with a single liberty after its own move is lost; with
+two the attack goes on. Ko is ignored.
 
-What is read is limited, in the defender's favour: a line ends after `LEVELS` atari for each row of
-the board, and when, more than `CHOICES` times, the attacker has two atari to choose from that do
-not let the chain stretch to three liberties at once, or the defender captures. These limits do not
-depend on the order of moves, so that a turned position is read alike. `MOST_MOVES` of the defender
-is a limit that games do not reach.
+The reading is limited, in the defender's favour: a line ends after `LEVELS` atari per row of the
+board, and when the attacker has had a choice of two atari, neither of which lets the chain reach
+three liberties at once, or the defender has captured, more than `CHOICES` times. These limits do
+not depend on the order of moves, so that a turned position gives the same result. Games do not
+reach the limit of `MAX_MOVES` of the defender.
 
-Points here are records of the board, its words divided by `rules.RECORD`: the same neighbours, at
--1, +1 and a stride. A `Grid` holds 0, 1, 2 and 3 for empty, black, white and border. `room` is work
-space, in blocks as long as the grid: marks, two lists of stones, the log of captured stones (two
-blocks), SAFE, marks of the chain that is read; then a frame a level, with room for the defender's
-captures. SAFE holds the liberties of each stone's chain before reading, and 0 for empty points:
-every stone laid since takes one at most, so that most chains need not be looked at. A level is a
-move of the defender and the attack on it that is looked at; numba does not load recursive functions
-from its cache on disk, so the way down and up is written out.
+Points here are records of the board, its words divided by `rules.RECORD`; neighbours are at -1, +1
+and a stride. A `Grid` holds 0, 1, 2 and 3 for empty, black, white and border. `room` is work space
+in blocks as long as the grid: marks, two lists of stones, the log of captured stones (two blocks),
+SAFE, marks of the chain; then a frame for each level, with room for the defender's captures. SAFE
+holds the liberties of each stone's chain before reading, and 0 for empty points: every later stone
+takes at most one of them, so that most chains need no check. A level is a move of the defender and
+the attack on it; the recursion is written as a loop, because numba does not load recursive
+functions from its cache on disk.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ Room = NDArray[np.int32]
 
 LEVELS = 3
 CHOICES = 1
-MOST_MOVES = 5000
+MAX_MOVES = 5000
 
 MOVES = 0  # moves of the defender tried
 STAMP = 1  # the mark in use
@@ -48,14 +48,14 @@ BLOCKS = 7
 MOVE = 0  # words of a frame: the defender's move, 0 for none
 BELOW = 1  # the log's top before it
 OVER = 2  # and after it
-ATTACK = 3  # the attacker's answer that is looked at
+ATTACK = 3  # the attacker's answer
 STRETCH = 4  # the chain's last liberty then
 HIGHER = 5  # the log's top after the attack
 PENDING = 6  # whether an attack at STRETCH is to follow
-BUDGET = 7  # choices left, before and after the attacker's
-LEFT = 8
+BUDGET = 7  # remaining choices, before and after the attacker's
+BUDGET_AFTER = 8
 TRIED = 9  # captures tried, 0 while the chain is stretched
-CAPTURES = 10  # how many there are, from FRAME on
+CAPTURES = 10  # number of captures, listed from FRAME on
 STAMPED = 11  # the mark of the chain after the move, in CHAIN_MARKS
 FRAME = 12
 
@@ -83,10 +83,10 @@ def frame_of(grid: Grid, level: Int) -> Int:
 def flood(
     grid: Grid, stride: Int, start: Int, room: Room, block: Int, marks: Int, most: Int
 ) -> tuple[Int, Int]:
-    """List the chain on `start` in a block, its first liberties in the LIBERTIES words.
+    """List the chain on `start` in a block, and its first liberties in the LIBERTIES words.
 
-    Returns how many liberties, `most` for more, and how many stones; where there are `most`, the
-    stones are not all.
+    Returns the number of liberties, at most `most`, and of stones; with `most` liberties, the list
+    of stones is incomplete.
     """
     stones = FRONT + block * len(grid)
     marked = FRONT + marks * len(grid)
@@ -97,7 +97,7 @@ def flood(
     room[marked + start] = stamp
     count = np.int64(1)
     done = np.int64(0)
-    found = np.int64(0)
+    liberties = np.int64(0)
     while done < count:
         s = np.int64(room[np.uint32(stones + done)])
         done += 1
@@ -110,11 +110,11 @@ def flood(
                     count += 1
             elif what == 0 and room[np.uint32(marked + q)] != stamp:
                 room[np.uint32(marked + q)] = stamp
-                room[np.uint32(LIBERTIES + found)] = q
-                found += 1
-                if found == most:
-                    return found, count
-    return found, count
+                room[np.uint32(LIBERTIES + liberties)] = q
+                liberties += 1
+                if liberties == most:
+                    return liberties, count
+    return liberties, count
 
 
 @inlined
@@ -125,7 +125,7 @@ def around(r: Int, stride: Int) -> tuple[np.uint32, np.uint32, np.uint32, np.uin
 
 @part
 def open_sides(grid: Grid, stride: Int, r: Int) -> Int:
-    """Return how many neighbours of a point are empty."""
+    """Return the number of empty neighbours of a point."""
     n0, n1, n2, n3 = around(r, stride)
     sides = np.int64(grid[n0] == 0) + np.int64(grid[n1] == 0)
     return sides + np.int64(grid[n2] == 0) + np.int64(grid[n3] == 0)
@@ -135,10 +135,10 @@ def open_sides(grid: Grid, stride: Int, r: Int) -> Int:
 def lay(
     grid: Grid, stride: Int, r: Int, color: Int, room: Room, top: Int, laid: Int, living: Int
 ) -> Int:
-    """Put a stone on an empty point; return the log's new top, or -1 for a suicide, undone.
+    """Put a stone on an empty point; return the new top of the log, or -1 for a suicide, undone.
 
-    It is at most the `laid`th of its line. The chain whose CHAIN_MARKS are `living` is known to
-    keep a liberty.
+    At most `laid` stones of the line precede it. The chain marked `living` in CHAIN_MARKS keeps a
+    liberty.
     """
     length = len(grid)
     log = FRONT + LOG * length
@@ -186,13 +186,13 @@ def take_back(grid: Grid, r: Int, color: Int, room: Room, bottom: Int, top: Int)
 def list_captures(
     grid: Grid, stride: Int, chain: Int, but: Int, room: Room, frame: Int, laid: Int
 ) -> Int:
-    """List in a frame where a chain in atari can take attackers but `but`; return how many."""
+    """List in a frame where a chain in atari can capture, except at `but`; return the number."""
     stones = FRONT + CHAIN_LIST * len(grid)
     options = frame + FRAME
     safe = FRONT + SAFE * len(grid)
     color = grid[chain]
     _, count = flood(grid, stride, chain, room, CHAIN_LIST, MARKS, 2)
-    base = room[STAMP]  # stones of attackers that were met since have greater marks
+    base = room[STAMP]  # attackers visited since have greater marks
     n = np.int64(0)
     for i in range(count):
         s = np.int64(room[np.uint32(stones + i)])
@@ -203,10 +203,10 @@ def list_captures(
                 free, _ = flood(grid, stride, q, room, NEAR_LIST, MARKS, 2)
                 if free == 1:
                     takes = room[LIBERTIES]
-                    known = takes == but
+                    listed = takes == but
                     for k in range(n):
-                        known |= room[options + k] == takes
-                    if not known:
+                        listed |= room[options + k] == takes
+                    if not listed:
                         room[options + n] = takes
                         n += 1
     return n
@@ -224,7 +224,7 @@ def holds(
     laid: Int,
     stamp: Int,
 ) -> bool:
-    """Return whether an atari at `x` does not let the chain stretch to three liberties at `y`."""
+    """Return whether an atari at `x` keeps the chain from three liberties by a move at `y`."""
     color = np.int64(grid[chain])
     grid[x] = 3 - color
     sides = open_sides(grid, stride, y)
@@ -247,8 +247,8 @@ def holds(
 def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int:
     """Play a level's move of the defender and look for attacks on it.
 
-    Returns 1 when the chain has got away and 0 when it is lost, the move taken back; or 2 when it
-    must be read on, the first attack being in the frame.
+    Returns 1 if the chain escapes and 0 if it is lost, with the move undone; 2 if the reading must
+    go on, with the first attack in the frame.
     """
     color = np.int64(grid[chain])
     frame = frame_of(grid, level)
@@ -269,13 +269,13 @@ def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int
         y = np.int64(room[LIBERTIES + 1])
         first = holds(grid, stride, chain, x, y, room, over, laid, stamp)
         second = holds(grid, stride, chain, y, x, room, over, laid, stamp)
-        left = np.int64(room[frame + BUDGET]) - np.int64(first and second)
-        if (first or second) and left >= 0:
+        budget = np.int64(room[frame + BUDGET]) - np.int64(first and second)
+        if (first or second) and budget >= 0:
             room[frame + OVER] = over
             room[frame + ATTACK] = x if first else y
             room[frame + STRETCH] = y if first else x
             room[frame + PENDING] = first and second
-            room[frame + LEFT] = left
+            room[frame + BUDGET_AFTER] = budget
             return np.int64(2)
     take_back(grid, move, color, room, below, over)
     return result
@@ -285,9 +285,9 @@ def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int
 def read(  # noqa: C901  kernels read from top to bottom
     grid: Grid, stride: Int, chain: Int, room: Room, top: Int
 ) -> bool:
-    """Return whether a chain in atari gets away, frame 1 holding the first move to be tried.
+    """Return whether a chain in atari escapes by the move in frame 1.
 
-    With a `top` of 1 that is all; with 0, frame 0 holds the attack that it answers.
+    With a `top` of 0, frame 0 holds the attack that the move answers; otherwise `top` is 1.
     """
     level: Int = np.int64(1)
     color = np.int64(grid[chain])
@@ -295,14 +295,14 @@ def read(  # noqa: C901  kernels read from top to bottom
     while True:
         room[MOVES] += 1
         state: Int = np.int64(1)
-        if level <= last and room[MOVES] <= MOST_MOVES:
+        if level <= last and room[MOVES] <= MAX_MOVES:
             state = try_move(grid, stride, chain, room, level)
-        while state != 2:  # decided: back to the attack that led here
+        while state != 2:  # decided: return to the attack that led here
             if level == top:
                 return bool(state == 1)
             level -= 1
             frame = frame_of(grid, level)
-            left = room[frame + LEFT]
+            budget = room[frame + BUDGET_AFTER]
             attack = np.int64(room[frame + ATTACK])
             over = np.int64(room[frame + OVER])
             higher = np.int64(room[frame + HIGHER])
@@ -312,14 +312,14 @@ def read(  # noqa: C901  kernels read from top to bottom
                     stretch = np.int64(room[frame + STRETCH])
                     n = list_captures(grid, stride, chain, stretch, room, frame, 2 * level + 1)
                     room[frame + CAPTURES] = n
-                    if n > 0 and left == 0:
+                    if n > 0 and budget == 0:
                         state = np.int64(1)
                 if state == 0 and tried < room[frame + CAPTURES]:
                     room[frame + TRIED] = tried + 1
                     child = frame_of(grid, level + 1)
                     room[child + MOVE] = room[frame + FRAME + tried]
                     room[child + BELOW] = higher
-                    room[child + BUDGET] = left - 1
+                    room[child + BUDGET] = budget - 1
                     break
             take_back(grid, attack, 3 - color, room, over, higher)
             if state == 1 and room[frame + PENDING] != 0:
@@ -337,7 +337,7 @@ def read(  # noqa: C901  kernels read from top to bottom
 
 @part
 def start_attack(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> None:
-    """Play the attack of a level's frame, and let the next frame stretch the chain."""
+    """Play the attack of a level's frame, and make extending the chain the next frame's move."""
     frame = frame_of(grid, level)
     child = frame_of(grid, level + 1)
     attack = np.int64(room[frame + ATTACK])
@@ -349,12 +349,12 @@ def start_attack(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) ->
     room[frame + TRIED] = 0
     room[child + MOVE] = room[frame + STRETCH]
     room[child + BELOW] = higher
-    room[child + BUDGET] = room[frame + LEFT]
+    room[child + BUDGET] = room[frame + BUDGET_AFTER]
 
 
 @part
 def escape_works(grid: Grid, stride: Int, chain: Int, move: Int, room: Room) -> bool:
-    """Return whether a chain in atari gets away by `move`, a legal one of its owner."""
+    """Return whether a chain in atari escapes by a legal move of its owner."""
     frame = frame_of(grid, np.int64(1))
     room[MOVES] = 0
     room[frame + MOVE] = move
@@ -373,7 +373,7 @@ def ladder_works(grid: Grid, stride: Int, chain: Int, x: Int, y: Int, room: Room
     room[frame + ATTACK] = x
     room[frame + STRETCH] = y
     room[frame + PENDING] = 0
-    room[frame + LEFT] = CHOICES
+    room[frame + BUDGET_AFTER] = CHOICES
     room[frame + STAMPED] = -1
     start_attack(grid, stride, chain, room, np.int64(0))
     return not read(grid, stride, chain, room, np.int64(0))

@@ -1,13 +1,14 @@
-"""Liberties as sets of points, and what a move does to them.
+"""Liberties as sets of points, and the effect of moves on them.
 
-A set is `width` words of `uint64`, bits by action. `masks` has a row for each record of the board,
-found by the record of a chain's number, then one row for unions and one that stays empty. `counts`
-holds the size of each chain's set by record; entry 0, for empty and border points, is 0.
+A set is `width` words of `uint64`, one bit per action. `masks` has a row for each record of the
+board, indexed by the record of a chain's number, then one row for unions and one that stays empty.
+`counts` holds the size of each chain's set by record; entry 0, for empty and border points, is 0.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import lowest, popcount
 from miai_go.kernels import inlined, part
 from miai_go.kernels.rules import (
     ACTION,
@@ -24,6 +25,7 @@ from miai_go.kernels.rules import (
     STRIDE,
     Int,
     Words,
+    chains_beside,
 )
 
 Masks = NDArray[np.uint64]
@@ -31,22 +33,6 @@ Numbers = NDArray[np.int32]
 Grid = NDArray[np.uint8]
 
 _1 = np.uint64(1)
-_2 = np.uint64(2)
-_4 = np.uint64(4)
-_56 = np.uint64(56)
-_PAIRS = np.uint64(0x5555555555555555)
-_FOURS = np.uint64(0x3333333333333333)
-_BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
-_SUM = np.uint64(0x0101010101010101)
-
-
-@part
-def count_bits(x: np.uint64) -> Int:
-    """Return how many bits are set."""
-    x = x - ((x >> _1) & _PAIRS)
-    x = (x & _FOURS) + ((x >> _2) & _FOURS)
-    x = (x + (x >> _4)) & _BYTES
-    return np.int64((x * _SUM) >> _56)
 
 
 @part
@@ -65,8 +51,8 @@ def sides_of(p: Int, stride: Int) -> tuple[np.uint32, np.uint32, np.uint32, np.u
 def row_of(b: Words, q: np.uint32) -> Int:
     """Return the row of masks for what is on a point.
 
-    For empty and border points it is their own row, which is never read. One row for them all would
-    be slow: each change would wait for the one before.
+    Empty and border points have their own rows, which are never read. A row shared by all of them
+    would be slow: each write would wait for the one before.
     """
     what = np.int64(b[q])
     return (what if what > BORDER else np.int64(q)) >> 3
@@ -74,7 +60,7 @@ def row_of(b: Words, q: np.uint32) -> Int:
 
 @part
 def read_liberties(b: Words, width: Int, masks: Masks, roots: Numbers, grid: Grid) -> Int:
-    """Fill in the liberties of each chain, the chains' numbers and the grid; return the chains."""
+    """Write the liberties of all chains, their numbers and the grid; return how many chains."""
     size = np.int64(b[SIZE])
     stride = np.int64(b[STRIDE])
     chains = np.int64(0)
@@ -116,20 +102,16 @@ def count_liberties(width: Int, masks: Masks, roots: Numbers, chains: Int, count
         r = np.int64(roots[i]) >> 3
         total = np.int64(0)
         for w in range(width):
-            total += count_bits(masks[r * width + w])
+            total += popcount(masks[r * width + w])
         counts[r] = total
 
 
 @part
 def unite(b: Words, p: Int, c: Int, width: Int, masks: Masks, union: Masks) -> None:
-    """Write to `union` the liberties that a stone of `c` on `p` has, captures left out."""
+    """Write to `union` the liberties of a stone of `c` on `p`, captures not counted."""
     size = np.int64(b[SIZE])
-    stride = np.int64(b[STRIDE])
     none = len(masks) - width
-    c0 = np.int64(b[np.uint32(p - stride)])
-    c1 = np.int64(b[np.uint32(p - 8)])
-    c2 = np.int64(b[np.uint32(p + 8)])
-    c3 = np.int64(b[np.uint32(p + stride)])
+    c0, c1, c2, c3 = chains_beside(b, p)
     r0 = (c0 >> 3) * width if c0 & 3 == c else none
     r1 = (c1 >> 3) * width if c1 & 3 == c else none
     r2 = (c2 >> 3) * width if c2 & 3 == c else none
@@ -155,10 +137,10 @@ def unite(b: Words, p: Int, c: Int, width: Int, masks: Masks, union: Masks) -> N
 
 @part
 def united(width: Int, union: Masks) -> Int:
-    """Return how many points are in a union."""
+    """Return the number of points in a union."""
     total = np.int64(0)
     for w in range(width):
-        total += count_bits(union[w])
+        total += popcount(union[w])
     return total
 
 
@@ -179,21 +161,18 @@ def reaches(b: Words, s: Int, p: Int, c: Int) -> bool:
 
 @part
 def take_into(b: Words, p: Int, c: Int, counts: Numbers, union: Masks) -> Int:
-    """Add to `union` what captures at `p` set free beside the new chain; return stones taken."""
-    stride = np.int64(b[STRIDE])
+    """Add to `union` the points beside the new chain that a move at `p` captures.
+
+    Returns the number of captured stones.
+    """
     taken = np.int64(0)
-    near = (
-        np.int64(b[np.uint32(p - stride)]),
-        np.int64(b[np.uint32(p - 8)]),
-        np.int64(b[np.uint32(p + 8)]),
-        np.int64(b[np.uint32(p + stride)]),
-    )
+    near = chains_beside(b, p)
     for i in range(4):
         chain = near[i]
-        met = False
+        repeated = False
         for j in range(i):
-            met |= near[j] == chain
-        if met or chain & 3 != 3 - c or counts[np.uint32(chain >> 3)] != 1:
+            repeated |= near[j] == chain
+        if repeated or chain & 3 != 3 - c or counts[np.uint32(chain >> 3)] != 1:
             continue
         first = chain & ~3
         s = first
@@ -210,27 +189,21 @@ def take_into(b: Words, p: Int, c: Int, counts: Numbers, union: Masks) -> Int:
 
 @part
 def joined_stones(b: Words, p: Int, c: Int) -> Int:
-    """Return the stones of the chain that a stone of `c` on `p` makes."""
-    stride = np.int64(b[STRIDE])
-    near = (
-        np.int64(b[np.uint32(p - stride)]),
-        np.int64(b[np.uint32(p - 8)]),
-        np.int64(b[np.uint32(p + 8)]),
-        np.int64(b[np.uint32(p + stride)]),
-    )
+    """Return the number of stones of the chain of a new stone of `c` on `p`."""
+    near = chains_beside(b, p)
     total = np.int64(1)
     for i in range(4):
-        met = near[i] & 3 != c
+        skipped = near[i] & 3 != c
         for j in range(i):
-            met |= near[j] == near[i]
-        if not met:
+            skipped |= near[j] == near[i]
+        if not skipped:
             total += np.int64(b[near[i] + CHAIN_INFO]) & (LIBERTY - 1)
     return total
 
 
 @part
 def may_play(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
-    """Return whether `c` may play on the empty point `p`, as `rules.legal` does without suicide."""
+    """Return whether `c` may play on the empty point `p` under simple ko, without suicide."""
     if np.int64(b[KO]) == p + c:
         return False
     if b[p + AROUND] >= ONE_EMPTY:
@@ -257,13 +230,13 @@ def takes_stones(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
 
 @part
 def member(width: Int, masks: Masks, chain: Int, skip: Int) -> Int:
-    """Return a liberty of a chain as an action, the `skip`th; there must be as many."""
+    """Return the liberty number `skip` of a chain, from 0, as an action; -1 if there is none."""
     for w in range(width):
         x = masks[(chain >> 3) * width + w]
         while x != 0:
-            low = x & (~x + _1)
             if skip == 0:
-                return w * 64 + count_bits(low - _1)
+                action: Int = w * 64 + lowest(x)
+                return action
             skip -= 1
-            x ^= low
+            x &= x - _1
     return np.int64(-1)

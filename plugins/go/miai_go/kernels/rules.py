@@ -1,26 +1,25 @@
 """Layout of a board in memory, and the rules of Go on it.
 
-A board is one flat `uint32` array, so a copy is one block move: a header of 16 words, then a
-record of 8 words for every point of the board with a border round it. Points of one row follow
-each other; the border column is shared between the end of a row and the start of the next, so a
-row is `size + 1` records long. Inside kernels a point *is* the index of its record's first word:
-its neighbours are at `-8`, `+8`, `-stride` and `+stride`, and the fields lie at small constant
-offsets. Index 0 is the header and stands for "no point".
+A board is one flat `uint32` array: a header of 16 words, then a record of 8 words for every point
+of the board and of a border around it. Rows follow each other and share their border column, so
+that a row has `size + 1` records. Inside kernels a point *is* the index of its record's first word:
+its neighbours are at `-8`, `+8`, `-stride` and `+stride`. Index 0 is the header and stands for "no
+point".
 
 Words of a point's record:
 
     CHAIN   what is on the point. 0: empty; 3: border; otherwise the chain's number, which is the
             index of one of its points plus the stone's colour (1 black, 2 white), so that one load
-            tells both chain and colour
+            gives both chain and colour
     NEXT    next stone of the same chain, in a circle
     AROUND  packed counts of the four neighbours, see below
     ACTION  the point's number outside kernels, row * size + column
     4, 5    of the point that names a black (4) or white (5) chain: pseudo-liberties * LIBERTY +
             stones. Pseudo-liberties count every pair of a stone and an empty neighbour. The word
             of chain `c` is at `c + CHAIN_INFO`; for empty and border points that falls on header
-            words 3 and 6, which nobody reads: updates need not ask what a neighbour is
-    LISTED  `playouts` keeps its list of empty points here, entry i in the i-th record
-    WHERE   `tactical` keeps here which entry of that list an empty point is; word 6, before LISTED
+            words 3 and 6, which are never read: updates need no check of what a neighbour is
+    LISTED  the list of empty points of `playouts`, entry i in the i-th record
+    WHERE   the entry of that list that an empty point is, in `tactical`; word 6, before LISTED
 
 AROUND packs, from the lowest bits: black neighbours (3 bits, border included), a spare bit, white
 neighbours (3 bits, border included), a spare bit, empty neighbours (3 bits).
@@ -58,7 +57,7 @@ LISTED = 7
 
 BORDER = 3
 LIBERTY = 1 << 16
-UNREAD = 1 << 30  # middle of the range: header words 3 and 6 drift as stones come and go
+UNREAD = 1 << 30  # middle of the range: header words 3 and 6 drift as stones are placed and removed
 
 ONE_BLACK = 1
 ONE_WHITE = 1 << 4
@@ -102,7 +101,7 @@ def empty_board(size: int) -> Words:
 
 @part
 def scramble(z: np.uint64) -> np.uint64:
-    """Return the output that belongs to a state of SplitMix64; the next state is `z + GAMMA`."""
+    """Return the output of SplitMix64 for a state; the next state is `z + GAMMA`."""
     z = (z ^ (z >> _30)) * _MIX_1
     z = (z ^ (z >> _27)) * _MIX_2
     return z ^ (z >> _31)
@@ -123,9 +122,21 @@ def point_of(b: Words, action: Int) -> Int:
     return p
 
 
+@inlined
+def chains_beside(b: Words, p: Int) -> tuple[np.int64, np.int64, np.int64, np.int64]:
+    """Return what is on the four neighbours of a point."""
+    stride = b[STRIDE]
+    return (
+        np.int64(b[np.uint32(p - stride)]),
+        np.int64(b[np.uint32(p - 8)]),
+        np.int64(b[np.uint32(p + 8)]),
+        np.int64(b[np.uint32(p + stride)]),
+    )
+
+
 @part
 def debit(b: Words, c0: Int, c1: Int, c2: Int, c3: Int) -> None:
-    """Take one pseudo-liberty from what is on each of four points, one after the other."""
+    """Subtract one pseudo-liberty from each of four chains, which may be the same."""
     b[c0 + CHAIN_INFO] -= LIBERTY
     b[c1 + CHAIN_INFO] -= LIBERTY
     b[c2 + CHAIN_INFO] -= LIBERTY
@@ -134,7 +145,7 @@ def debit(b: Words, c0: Int, c1: Int, c2: Int, c3: Int) -> None:
 
 @part
 def credit(b: Words, c0: Int, c1: Int, c2: Int, c3: Int) -> None:
-    """Give one pseudo-liberty to what is on each of four points, one after the other."""
+    """Add one pseudo-liberty to each of four chains, which may be the same."""
     b[c0 + CHAIN_INFO] += LIBERTY
     b[c1 + CHAIN_INFO] += LIBERTY
     b[c2 + CHAIN_INFO] += LIBERTY
@@ -164,9 +175,9 @@ def alive(b: Words, c: Int, chain: Int) -> bool:
 
 @part
 def lift(b: Words, chain: Int, n: Int) -> Int:
-    """Take the stones of `chain` off the board; return `n` plus their number.
+    """Remove the stones of `chain`; return `n` plus their number.
 
-    The points become entries `n` and on of the list in the LISTED words.
+    Their points become the entries from `n` on of the list in the LISTED words.
     """
     stride = b[STRIDE]
     c = chain & 3
@@ -214,9 +225,9 @@ def settle(
 ) -> Int:
     """Put a stone of colour `c` on `p` and join it with its own neighbours; return its chain.
 
-    `n0` to `n3` are the neighbours, `c0` to `c3` what is on them, already debited. Choosing one of
-    the own chains without a branch, and joining others only where there are any, saves most of
-    the mispredicted branches of a plain loop.
+    `n0` to `n3` are the neighbours, `c0` to `c3` what is on them, already debited. Choosing an own
+    chain without a branch, and joining others only if there are any, avoids most of the branches
+    that a plain loop would mispredict.
     """
     free = (b[p + AROUND] >> 8) & 7
     comes = (1 << (4 * c - 4)) - ONE_EMPTY
@@ -258,8 +269,8 @@ def capture(b: Words, o: Int, n: Int, n0: Int, n1: Int, n2: Int, n3: Int) -> Int
 def put(b: Words, p: Int, c: Int) -> Int:
     """Put a stone of colour `c` on the empty point `p`, with captures; return stones removed.
 
-    The move must be legal, suicide included: then the mover's own stones go. Keeps ko and
-    prisoners, but not the hash.
+    The move must be legal; a suicide removes the mover's own stones. Updates ko and prisoners, but
+    not the hash.
     """
     stride = b[STRIDE]
     o = 3 - c
@@ -292,11 +303,7 @@ def legal(b: Words, p: Int, c: Int, suicide: bool) -> bool:
         return False
     if suicide or b[p + AROUND] >= ONE_EMPTY:
         return True
-    stride = b[STRIDE]
-    c0 = np.int64(b[np.uint32(p - stride)])
-    c1 = np.int64(b[np.uint32(p - 8)])
-    c2 = np.int64(b[np.uint32(p + 8)])
-    c3 = np.int64(b[np.uint32(p + stride)])
+    c0, c1, c2, c3 = chains_beside(b, p)
     debit(b, c0, c1, c2, c3)
     o = 3 - c
     takes = dead(b, o, c0) | dead(b, o, c1) | dead(b, o, c2) | dead(b, o, c3)
@@ -320,16 +327,12 @@ def chain_key(b: Words, chain: Int) -> np.uint64:
 
 @part
 def move_key(b: Words, p: Int, c: Int) -> np.uint64:
-    """Return what the board's hash changes by, as an exclusive or, when `c` plays at `p`."""
+    """Return the exclusive or of the board's hash before and after `c` plays at `p`."""
     key = zobrist(b, p, c)
     around = b[p + AROUND]
     if (around >> (8 - 4 * c)) & 7 == 0 and around >= ONE_EMPTY:
         return key  # no neighbour is hostile
-    stride = b[STRIDE]
-    c0 = np.int64(b[np.uint32(p - stride)])
-    c1 = np.int64(b[np.uint32(p - 8)])
-    c2 = np.int64(b[np.uint32(p + 8)])
-    c3 = np.int64(b[np.uint32(p + stride)])
+    c0, c1, c2, c3 = chains_beside(b, p)
     debit(b, c0, c1, c2, c3)
     safe = bool(around >= ONE_EMPTY)
     lost = np.uint64(0)
@@ -338,7 +341,7 @@ def move_key(b: Words, p: Int, c: Int) -> np.uint64:
         n = near[i]
         for j in range(i):
             if near[j] == n:
-                n = np.int64(0)  # met before
+                n = np.int64(0)  # counted already
         safe |= alive(b, c, n)
         if dead(b, 3 - c, n):
             key ^= chain_key(b, n)
@@ -362,13 +365,19 @@ def set_hash(b: Words, key: np.uint64) -> None:
     b[HASH_HIGH] = np.uint32(key >> _32)
 
 
+@part
+def reset_unread(b: Words) -> None:
+    """Reset the header words that updates of empty and border points change."""
+    b[CHAIN_INFO] = UNREAD
+    b[CHAIN_INFO + BORDER] = UNREAD
+
+
 @kernel
 def play(b: Words, action: Int, c: Int) -> Int:
     """Play a legal move, hash included; return the number of stones removed."""
     p = point_of(b, action)
     set_hash(b, get_hash(b) ^ move_key(b, p, c))
-    b[CHAIN_INFO] = UNREAD
-    b[CHAIN_INFO + BORDER] = UNREAD
+    reset_unread(b)
     return put(b, p, c)
 
 
@@ -386,9 +395,9 @@ def hash_after(b: Words, action: Int, c: Int) -> np.uint64:
 
 @kernel
 def legal_points(b: Words, c: Int, suicide: bool, ko: bool, out: NDArray[np.int16]) -> int:
-    """Write the legal points in ascending order into `out`; return how many they are."""
+    """Write the legal points in ascending order into `out`; return their number."""
     size = b[SIZE]
-    held = b[KO]
+    ban = b[KO]
     if not ko:
         b[KO] = 0
     count = 0
@@ -402,7 +411,7 @@ def legal_points(b: Words, c: Int, suicide: bool, ko: bool, out: NDArray[np.int1
             p += RECORD
             action += 1
         p += RECORD
-    b[KO] = held
+    b[KO] = ban
     return count
 
 
@@ -412,7 +421,7 @@ def drop_repeats(
 ) -> int:
     """Drop from `points[:count]` the moves whose hash, with `mark`, is in `history`.
 
-    Works in place and keeps the order; returns how many moves remain.
+    Works in place and keeps the order. Returns the number of moves that remain.
     """
     kept = 0
     before = get_hash(b) ^ mark
@@ -429,9 +438,9 @@ def drop_repeats(
 
 @kernel
 def set_up(b: Words, stones: NDArray[np.int8]) -> int:
-    """Put `stones` (row by row; 0, 1 or 2) on an empty board; return the first stone refused.
+    """Put `stones` (row by row; 0, 1 or 2) on an empty board.
 
-    That is the action of a stone that left some chain without a liberty, or -1.
+    Returns the action of the first stone that leaves a chain without a liberty, or -1.
     """
     key = np.uint64(0)
     for action in range(len(stones)):
@@ -454,7 +463,7 @@ def read_stones(b: Words, out: NDArray[np.int8]) -> None:
 
 @kernel
 def chain_at(b: Words, action: Int, stones: NDArray[np.int16], free: NDArray[np.int16]) -> int:
-    """List the chain on `action` and its liberties, both in no order.
+    """List the chain on `action` and its liberties, both in no particular order.
 
     Returns stones * LIBERTY + liberties. `free` needs room for the whole board.
     """
@@ -462,22 +471,22 @@ def chain_at(b: Words, action: Int, stones: NDArray[np.int16], free: NDArray[np.
     first = point_of(b, action)
     s = first
     count = 0
-    found = 0
+    liberties = 0
     while True:
         stones[count] = b[s + ACTION]
         count += 1
         for q in (np.uint32(s - stride), np.uint32(s - 8), np.uint32(s + 8), np.uint32(s + stride)):
             if b[q] == 0:
                 point = b[q + ACTION]
-                known = False
-                for i in range(found):
-                    known |= free[i] == point
-                if not known:
-                    free[found] = point
-                    found += 1
+                repeated = False
+                for i in range(liberties):
+                    repeated |= free[i] == point
+                if not repeated:
+                    free[liberties] = point
+                    liberties += 1
         s = b[s + NEXT]
         if s == first:
-            return count * LIBERTY + found
+            return count * LIBERTY + liberties
 
 
 @kernel

@@ -1,13 +1,13 @@
 """Tactical playouts: light playouts in which atari is answered.
 
-After a stone the opponent, where he can, takes its chain off; or else saves a chain of his beside
-it that is in atari, by extending it or by taking what is in atari beside it; or else his move is
-drawn as in `playouts.light_playout`. To answer atari first is from MoGo (Gelly, Wang, Munos and
-Teytaud, Modification of UCT with Patterns in Monte-Carlo Go, 2006). One time in `CARELESS` he does
-not look, so that no line is shut out.
+The reply to a stone captures its chain if possible; otherwise it saves an own chain beside it that
+is in atari, by extending the chain or by capturing stones beside it; otherwise it is drawn as in
+`playouts.light_playout`. Answering atari first is from MoGo (Gelly, Wang, Munos and Teytaud,
+Modification of UCT with Patterns in Monte-Carlo Go, 2006). One time in `CARELESS` the reply is
+drawn anyway, so that no line of play is excluded.
 
-The list of empty points is that of `playouts`; beside it the WHERE word of an empty point holds its
-place in the list, so that a point that was not drawn can be taken off it too.
+The list of empty points is that of `playouts`. The WHERE word of an empty point holds its place in
+the list, so that a point that was not drawn can be removed too.
 """
 
 import numpy as np
@@ -48,24 +48,24 @@ CARELESS = 16
 
 @part
 def only_liberty(b: Words, chain: Int) -> Int:
-    """Return the liberty of a chain that has one only, else 0."""
+    """Return the liberty of a chain in atari, 0 for any other chain."""
     info = b[chain + CHAIN_INFO]
     if info >= 5 * LIBERTY or (info >= 2 * LIBERTY and info & (LIBERTY - 1) < 3):
-        return np.int64(0)  # one point is beside four stones at most, and beside one of two
+        return np.int64(0)  # a point touches at most four stones, and only one of two
     stride = np.int64(b[STRIDE])
     first = chain & ~3
     s = first
-    found: Int = np.int64(0)
+    liberty: Int = np.int64(0)
     while True:
         if b[s + AROUND] >= ONE_EMPTY:
             for q in (s - stride, s - 8, s + 8, s + stride):
                 if b[np.uint32(q)] == 0:
-                    if found != 0 and found != q:
+                    if liberty != 0 and liberty != q:
                         return np.int64(0)
-                    found = q
+                    liberty = q
         s = np.int64(b[s + NEXT])
         if s == first:
-            return found
+            return liberty
 
 
 @part
@@ -105,8 +105,8 @@ def rescue(b: Words, c: Int, chain: Int, ko: Int) -> Int:
 
 @part
 def reply(b: Words, last: Int, c: Int, ko: Int) -> Int:
-    """Return where `c` answers the opponent's stone on `last`, or 0 where nothing is in atari."""
-    if b[last] != 0:  # no stone is left of a suicide
+    """Return the answer of `c` to the opponent's stone on `last`, 0 if nothing is in atari."""
+    if b[last] != 0:  # a suicide leaves no stone
         p = only_liberty(b, np.int64(b[last]))
         if p != 0 and p + c != ko:
             return p
@@ -137,7 +137,7 @@ def tactical_playout(  # noqa: C901  kernels read from top to bottom
 ) -> int:
     """Play on `b` until two passes in a row, as `light_playout` does; return the number of moves.
 
-    `last` is the point of the stone played last, or 0.
+    `last` is the point of the last stone, 0 for none.
     """
     stride = b[STRIDE]
     ko = np.int64(b[KO])
@@ -245,7 +245,7 @@ def tactical_playouts(
     stack: NDArray[np.int32],
     owned: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
-    """Do what `playouts.playouts` does with tactical ones, of which no stone is the last yet."""
+    """Play tactical playouts; see `playouts.playouts`."""
     wins = 0
     draws = 0
     total = 0

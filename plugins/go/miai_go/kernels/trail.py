@@ -1,37 +1,33 @@
-"""The trail of a game: what encoders look at beside the board, on one flat `int16` array.
+"""The trail of a game: what encoders read in addition to the board, one flat `int16` array.
 
-A trail goes along with a board and is brought up to date after every move. Words:
+A trail accompanies a board and is updated after every move. Words:
 
     PLY         moves since the trail began
-    COLOR       who is to move, 1 black or 2 white
-    HALF_KOMI   what White is given, in half points
+    COLOR       the colour to move, 1 black or 2 white
+    HALF_KOMI   komi in half points
     LAST        LAST + i: the move made i + 1 moves ago, as an action: row * size + column, or
-                size * size for a pass; NO_MOVE where there was none. `REMEMBERED` of them
-    AGES        AGES + action: the ply whose move put the stone there, counted from 1; 0 for empty
-                points and for stones of the set-up
-    the rest    the last `POSITIONS` positions of stones (0, 1 or 2, row by row), of which the one
-                after ply t is at `past(size, t)`, the present one included; older ones are gone,
-                and before the trail began there are none
+                size * size for a pass; NO_MOVE for none. There are `REMEMBERED` of them
+    AGES        AGES + action: the ply that put the stone there, counted from 1; 0 for empty points
+                and set-up stones
+    the rest    the last `POSITIONS` positions of stones (0, 1 or 2, row by row), the present one
+                included; the one after ply t is at `past(size, t)`
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
-from miai_go.kernels.playouts import copy_words
 from miai_go.kernels.rules import (
-    BORDER,
-    CHAIN_INFO,
     HEADER,
     KO,
     RECORD,
     SIZE,
-    UNREAD,
     Int,
     Words,
     legal,
     point_of,
     put,
+    reset_unread,
 )
 
 Trail = NDArray[np.int16]
@@ -61,7 +57,7 @@ def past(size: Int, ply: Int) -> Int:
 
 @part
 def keep_position(b: Words, trail: Trail) -> None:
-    """Write the stones of `b` as the position after the present ply, and forget ages of none."""
+    """Write the stones of `b` as the position after the present ply; clear the ages of others."""
     size = np.int64(b[SIZE])
     here = past(size, np.int64(trail[PLY]))
     action = 0
@@ -93,7 +89,7 @@ def begin(b: Words, trail: Trail, c: Int, half_komi: Int) -> None:
 
 @part
 def follow(b: Words, trail: Trail, action: Int) -> None:
-    """Bring the trail up to date after `action` was played on `b` by the player to move."""
+    """Update the trail after the player to move played `action` on `b`."""
     size = np.int64(b[SIZE])
     trail[PLY] += 1
     trail[COLOR] = 3 - trail[COLOR]
@@ -107,7 +103,7 @@ def follow(b: Words, trail: Trail, action: Int) -> None:
 
 @part
 def play_on(b: Words, trail: Trail, action: Int) -> None:
-    """Play a legal action of the player to move, without keeping the hash; follow it."""
+    """Play a legal action of the player to move, and update the trail but not the hash."""
     size = np.int64(b[SIZE])
     if action == size * size:
         b[KO] = 0
@@ -124,10 +120,9 @@ def begin_trail(b: Words, trail: Trail, c: Int, half_komi: Int) -> None:
 
 @kernel
 def extend_trail(b: Words, trail: Trail, actions: NDArray[np.int16], suicide: bool) -> Int:
-    """Play actions on `b`, with simple ko; return how many were legal."""
+    """Play actions on `b` under simple ko up to the first illegal one; return their number."""
     size = np.int64(b[SIZE])
-    b[CHAIN_INFO] = UNREAD
-    b[CHAIN_INFO + BORDER] = UNREAD
+    reset_unread(b)
     for i in range(len(actions)):
         action = np.int64(actions[i])
         if action < 0 or action > size * size:
@@ -138,11 +133,3 @@ def extend_trail(b: Words, trail: Trail, actions: NDArray[np.int16], suicide: bo
                 return i
         play_on(b, trail, action)
     return len(actions)
-
-
-@kernel
-def copy_position(b: Words, trail: Trail, board_out: Words, trail_out: Trail) -> None:
-    """Copy a board and its trail."""
-    copy_words(board_out, b)
-    for i in range(len(trail)):
-        trail_out[i] = trail[i]

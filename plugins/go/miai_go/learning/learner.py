@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,21 +21,20 @@ from miai_go.nets.network import Outputs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """n positions with what the network is to answer; what is None is not learnt.
+    """n positions with the targets of a network; a target of None is not trained.
 
-    All is from the view of the player to move; nan in value and score means unknown.
+    Everything is from the view of the player to move; nan in value and score means unknown.
 
     Attributes:
       planes: uint8 of shape (n, planes, size, size).
-      action: the moves to make likely, int64 of shape (n,).
-      policy: or the probabilities to answer, float32 of shape (n, size * size + 1).
-      allowed: the moves that there are to choose from, bool of shape (n, size * size + 1); None:
-        all. What is not allowed takes no part in the softmax.
-      weight: how much each position counts for the policy, float32 of shape (n,); None: all 1. A
+      action: target moves, int64 of shape (n,).
+      policy: target probabilities in place of moves, float32 of shape (n, size * size + 1).
+      allowed: mask of the softmax over moves, bool of shape (n, size * size + 1); None allows all.
+      weight: weight of each position in the policy loss, float32 of shape (n,); None means 1. A
         negative weight makes the move less likely.
       value: float32 of shape (n,), from -1 to 1.
       ownership: int8 of shape (n, size, size); all 0 where the owners are unknown.
-      score: points to win by, float32 of shape (n,).
+      score: winning margin in points, float32 of shape (n,).
     """
 
     planes: NDArray[np.uint8]
@@ -48,15 +48,15 @@ class Lesson:
 
 
 _NEVER: Final = -1e9
-"""A logit that leaves no probability, and no infinity either."""
+"""A logit whose probability is 0, but finite."""
 
 
 class Learner:
     """Trains a network step by step; the same lessons give the same weights on one thread.
 
     Args:
-      network: changed in place, and left on the device.
-      scales: float32 of shape (planes,), what each plane is multiplied by.
+      network: trained in place, on the device of `run`.
+      scales: factor of each plane, float32 of shape (planes,).
 
     Attributes:
       network: in training mode after each step.
@@ -98,8 +98,8 @@ class Learner:
         total = torch.stack(list(losses.values())).sum()
         if not math.isfinite(float(total.detach())):
             raise DivergedError(
-                f"the loss of step {self.steps + 1} is {float(total.detach())}: lower the rate, "
-                "or look for what is wrong with the data"
+                f"the loss of step {self.steps + 1} is {float(total.detach())}: lower the rate "
+                "or check the data"
             )
         self._optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
@@ -108,37 +108,36 @@ class Learner:
         self._optimiser.step()
         self.steps += 1
         self._follow_average()
-        told = {name: float(value.detach()) for name, value in losses.items()}
-        return {**told, "loss": float(total.detach()), "rate": rate}
+        figures = {name: float(value.detach()) for name, value in losses.items()}
+        return {**figures, "loss": float(total.detach()), "rate": rate}
 
     def answers(self, planes: NDArray[np.uint8]) -> Outputs:
-        """Return what the network answers now, without gradients, in fp32, on the CPU."""
+        """Return the network's outputs, without gradients, in fp32, on the CPU."""
         self.network.eval()
         with torch.inference_mode():
             outputs: Outputs = self.network(self._input(planes))
-        kept = [None if t is None else t.float().cpu() for t in outputs]
-        return Outputs(*kept)
+        return Outputs(*(None if t is None else t.float().cpu() for t in outputs))
 
     def averaged(self) -> dict[str, Tensor]:
-        """Return the weights to keep: the running average, or the weights as they are."""
+        """Return the weights to ship: the running average, or the current weights."""
         source = self._average if self._run.average else self.network.state_dict()
         return {name: tensor.detach().cpu().clone() for name, tensor in source.items()}
 
-    def use_averaged(self) -> dict[str, Tensor]:
-        """Put the averaged weights into the network; return what was there, for `restore`."""
-        before = {n: t.detach().clone() for n, t in self.network.state_dict().items()}
+    @contextmanager
+    def averaged_weights(self) -> Iterator[None]:
+        """Give the network its averaged weights while the context is open."""
+        current = {n: t.detach().clone() for n, t in self.network.state_dict().items()}
         if self._run.average:
             self.network.load_state_dict(self._average)
-        return before
-
-    def restore(self, weights: Mapping[str, Tensor]) -> None:
-        """Put weights back that `use_averaged` returned."""
-        self.network.load_state_dict(dict(weights))
+        try:
+            yield
+        finally:
+            self.network.load_state_dict(current)
 
     # -- checkpoints --------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all that goes on: weights, averaged weights, the optimiser's memory."""
+        """Return all tensors of a checkpoint: weights, averaged weights, optimiser state."""
         out = {f"network.{n}": t for n, t in self.network.state_dict().items()}
         if self._run.average:
             out |= {f"average.{n}": t for n, t in self._average.items()}
@@ -149,10 +148,10 @@ class Learner:
         return {name: tensor.detach().cpu().contiguous() for name, tensor in out.items()}
 
     def load_tensors(self, tensors: Mapping[str, Tensor], *, steps: int) -> None:
-        """Go on from what `tensors` returned after so many steps.
+        """Resume from the result of `tensors` after `steps` steps.
 
         Raises:
-          TrainingError: they are of another network or optimiser.
+          TrainingError: the tensors belong to another network or optimiser.
         """
         try:
             self.network.load_state_dict(_below(tensors, "network."))
@@ -163,8 +162,8 @@ class Learner:
             self._load_optimiser(_below(tensors, "optimiser."))
         except (KeyError, RuntimeError, ValueError) as error:
             raise TrainingError(
-                f"the checkpoint is of another network or optimiser: {str(error)[:300]}; resume "
-                "with the config that it was begun with"
+                f"the checkpoint belongs to another network or optimiser: {str(error)[:300]}; "
+                "resume with the config of the run"
             ) from error
         self.steps = steps
 
@@ -204,7 +203,7 @@ class Learner:
         return outputs
 
     def _losses(self, outputs: Outputs, lesson: Lesson) -> dict[str, Tensor]:
-        """Return the weighted losses of all that is both answered and told."""
+        """Return the weighted loss of each head that has a target."""
         losses: dict[str, Tensor] = {}
         share = self._loss
         if outputs.policy is not None and share.policy and _has_policy(lesson):
@@ -220,8 +219,8 @@ class Learner:
             losses["score"] = share.score * loss
         if not losses:
             raise TrainingError(
-                "nothing is to be learnt: the data tells none of what the network answers, or "
-                "every loss has the weight 0"
+                "nothing to train: the data has no target for the network's heads, or every loss "
+                "has the weight 0"
             )
         return losses
 
@@ -229,14 +228,14 @@ class Learner:
         if lesson.allowed is not None:
             logits = logits.masked_fill(~self._tensor(lesson.allowed), _NEVER)
         if lesson.policy is not None:
-            found = -(self._tensor(lesson.policy) * functional.log_softmax(logits, 1)).sum(1)
+            losses = -(self._tensor(lesson.policy) * functional.log_softmax(logits, 1)).sum(1)
         else:
             assert lesson.action is not None
             target = self._tensor(lesson.action)
-            found = functional.cross_entropy(logits, target, reduction="none")
+            losses = functional.cross_entropy(logits, target, reduction="none")
         if lesson.weight is None:
-            return found.mean()
-        return (found * self._tensor(lesson.weight)).mean()
+            return losses.mean()
+        return (losses * self._tensor(lesson.weight)).mean()
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
@@ -247,11 +246,11 @@ class Learner:
             return
         with torch.no_grad():
             for name, tensor in self.network.state_dict().items():
-                kept = self._average[name]
-                if kept.is_floating_point():
-                    kept.lerp_(tensor, 1 - decay)
+                average = self._average[name]
+                if average.is_floating_point():
+                    average.lerp_(tensor, 1 - decay)
                 else:
-                    kept.copy_(tensor)
+                    average.copy_(tensor)
 
 
 def _has_policy(lesson: Lesson) -> bool:
@@ -269,15 +268,15 @@ def _huber(a: Tensor, b: Tensor) -> Tensor:
 def _known_mean(answer: Tensor, target: Tensor, loss: Any) -> Tensor:
     """Return the mean loss over the rows whose target is known; 0 where none is."""
     known = ~torch.isnan(target)
-    found: Tensor = loss(answer, torch.where(known, target, answer.detach()))
-    return (found * known).sum() / known.sum().clamp(min=1)
+    losses: Tensor = loss(answer, torch.where(known, target, answer.detach()))
+    return (losses * known).sum() / known.sum().clamp(min=1)
 
 
 def _owned(answer: Tensor, target: Tensor) -> Tensor:
     """Return the mean square error over the rows that have an owned point; 0 where none has."""
     known = target.flatten(1).any(1)
-    found = ((answer - target) ** 2).flatten(1).mean(1)
-    return (found * known).sum() / known.sum().clamp(min=1)
+    losses = ((answer - target) ** 2).flatten(1).mean(1)
+    return (losses * known).sum() / known.sum().clamp(min=1)
 
 
 def _make_optimiser(

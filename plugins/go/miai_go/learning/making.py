@@ -1,8 +1,9 @@
-"""Networks, encoders and headers as training configs name them."""
+"""Networks, encoders and weights headers of a training run; copies of its network that play."""
 
 from __future__ import annotations
 
-import datetime
+import copy
+import os
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from miai_go.learning.learner import Learner
 from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, build_network, filled_parameters, outputs_of
+from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
 from miai_go.shipped import find_weights
 from miai_go.tensors import TrainingRecord
@@ -111,41 +113,27 @@ def _added_heads(header: WeightsHeader, network: NetworkSection) -> list[str]:
     return added
 
 
-def grown(
+def trained_header(
     header: WeightsHeader,
+    record: TrainingRecord,
     *,
-    command: str,
-    digest: str,
-    data: str,
-    run: TrainingRunSection,
-    steps: int,
     komi: tuple[float, float],
+    licence: str,
 ) -> WeightsHeader:
     """Return a header with one more entry of history."""
-    record = TrainingRecord(
-        command=command,
-        config=digest,
-        data=data,
-        steps=steps,
-        seed=run.seed,
-        date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-    )
     return header.model_copy(
         update={
             "history": (*header.history, record),
             "komi": komi,
-            "licence": run.licence or header.licence,
+            "licence": licence or header.licence,
         }
     )
 
 
 def save_learnt(path: Path, learner: Learner, header: WeightsHeader) -> None:
-    """Write the weights that a learner keeps. Raises `WeightsError`."""
-    before = learner.use_averaged()
-    try:
+    """Write the learner's averaged weights. Raises `WeightsError`."""
+    with learner.averaged_weights():
         save_weights(path, learner.network, header)
-    finally:
-        learner.restore(before)
 
 
 def prepare_torch(run: TrainingRunSection) -> None:
@@ -161,3 +149,40 @@ def prepare_torch(run: TrainingRunSection) -> None:
         raise TrainingError(f"run.device = '{run.device}': torch finds no such device; use 'cpu'")
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.manual_seed(run.seed)
+
+
+def playing_copy(
+    learner: Learner, header: WeightsHeader, encoder: Encoder, run: TrainingRunSection
+) -> TorchOracle:
+    """Return a network with the learner's averaged weights, ready to play.
+
+    It leaves torch with one thread; `learning_threads` restores the run's.
+    """
+    with learner.averaged_weights():
+        return TorchOracle(
+            NetworkWeights(learner.network, header),
+            encoder,
+            precision=run.precision,
+            threads=1,
+            device=run.device,
+        )
+
+
+def playing_model(learner: Learner, header: WeightsHeader) -> bytes:
+    """Return a network with the learner's averaged weights, for ONNX Runtime, in int8."""
+    from miai_go.nets.onnx_export import onnx_model
+
+    with learner.averaged_weights():
+        weights = NetworkWeights(copy.deepcopy(learner.network).cpu().eval(), header)
+    model: bytes = onnx_model(weights, precision="int8").SerializeToString()
+    return model
+
+
+def learning_threads(run: TrainingRunSection) -> None:
+    """Give torch the threads of the run."""
+    torch.set_num_threads(run.threads or default_threads())
+
+
+def default_threads() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

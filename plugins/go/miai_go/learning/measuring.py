@@ -1,14 +1,12 @@
-"""Accuracy of a network on recorded games: move prediction, values and their calibration.
-
-Measuring weights on recorded games.
-"""
+"""Accuracy of networks on held-out positions; move prediction and values on recorded games."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,26 +25,67 @@ if TYPE_CHECKING:
 
 
 Answering = Callable[[NDArray[np.uint8]], "Outputs"]
+"""A network as a function of planes, uint8 of shape (n, planes, size, size)."""
+Row = dict[str, float | int | str]
 
 _BATCH: Final = 512
 _TOP: Final = 5
 BINS: Final = 10
-"""Of values from -1 to 1, for their calibration."""
-PLIES_A_ROW: Final = 10
-"""Move numbers that one row of the table by move number stands for."""
+"""Intervals of a calibration."""
+PLIES_PER_ROW: Final = 10
+"""Move numbers per row of the table by move number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measures:
-    """What was measured, one entry a position; arrays that do not apply are empty.
+class Measures(ABC):
+    """Measurements of a network, one array entry per position; unused arrays are empty."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, float]:
+        """Return the figures by name."""
+
+    def line(self) -> str:
+        """Return the figures as a line of text."""
+        return "  ".join(f"{name} {value:.4g}" for name, value in self.figures().items())
+
+    def only(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the measurements of some positions."""
+        arrays = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(array[mask] if len(array) else array for array in arrays))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the measurements of several parts as one."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def rows(self, name: str, parts: Iterable[tuple[Any, NDArray[np.bool_]]]) -> list[Row]:
+        """Return a row of figures for each part that has positions.
+
+        Args:
+          name: key of a part's own name in its row.
+          parts: names and masks.
+        """
+        return [{name: key, **self.only(mask).figures()} for key, mask in parts if mask.any()]
+
+
+def tenths(values: NDArray[np.float64], *, low: float) -> Iterator[NDArray[np.bool_]]:
+    """Yield the masks of values in each tenth of the range from `low` to 1; nan is in none."""
+    with np.errstate(invalid="ignore"):
+        places = np.clip((values - low) / (1 - low) * BINS // 1, 0, BINS - 1)
+    return (places == number for number in range(BINS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GameMeasures(Measures):
+    """Measurements on recorded games.
 
     Attributes:
       ply: moves made before, int64 of shape (n,).
-      rank: how many other moves were held at least as likely as the one played, int64 of shape
-        (n,).
+      rank: number of other moves rated at least as likely as the move played, int64 of shape (n,).
       surprise: cross-entropy of the move played, in nats, float64 of shape (n,).
-      value: predicted results, float64 of shape (n,), for the player to move.
-      result: the results, float64 of shape (n,), nan where unknown.
+      value: predicted results for the player to move, float64 of shape (n,).
+      result: results for the player to move, float64 of shape (n,), nan where unknown.
     """
 
     ply: NDArray[np.int64]
@@ -56,9 +95,9 @@ class Measures:
     result: NDArray[np.float64]
 
     def figures(self) -> dict[str, float]:
-        """Return the means: top1, top5, cross_entropy, value_error (mean square), positions.
+        """Return positions, top1, top5, cross_entropy, value_error (mean square) and value_sign.
 
-        value_sign is the share of positions whose winner the value names.
+        value_sign is the share of positions where the value has the sign of the result.
         """
         out: dict[str, float] = {"positions": float(len(self.ply))}
         if len(self.rank):
@@ -72,48 +111,30 @@ class Measures:
             out["value_sign"] = float(signs.mean())
         return out
 
-    def line(self) -> str:
-        """Return the figures as a line."""
-        return "  ".join(f"{name} {value:.4g}" for name, value in self.figures().items())
-
-    def by_ply(self) -> list[dict[str, float]]:
+    def by_ply(self) -> list[Row]:
         """Return the figures for every ten move numbers."""
-        rows = []
-        for first in range(0, int(self.ply.max(initial=-1)) + 1, PLIES_A_ROW):
-            here = (self.ply >= first) & (self.ply < first + PLIES_A_ROW)
-            if here.any():
-                rows.append({"from_ply": float(first), **self._only(here).figures()})
-        return rows
+        firsts = range(0, int(self.ply.max(initial=-1)) + 1, PLIES_PER_ROW)
+        return self.rows(
+            "from_ply",
+            ((float(f), self.ply // PLIES_PER_ROW == f // PLIES_PER_ROW) for f in firsts),
+        )
 
     def calibration(self) -> list[dict[str, float]]:
         """Return for each tenth of the values their mean and the mean result, with counts."""
         known = self._known()
-        place = np.clip(((self.value + 1) / 2 * BINS).astype(np.int64), 0, BINS - 1)
-        rows = []
-        for number in range(BINS):
-            here = known & (place == number) if len(known) else known
-            if here.any():
-                rows.append(
-                    {
-                        "from": 2 * number / BINS - 1,
-                        "value": float(self.value[here].mean()),
-                        "result": float(self.result[here].mean()),
-                        "positions": float(here.sum()),
-                    }
-                )
-        return rows
+        return [
+            {
+                "from": 2 * number / BINS - 1,
+                "value": float(self.value[mask].mean()),
+                "result": float(self.result[mask].mean()),
+                "positions": float(mask.sum()),
+            }
+            for number, tenth in enumerate(tenths(self.value, low=-1.0))
+            if (mask := known & tenth).any()
+        ]
 
     def _known(self) -> NDArray[np.bool_]:
         return ~np.isnan(self.result) if len(self.value) else np.zeros(0, np.bool_)
-
-    def _only(self, here: NDArray[np.bool_]) -> Measures:
-        return Measures(
-            self.ply[here],
-            self.rank[here] if len(self.rank) else self.rank,
-            self.surprise[here] if len(self.surprise) else self.surprise,
-            self.value[here] if len(self.value) else self.value,
-            self.result[here] if len(self.result) else self.result,
-        )
 
 
 def measure(
@@ -122,13 +143,13 @@ def measure(
     *,
     limit: int | None = None,
     targets_only: bool = False,
-) -> Measures:
-    """Return the measures of a network on games, every position as it was played.
+) -> GameMeasures:
+    """Measure a network on games, with every position in its original orientation.
 
     Args:
       answers: the network.
-      limit: at most so many positions, drawn by the data set's seed.
-      targets_only: measure positions that are marked as targets alone.
+      limit: maximum number of positions, a random sample by the data set's seed.
+      targets_only: measure only positions marked as targets.
 
     Raises:
       DataError: a game cannot be played.
@@ -152,7 +173,7 @@ def measure(
         done += len(batch)
         if limit is not None and done >= limit:
             break
-    return Measures(
+    return GameMeasures(
         np.concatenate(plies),
         np.concatenate(ranks) if ranks else np.zeros(0, np.int64),
         np.concatenate(surprises) if surprises else np.zeros(0),
@@ -164,7 +185,7 @@ def measure(
 def _rank_and_surprise(
     logits: NDArray[np.float32], action: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rank and the cross-entropy of the moves that were played; ties count against."""
+    """Return rank and cross-entropy of the moves played; ties count against the network."""
     wide = logits.astype(np.float64)
     played = wide[np.arange(len(wide)), action]
     highest = wide.max(1)
@@ -182,14 +203,14 @@ def evaluate_weights(
     precision: str = "fp32",
     symmetry: str = "none",
     note: Callable[[str], None] | None = None,
-) -> Measures:
-    """Return the measures of weights on games.
+) -> GameMeasures:
+    """Measure weights on games.
 
     Args:
-      note: is told in a line what was left out of SGF.
+      note: receives a line about omitted SGF games, if any.
 
     Raises:
-      ConfigError: an option has a value that there is not.
+      ConfigError: an option has an unknown value.
       WeightsError, DataError: weights or games cannot be read.
     """
     _check("split", split, SPLITS)
@@ -217,4 +238,4 @@ def _outputs(oracle: Oracle, planes: NDArray[np.uint8]) -> Outputs:
 
 def _check(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise ConfigError(f"--{name} {value}: is none of {', '.join(known)}")
+        raise ConfigError(f"--{name} {value}: unknown; choose from {', '.join(known)}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import datetime
 import fcntl
 import hashlib
 import io
@@ -27,6 +28,7 @@ from miai.files import write_text, writing
 from miai.parameters import assign, fill, read_toml
 from miai.plain import dumps
 from miai_go.errors import TrainingError
+from miai_go.tensors import TrainingRecord
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -53,6 +55,24 @@ class TrainingPlan(Generic[ModelT]):
     folder: Path
     digest: str
     command: str
+
+    def record(self, *, data: str, steps: int = 0, seed: int = 0) -> TrainingRecord:
+        """Return today's entry for the history of weights.
+
+        Args:
+          data: describes the training data.
+          steps: optimiser steps made.
+          seed: of the run.
+        """
+        date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+        return TrainingRecord(
+            command=self.command,
+            config=self.digest,
+            data=data,
+            steps=steps,
+            seed=seed,
+            date=date,
+        )
 
 
 def load_plan(

@@ -1,28 +1,23 @@
-"""Supervised learning: a network learns the moves and results of recorded games.
-
-Batches without an end, epoch after epoch, from any of them on.
-"""
+"""Supervised learning: train a network on the moves and results of recorded games."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pydantic import Field
 
 from miai.parameters import StrictModel
-from miai_go.errors import DivergedError, TrainingError
+from miai_go.errors import TrainingError
 from miai_go.learning.batches import Batch, Prefetcher
-from miai_go.learning.checkpoints import Checkpoint, Checkpoints
+from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.filters import GameFilters
 from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import grown, make_network, prepare_torch, save_learnt
-from miai_go.learning.measuring import Measures, measure
+from miai_go.learning.making import make_network, prepare_torch, save_learnt, trained_header
+from miai_go.learning.measuring import GameMeasures, measure
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
@@ -32,6 +27,7 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.training_run import TrainingResult, TrainingRun
 from miai_go.nets.encoder import Encoder
 
 
@@ -45,15 +41,15 @@ def endless(
     targets_only: bool = False,
     ahead: int = 0,
 ) -> Generator[Batch, None, None]:
-    """Yield batches for ever; the same seed gives the same ones, wherever it begins.
+    """Yield batches without end, epoch after epoch; the same seed gives the same batches.
 
     Args:
-      batch: positions of each; what is left at the end of an epoch is not served, unless the data
-        is very small.
-      first: number of the batch that comes first.
-      symmetries: whether each position is turned by one of eight symmetries.
-      targets_only: whether only positions that were marked as targets are served.
-      ahead: batches that a thread makes ahead; 0 to make each when it is asked for.
+      batch: positions per batch; the remainder of an epoch is dropped unless the data is smaller
+        than a batch.
+      first: number of the first batch.
+      symmetries: apply a random one of the eight symmetries to each position.
+      targets_only: serve only positions marked as targets.
+      ahead: batches that a thread prepares in advance; 0 makes each on demand.
     """
     epoch = 0
     while True:
@@ -68,8 +64,8 @@ def endless(
         if first < len(stream):
             stream.next_batch = first
             if ahead:
-                with Prefetcher(stream, depth=ahead) as made:
-                    yield from made
+                with Prefetcher(stream, depth=ahead) as batches:
+                    yield from batches
             else:
                 yield from stream
             first = 0
@@ -79,7 +75,9 @@ def endless(
 
 
 AHEAD: Final = 4
-"""Batches that are made ahead of the training."""
+"""Batches prepared in advance by default."""
+_MEASURED: Final = 20_000
+"""Validation positions of a measurement."""
 
 
 class SupervisedConfig(StrictModel):
@@ -93,182 +91,88 @@ class SupervisedConfig(StrictModel):
     run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingResult:
-    """How a run ended.
-
-    Attributes:
-      weights: the file of the last checkpoint.
-      steps: optimiser steps made.
-      measures: of the validation games.
-      loading_share: share of the time that was spent waiting for data.
-    """
-
-    weights: Path
-    steps: int
-    measures: Measures
-    loading_share: float
-
-
 def train_supervised(
     plan: TrainingPlan[SupervisedConfig],
     *,
     journal: TrainingJournal | None = None,
     targets_only: bool = False,
     ahead: int = AHEAD,
-) -> TrainingResult:
-    """Train from the newest checkpoint of the plan's folder on, or from the beginning.
+) -> TrainingResult[GameMeasures]:
+    """Train to the last step, from the newest checkpoint of the plan's folder if there is one.
 
     Args:
-      journal: where figures go; by default the folder's own.
-      targets_only: learn only from positions that were marked as targets.
-      ahead: batches that a thread makes ahead; 0 to make each when it is asked for. The batches
-        are the same.
+      journal: receives the figures; by default the folder's own.
+      targets_only: train only on positions marked as targets.
+      ahead: batches that a thread prepares in advance; 0 makes each on demand. The batches are the
+        same.
 
     Raises:
       MiaiError: data or names are wrong, a loss is not finite, or a checkpoint cannot be written.
     """
-    return _Training(plan, targets_only=targets_only, ahead=ahead).run(journal)
+    config = plan.config
+    prepare_torch(config.run)
+    network, encoder, header = make_network(
+        config.data.size, config.encoder, config.network, seed=config.run.seed
+    )
+    train, validation = open_games(config.data, encoder)
+    learner = Learner(
+        network, encoder.scales, optimiser=config.optimiser, loss=config.loss, run=config.run
+    )
 
-
-class _Training:
-    def __init__(
-        self, plan: TrainingPlan[SupervisedConfig], *, targets_only: bool, ahead: int
-    ) -> None:
-        config = plan.config
-        prepare_torch(config.run)
-        self._plan = plan
-        self._targets_only = targets_only
-        self._ahead = ahead
-        network, encoder, self._header = make_network(
-            config.data.size, config.encoder, config.network, seed=config.run.seed
-        )
-        self._encoder = encoder
-        self._train, self._validation = open_games(config.data, encoder)
-        self._learner = Learner(
-            network,
-            encoder.scales,
-            optimiser=config.optimiser,
-            loss=config.loss,
-            run=config.run,
-        )
-        self._checkpoints = Checkpoints(plan.folder / "checkpoints")
-
-    def run(self, journal: TrainingJournal | None) -> TrainingResult:
-        found = self._checkpoints.latest()
-        if found is not None:
-            self._check_games(found)
-            self._learner.load_tensors(found.tensors(), steps=found.step)
-        own = journal or TrainingJournal(self._plan.folder, step=self._learner.steps)
-        with own:
-            own.say(self._greeting(found))
-            if left_out := self._train.left_out():
-                own.say(left_out)
-            with closing(self._batches(self._learner.steps)) as batches:
-                return self._loop(own, found, batches)
-
-    def _check_games(self, found: Checkpoint) -> None:
-        told = found.state.get("games")
-        if told != self._train.digest():
-            raise TrainingError(
-                f"{found.folder}: learnt from other games than there are now; put those back, or "
-                "begin anew in another folder with --out"
-            )
-
-    def _loop(
-        self,
-        journal: TrainingJournal,
-        found: Checkpoint | None,
-        batches: Generator[Batch, None, None],
-    ) -> TrainingResult:
-        config, learner = self._plan.config, self._learner
-        began, waited, measures, measured = time.perf_counter(), 0.0, None, 0
-        sums: dict[str, float] = {}
-        first = logged = learner.steps
-        last = found
-        while learner.steps < config.run.steps:
-            before = time.perf_counter()
-            batch = next(batches)
-            waited += time.perf_counter() - before
-            try:
-                losses = learner.learn(lesson_of(batch))
-            except DivergedError as error:
-                raise TrainingError(f"{error}; {self._checkpoints.last_good()}") from error
-            for name, value in losses.items():
-                sums[name] = sums.get(name, 0.0) + value
-            step = learner.steps
-            if step % config.run.log_every == 0:
-                means = {name: value / (step - logged) for name, value in sums.items()}
-                rate = (step - first) * config.optimiser.batch / (time.perf_counter() - began)
-                journal.note(step, means, line=self._line(step, means, rate))
-                sums, logged = {}, step
-            if step % config.run.measure_every == 0:
-                measures = self._measure(journal)
-                measured = step
-            if step % config.run.checkpoint_every == 0 or step == config.run.steps:
-                last = self._write()
-        if measures is None or measured != learner.steps:
-            measures = self._measure(journal)
-        last = last or self._write()
-        share = waited / max(time.perf_counter() - began, 1e-9)
-        return TrainingResult(last.weights, learner.steps, measures, share)
-
-    def _batches(self, step: int) -> Generator[Batch, None, None]:
-        """Yield batches for ever, from the one of a step on."""
-        config = self._plan.config
-        return endless(
-            self._train,
+    def lessons(first: int) -> Generator[Lesson, None, None]:
+        batches = endless(
+            train,
             config.optimiser.batch,
             seed=config.run.seed,
-            first=step,
+            first=first,
             symmetries=config.data.symmetries,
-            targets_only=self._targets_only,
-            ahead=self._ahead,
+            targets_only=targets_only,
+            ahead=ahead,
         )
+        with closing(batches):
+            yield from map(lesson_of, batches)
 
-    def _measure(self, journal: TrainingJournal) -> Measures:
-        before = self._learner.use_averaged()
-        measures = measure(
-            self._learner.answers, self._validation, limit=20_000, targets_only=self._targets_only
-        )
-        self._learner.restore(before)
-        figures = {f"validation_{name}": value for name, value in measures.figures().items()}
-        journal.note(self._learner.steps, figures, line=f"  validation: {measures.line()}")
-        return measures
+    def restore(checkpoint: Checkpoint) -> None:
+        if checkpoint.state.get("games") != train.digest():
+            raise TrainingError(
+                f"{checkpoint.folder}: was trained on other games than there are now; restore "
+                "them, or start again in another folder with --out"
+            )
 
-    def _write(self) -> Checkpoint:
-        plan, learner = self._plan, self._learner
-        header = grown(
-            self._header,
-            command=plan.command,
-            digest=plan.digest,
-            data=f"{len(self._train)} games, {self._train.digest()}",
-            run=plan.config.run,
+    def save(path: Path) -> None:
+        record = plan.record(
+            data=f"{len(train)} games, {train.digest()}",
             steps=learner.steps,
-            komi=komi_range(self._train),
+            seed=config.run.seed,
         )
-        return self._checkpoints.write(
-            learner.steps,
-            memory=learner.tensors(),
-            state={"step": learner.steps, "games": self._train.digest()},
-            save_weights=lambda path: save_learnt(path, learner, header),
-        )
+        komi, licence = komi_range(train), config.run.licence
+        save_learnt(path, learner, trained_header(header, record, komi=komi, licence=licence))
 
-    def _greeting(self, found: Checkpoint | None) -> str:
-        numbers = sum(p.numel() for p in self._learner.network.parameters())
-        going = f"; going on from step {found.step}" if found else ""
-        return (
-            f"{len(self._train)} games, {self._train.positions} positions; {numbers} weights; "
-            f"{self._plan.config.run.steps} steps{going}"
-        )
-
-    def _line(self, step: int, means: dict[str, float], rate: float) -> str:
-        told = "  ".join(f"{n} {v:.4g}" for n, v in means.items() if n != "rate")
-        return f"[{step}/{self._plan.config.run.steps}] {told}  ({rate:.0f} positions/s)"
+    training = TrainingRun(
+        plan.folder,
+        learner=learner,
+        save=save,
+        state=lambda: {"games": train.digest()},
+        restore=restore,
+        journal=journal,
+    )
+    weights = sum(p.numel() for p in network.parameters())
+    omissions = train.left_out()
+    return training.steps(
+        lessons,
+        run=config.run,
+        positions=config.optimiser.batch,
+        measure=lambda: measure(
+            learner.answers, validation, limit=_MEASURED, targets_only=targets_only
+        ),
+        held_out="validation",
+        greeting=f"{len(train)} games, {train.positions} positions; {weights} weights",
+        notes=[omissions] if omissions else [],
+    )
 
 
 def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDataset]:
-    """Return the games that a config learns from, and those that measure progress.
+    """Return the training and the validation games of a config.
 
     Raises:
       DataError: the games cannot be read, or a split of them is empty.
@@ -289,7 +193,7 @@ def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDatase
 
 
 def lesson_of(batch: Batch) -> Lesson:
-    """Return what is to be learnt from a batch of recorded games."""
+    """Return the lesson of a batch of recorded games."""
     assert batch.planes is not None
     return Lesson(
         planes=batch.planes,
@@ -303,7 +207,7 @@ def lesson_of(batch: Batch) -> Lesson:
 
 
 def komi_range(data: GoDataset) -> tuple[float, float]:
-    """Return the least and the greatest komi of games, in points."""
+    """Return the minimum and maximum komi of games, in points."""
     values = [shard.columns["half_komi"] for shard in data.shards]
     return (
         min(float(v.min()) for v in values) / 2,

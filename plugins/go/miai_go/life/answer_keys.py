@@ -67,20 +67,20 @@ def fate_of(zone: Zone, *, nodes: int | None = None) -> Fate:
     return Fate(_STATUS[strict], strict != mild)
 
 
-def answer(zone: Zone, *, nodes: int, least: int = 0) -> SolvedProblem | Status:
+def answer(zone: Zone, *, nodes: int, min_nodes: int = 0) -> SolvedProblem | Status:
     """Solve a zone with the attacker as ko master; return only the status if it is not critical.
 
     Args:
       nodes: maximum number of positions per proof.
-      least: minimum number of positions in the first two proofs; a critical zone that takes fewer
-        returns `Status.CRITICAL`, without its moves.
+      min_nodes: minimum number of positions in the first two proofs; a critical zone that takes
+        fewer returns `Status.CRITICAL`, without its moves.
 
     Raises:
       UnprovedError: a proof takes more.
     """
     prover = Prover(zone, table_bytes=TABLE_BYTES)
     safe, spent = _prove_both(prover, nodes)
-    if _STATUS[safe] != Status.CRITICAL or spent < least:
+    if _STATUS[safe] != Status.CRITICAL or spent < min_nodes:
         return _STATUS[safe]
     attacks, deep_attack = _solving(prover, ATTACKER, nodes)
     defences, deep_defence = _solving(prover, DEFENDER, nodes)
@@ -131,16 +131,16 @@ def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, .
 def with_key(
     problem: Problem, zone: Zone, *, first: int, moves: tuple[int, ...], name: str
 ) -> Problem:
-    """Return a critical problem with its answer key."""
+    """Return a problem with its answer key; without `moves` the side that moves first fails."""
     mover = zone.color(first)
     return replace(
         problem,
-        to_play=mover,
+        to_play=mover if moves else None,
         solutions=moves,
         name=name,
         first=mover,
-        safe=first == DEFENDER,
-        best=moves[0],
+        safe=(first == DEFENDER) == bool(moves),
+        best=moves[0] if moves else None,
         empty=zone.empty,
     )
 

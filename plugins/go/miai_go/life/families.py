@@ -324,20 +324,12 @@ def _member_problem(number: int, member: Member) -> Problem:
     )
     zone = find_zone(problem.stones, problem.target)
     status = member.fate.status
-    if status == Status.CRITICAL:
+    first = DEFENDER if status == DEAD else ATTACKER
+    moves: tuple[int, ...] = ()
+    if status == CRITICAL:
         first = number // 3 % 2
         moves = solving_moves(zone, first)
-        return with_key(problem, zone, first=first, moves=moves, name=member.name)
-    first = ATTACKER if status == Status.ALIVE else DEFENDER
-    return Problem(
-        size=problem.size,
-        stones=problem.stones,
-        target=problem.target,
-        name=member.name,
-        first=zone.color(first),
-        safe=status == Status.ALIVE,
-        empty=zone.empty,
-    )
+    return with_key(problem, zone, first=first, moves=moves, name=member.name)
 
 
 def _rows() -> Iterator[Member]:

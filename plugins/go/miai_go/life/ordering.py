@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,7 @@ class OrderingHeader(FileHeader):
     REMEDY = "`miai go tsumego ordering` makes one"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OrderingNet:
+class OrderingNet(NamedTuple):
     """Weights that predict from the traits of a position how hard it is to prove.
 
     Attributes:
@@ -65,9 +63,9 @@ class OrderingNet:
     @classmethod
     def of(cls, tensors: Tensors) -> Self:
         """Return the weights of named tensors. Raises `WeightsError` if they do not fit."""
-        names = sorted(tensors)
-        if names != ["inner", "linear", "outer"]:
-            raise WeightsError(f"has the tensors {', '.join(names)[:80]}, not inner, linear, outer")
+        if tensors.keys() != set(cls._fields):
+            names = ", ".join(sorted(tensors))[:80]
+            raise WeightsError(f"has the tensors {names}, not {', '.join(sorted(cls._fields))}")
         width = tensors["inner"].shape[-1] if tensors["inner"].ndim == 3 else 0
         shapes = {
             "linear": (2, TRAITS, OUTPUTS),
@@ -79,27 +77,11 @@ class OrderingNet:
                 raise WeightsError(f"'{name}' has the shape {tensors[name].shape}, not {shape}")
         if width > MAX_WIDTH:
             raise WeightsError(f"has {width} hidden units, more than {MAX_WIDTH}")
-        return cls(*(np.ascontiguousarray(tensors[name]) for name in ("linear", "inner", "outer")))
+        return cls(*(np.ascontiguousarray(tensors[name]) for name in cls._fields))
 
     def write(self, path: Path, *, history: tuple[TrainingRecord, ...] = ()) -> None:
-        """Write the weights atomically, with what made them. Raises `WeightsError`."""
-        tensors: dict[str, NDArray[Any]] = {
-            "linear": self.linear,
-            "inner": self.inner,
-            "outer": self.outer,
-        }
-        OrderingHeader(history=history).write(path, tensors)
-
-
-def no_guide() -> Guide:
-    """Return a guide that the search never consults."""
-    nothing = np.zeros((2, TRAITS, OUTPUTS), np.float32)
-    return _guide(OrderingNet(nothing, nothing[:, :, :0], nothing[:, :0]), asked=0)
-
-
-def guide_of(network: OrderingNet) -> Guide:
-    """Return a guide by a network, with its own work space."""
-    return _guide(network, asked=1)
+        """Write the weights atomically, with their training history. Raises `WeightsError`."""
+        OrderingHeader(history=history).write(path, self._asdict())
 
 
 def find_ordering(named: str) -> OrderingNet | None:
@@ -115,7 +97,12 @@ def find_ordering(named: str) -> OrderingNet | None:
     return OrderingNet.read(path)
 
 
-def _guide(network: OrderingNet, *, asked: int) -> Guide:
+def guide_of(network: OrderingNet | None) -> Guide:
+    """Return a guide by a network, with its own work space; by None, one that is not consulted."""
+    asked = network is not None
+    if network is None:
+        nothing = np.zeros((2, TRAITS, OUTPUTS), np.float32)
+        network = OrderingNet(nothing, nothing[:, :, :0], nothing[:, :0])
     # Copies are writable: for read-only arrays, such as those of a file, numba would compile the
     # search a second time, which takes half a minute.
     return Guide(

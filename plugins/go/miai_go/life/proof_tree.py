@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from time import perf_counter
 from typing import Any, Final
 
@@ -103,12 +104,12 @@ def proof_tree(
     Raises:
       ProblemError: the question is not solved within the time.
     """
-    grower = _Grower(prover, most=nodes, seconds=seconds)
+    grower = _Grower(prover, max_nodes=nodes, seconds=seconds)
     place = prover.begin(first)
     verdict = grower.verdict(place)
     if verdict is None:
         raise ProblemError("there is no proof to show: the problem is unsolved; allow more time")
-    best = ProofNode(place, None, nodes=grower.cost(place), ending=LineEnd.CUT)
+    best = ProofNode(place, None, nodes=grower.find(place).nodes, ending=LineEnd.CUT)
     for depth in range(1, _MAX_DEPTH):
         root = grower.grow(place, verdict, depth)
         if root is None:
@@ -126,15 +127,15 @@ class _TooManyError(Exception):
 class _Grower:
     """Builds trees of increasing depth, and caches the prover's findings."""
 
-    def __init__(self, prover: Prover, *, most: int, seconds: float | None) -> None:
+    def __init__(self, prover: Prover, *, max_nodes: int, seconds: float | None) -> None:
         self._prover = prover
-        self._most = most
+        self._max_nodes = max_nodes
         self._ends = None if seconds is None else perf_counter() + seconds
         self._findings: dict[ZonePosition, Finding] = {}
-        self._moves: dict[ZonePosition, list[tuple[int, ZonePosition]]] = {}
+        self._moves_of = cache(prover.moves)
         self._complete: dict[ZonePosition, tuple[int, ...]] = {}
         self._verdict = ProofVerdict.UNSOLVED
-        self._line: list[tuple[ZonePosition, int | None]] = []
+        self._line: list[int | None] = []
         self._over: set[ZonePosition] = set()
         self.count = 0
         self.cut = False
@@ -153,20 +154,18 @@ class _Grower:
 
     def verdict(self, place: ZonePosition) -> ProofVerdict | None:
         """Return the prover's verdict, or None if it finds none in time."""
-        verdict = self._find(place).verdict
+        verdict = self.find(place).verdict
         return None if verdict == ProofVerdict.UNSOLVED else verdict
-
-    def cost(self, place: ZonePosition) -> int:
-        """Return the number of positions that the verdict took."""
-        return self._find(place).nodes
 
     def _node(self, place: ZonePosition, move: int | None, depth: int) -> ProofNode | None:
         """Return the tree below a position, or None if a line that must end repeats."""
-        node = ProofNode(place, self._point(move))
+        node = ProofNode(place, None if move is None else self._prover.zone.point(move))
         repeated = place in self._over
         if repeated and self._verdict == ProofVerdict.REACHED:
             return None
-        self._count_one()
+        self.count += 1
+        if self.count > self._max_nodes or (self._ends is not None and perf_counter() > self._ends):
+            raise _TooManyError
         node.ending = LineEnd.REPEATED if repeated else self._ending(place)
         if node.ending is not None:
             return node
@@ -174,16 +173,18 @@ class _Grower:
             node.ending, node.shown = LineEnd.SHOWN, self._complete[place]
             return node
         if self.verdict(place) != self._verdict or depth == 0:
-            return self._cut(node)
-        node.nodes = self.cost(place)
+            node.ending, self.cut = LineEnd.CUT, True
+            return node
+        node.nodes = self.find(place).nodes
         return self._with_children(node, depth)
 
     def _with_children(self, node: ProofNode, depth: int) -> ProofNode | None:
         cut_before, count_before, complete = self.cut, self.count, len(self._complete)
         self.cut = False
-        self._line.append((node.place, node.move))
+        self._line.append(node.move)
         self._over.add(node.place)
-        grows = self._one_child if self._chooses(node.place) else self._all_children
+        winner = ATTACKER if self._verdict == ProofVerdict.REACHED else DEFENDER
+        grows = self._one_child if node.place.side == winner else self._all_children
         done = grows(node, depth)
         self._line.pop()
         self._over.discard(node.place)
@@ -193,7 +194,8 @@ class _Grower:
                 self._complete.popitem()  # their nodes are discarded
             return None
         if not self.cut:
-            self._complete[node.place] = self._way_to(node)
+            line = (*self._line, node.move)
+            self._complete[node.place] = tuple(move for move in line if move is not None)
         self.cut |= cut_before
         return node
 
@@ -223,16 +225,12 @@ class _Grower:
 
     def _winning(self, place: ZonePosition) -> Iterator[tuple[int, ZonePosition]]:
         """Yield the proved moves: those that end the line, then the search's best, then others."""
-        moves, best = self._moves_of(place), self._find(place).move
+        moves, best = self._moves_of(place), self.find(place).move
         ends = [self._prover.settled(after) == self._verdict for _move, after in moves]
         order = sorted(range(len(moves)), key=lambda i: (not ends[i], moves[i][0] != best))
         for i in order:
             if ends[i] or self.verdict(moves[i][1]) == self._verdict:
                 yield moves[i]
-
-    def _chooses(self, place: ZonePosition) -> bool:
-        """Return whether the side to move is the one that succeeds."""
-        return place.side == (ATTACKER if self._verdict == ProofVerdict.REACHED else DEFENDER)
 
     def _ending(self, place: ZonePosition) -> LineEnd | None:
         settled = self._prover.settled(place)
@@ -242,20 +240,8 @@ class _Grower:
             return LineEnd.CAPTURED if place.side == DEFENDER else LineEnd.ATARI
         return None
 
-    def _cut(self, node: ProofNode) -> ProofNode:
-        node.ending, self.cut = LineEnd.CUT, True
-        return node
-
-    def _count_one(self) -> None:
-        self.count += 1
-        if self.count > self._most or (self._ends is not None and perf_counter() > self._ends):
-            raise _TooManyError
-
-    def _way_to(self, node: ProofNode) -> tuple[int, ...]:
-        line = [move for _place, move in self._line] + [node.move]
-        return tuple(move for move in line if move is not None)
-
-    def _find(self, place: ZonePosition) -> Finding:
+    def find(self, place: ZonePosition) -> Finding:
+        """Return the prover's finding on a position."""
         if place not in self._findings:
             seconds = None
             if self._ends is not None:
@@ -263,14 +249,6 @@ class _Grower:
                 seconds = max(min(remaining, _ASK_SECONDS) if self._findings else remaining, 0.0)
             self._findings[place] = self._prover.ask(place, seconds=seconds)
         return self._findings[place]
-
-    def _moves_of(self, place: ZonePosition) -> list[tuple[int, ZonePosition]]:
-        if place not in self._moves:
-            self._moves[place] = self._prover.moves(place)
-        return self._moves[place]
-
-    def _point(self, move: int | None) -> int | None:
-        return None if move is None else self._prover.zone.point(move)
 
 
 _MASTERS = {

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.life.kernels import FAMILY, search, stack, stones
 from miai_go.life.kernels import table as table_kernels
-from miai_go.life.ordering import OrderingNet, guide_of, no_guide
+from miai_go.life.ordering import OrderingNet, guide_of
 from miai_go.life.zones import Zone
 
 NO_BAN: Final = -1
@@ -67,7 +67,7 @@ class Finding:
       verdict: whether the goal can be forced.
       move: the best move for the side to move, a point of the zone, 63 for the pass; None if the
         position needed no search.
-      nodes: positions made.
+      nodes: positions searched.
       entered: nodes expanded.
       seconds: wall time.
       why: why the question is unsolved; otherwise empty.
@@ -88,7 +88,7 @@ class SearchedPositions:
     Attributes:
       attackers, defenders: uint64, stones as sets of points of the zone.
       sides, bans: int64, as in `ZonePosition`.
-      work: int64, positions made when it was last expanded.
+      work: int64, positions searched when it was last expanded.
     """
 
     attackers: NDArray[np.uint64]
@@ -98,80 +98,76 @@ class SearchedPositions:
     work: NDArray[np.int64]
 
 
-class Workspace:
-    """Arrays of one prover, for the kernels."""
+class _Workspace:
+    """The arrays of one prover for the kernels, and what a search leaves in them."""
 
     def __init__(
-        self, goal: Goal, master: Master, *, levels: int, table: NDArray[np.uint64]
+        self,
+        words: NDArray[np.uint64],
+        goal: Goal,
+        master: Master,
+        *,
+        levels: int,
+        table: NDArray[np.uint64],
     ) -> None:
-        self.table = table
-        self._task = np.array([goal.value, master.value], np.int64)
-        self._tally = np.zeros(stack.TALLY_WORDS, np.int64)
-        self._levels = np.zeros((levels, stack.LEVEL_WORDS), np.int64)
-        self._sets = np.zeros((levels, stack.SET_WORDS), np.uint64)
-        self._children = np.zeros((levels, stack.CHILDREN, stack.CHILD_WORDS), np.int64)
-        self._child_sets = np.zeros((levels, stack.CHILDREN, 2), np.uint64)
-        self._room = np.zeros(256, np.uint64)
-
-    def arrays(self, *more: Any) -> tuple[Any, ...]:
-        """Return all arrays in the order in which kernels take them, followed by `more`."""
-        search = (self._task, self.table, self._tally, self._levels, self._sets)
-        return (*search, self._children, self._child_sets, self._room, *more)
-
-    def position_arrays(self) -> tuple[Any, ...]:
-        """Return the arrays for a static look at the root."""
-        return self._task, self._levels, self._sets, self._room
+        self.arrays = stack.SearchArrays(
+            zone=words,
+            task=np.array([goal.value, master.value], np.int64),
+            table=table,
+            tally=np.zeros(stack.TALLY_WORDS, np.int64),
+            levels=np.zeros((levels, stack.LEVEL_WORDS), np.int64),
+            sets=np.zeros((levels, stack.SET_WORDS), np.uint64),
+            children=np.zeros((levels, stack.CHILDREN, stack.CHILD_WORDS), np.int64),
+            child_sets=np.zeros((levels, stack.CHILDREN, 2), np.uint64),
+            room=np.zeros(256, np.uint64),
+        )
 
     def set_root(self, place: ZonePosition) -> None:
         """Set the position in which a search begins."""
-        self._tally[:] = 0
-        root = self._levels[0]
+        self.arrays.tally[:] = 0
+        root = self.arrays.levels[0]
         root[:] = 0
         root[stack.SIDE] = place.side
         root[stack.BAN] = place.ban
         root[stack.COUNT] = -1
         root[[stack.TP, stack.TD]] = stack.INFINITE
-        self._sets[0] = (place.attackers, place.defenders, 0)
-
-    def allow(self, positions: int) -> None:
-        """Allow this number of further positions."""
-        self._tally[stack.STOP] = self.made + positions
+        self.arrays.sets[0] = (place.attackers, place.defenders, 0)
 
     @property
-    def made(self) -> int:
-        """Positions made since the root was set."""
-        return int(self._tally[stack.MADE])
+    def searched(self) -> int:
+        """Positions searched since the root was set."""
+        return int(self.arrays.tally[stack.MADE])
 
     @property
     def entered(self) -> int:
         """Nodes expanded since the root was set."""
-        return int(self._tally[stack.ENTERED])
+        return int(self.arrays.tally[stack.ENTERED])
 
     def best_move(self) -> int | None:
         """Return the root's best move; None if it needed no search."""
-        best = int(self._levels[0, stack.AT])
+        best = int(self.arrays.levels[0, stack.AT])
         return self.move(best) if best >= 0 else None
 
     def move(self, child: int) -> int:
         """Return the move that leads to a child of the root."""
-        return int(self._children[0, child, stack.MOVE])
+        return int(self.arrays.children[0, child, stack.MOVE])
 
     def place_after(self, place: ZonePosition, child: int) -> ZonePosition:
         """Return the position of a child of the root."""
-        attackers, defenders = self._child_sets[0, child].tolist()
-        ban = int(self._children[0, child, stack.CHILD_BAN])
+        attackers, defenders = self.arrays.child_sets[0, child].tolist()
+        ban = int(self.arrays.children[0, child, stack.CHILD_BAN])
         return ZonePosition(attackers, defenders, 1 - place.side, ban)
 
     def verdict(self, child: int) -> ProofVerdict | None:
         """Return the verdict on a child of the root that holds on every path to it."""
-        if self._children[0, child, stack.PN] == 0:
+        row = self.arrays.children[0, child]
+        if row[stack.PN] == 0:
             return ProofVerdict.REACHED
-        rests = self._children[0, child, stack.LEAST]
-        refuted = self._children[0, child, stack.DN] == 0 and rests == stack.NOWHERE
+        refuted = row[stack.DN] == 0 and row[stack.DEPENDS] == stack.NOWHERE
         return ProofVerdict.PREVENTED if refuted else None
 
 
-def empty_table(max_bytes: int) -> NDArray[np.uint64]:
+def _empty_table(max_bytes: int) -> NDArray[np.uint64]:
     """Return an empty table of at most `max_bytes` bytes, or of the minimum of 16 buckets."""
     bucket = table_kernels.BUCKET * table_kernels.ENTRY_WORDS * 8
     buckets = 1 << max((max_bytes // bucket).bit_length() - 1, 4)
@@ -182,8 +178,8 @@ _LEVELS = 400
 _CHUNK = 20_000
 """Positions between two looks at the clock, about ten milliseconds."""
 _FIRST_BYTES = 1 << 18
-_POSITIONS_AN_ENTRY = 6
-"""Positions made for each entry in the table, about."""
+_POSITIONS_PER_ENTRY = 6
+"""Approximate number of positions searched per entry of the table."""
 
 
 class Prover:
@@ -211,12 +207,12 @@ class Prover:
         self.zone = zone
         self.goal = goal
         self.master = master
-        self._most_bytes = table_bytes
-        self._work = Workspace(goal, master, levels=_LEVELS, table=empty_table(_FIRST_BYTES))
-        self._guide = no_guide()
-        if network is not None and goal == Goal.CAPTURE:
-            self._guide = guide_of(network)
-        self._made = 0
+        self._max_bytes = table_bytes
+        self._work = _Workspace(
+            zone.words, goal, master, levels=_LEVELS, table=_empty_table(_FIRST_BYTES)
+        )
+        self._guide = guide_of(network if goal == Goal.CAPTURE else None)
+        self._searched = 0
 
     def begin(self, side: int) -> ZonePosition:
         """Return the starting position of the zone, with `side` to move."""
@@ -245,20 +241,22 @@ class Prover:
         status = stack.PAUSED
         while status == stack.PAUSED and not why:
             self._grow()
-            chunk = _CHUNK if nodes is None else min(_CHUNK, nodes - work.made)
-            before = work.made
-            work.allow(max(chunk, 1))
-            status = search.search(self.zone.words, *work.arrays(self._guide))
-            self._made += work.made - before
+            chunk = _CHUNK if nodes is None else min(_CHUNK, nodes - work.searched)
+            before = work.searched
+            work.arrays.tally[stack.STOP] = before + max(chunk, 1)
+            status = search.search(work.arrays, self._guide)
+            self._searched += work.searched - before
             if status == stack.PAUSED:
-                why = _limit(work.made, nodes, perf_counter() - started, seconds, stop)
+                why = limit_reached(work.searched, nodes, perf_counter() - started, seconds)
+                if not why and stop is not None and stop():
+                    why = "it was stopped"
         spent = perf_counter() - started
         if status == stack.TOO_DEEP:
             why = f"a line is longer than {_LEVELS} moves"
         if why:
-            return Finding(ProofVerdict.UNSOLVED, None, work.made, work.entered, spent, why)
+            return Finding(ProofVerdict.UNSOLVED, None, work.searched, work.entered, spent, why)
         verdict = ProofVerdict.REACHED if status == stack.PROVEN else ProofVerdict.PREVENTED
-        return Finding(verdict, work.best_move(), work.made, work.entered, spent)
+        return Finding(verdict, work.best_move(), work.searched, work.entered, spent)
 
     def moves(self, place: ZonePosition) -> list[tuple[int, ZonePosition]]:
         """Return the moves that the search considers in a position, each with the resulting place.
@@ -277,12 +275,12 @@ class Prover:
         """
         work = self._work
         work.set_root(place)
-        status = int(search.settled(self.zone.words, *work.position_arrays()))
+        status = int(search.settled(work.arrays))
         verdicts = {stack.PROVEN: ProofVerdict.REACHED, stack.DISPROVEN: ProofVerdict.PREVENTED}
         return verdicts.get(status)
 
     def decided(self, place: ZonePosition, move: int) -> ProofVerdict | None:
-        """Return the verdict on a move if it is known without a search, otherwise None.
+        """Return the verdict on a move without a search, None if it needs one.
 
         Raises:
           ValueError: it is not one of `moves`.
@@ -294,17 +292,17 @@ class Prover:
 
     def _list_children(self, place: ZonePosition) -> int:
         self._work.set_root(place)
-        return int(search.list_children(self.zone.words, *self._work.arrays()))
+        return int(search.list_children(self._work.arrays))
 
     def table_positions(self) -> SearchedPositions:
         """Return the positions in the table, which are most of those of past searches."""
-        rows = self._work.table.reshape(-1, table_kernels.ENTRY_WORDS)
+        rows = self._work.arrays.table.reshape(-1, table_kernels.ENTRY_WORDS)
         info = rows[:, table_kernels.INFO]
         kinds = ((info >> np.uint64(8)) & np.uint64(3)).astype(np.int64)
         rows, info, kinds = rows[kinds > 0], info[kinds > 0], kinds[kinds > 0]
         turns = (info & np.uint64(0xFF)).astype(np.int64)
-        on_this_way = kinds == table_kernels.ON_THIS_WAY
-        work = np.where(on_this_way, np.uint64(0), rows[:, table_kernels.WORK])
+        on_path = kinds == table_kernels.ON_THIS_PATH
+        work = np.where(on_path, np.uint64(0), rows[:, table_kernels.WORK])
         return SearchedPositions(
             attackers=rows[:, table_kernels.A],
             defenders=rows[:, table_kernels.D],
@@ -315,28 +313,23 @@ class Prover:
 
     def _grow(self) -> None:
         """Replace the table by a larger one when it fills, within the memory limit."""
-        table = self._work.table
+        table = self._work.arrays.table
         entries = len(table) // table_kernels.ENTRY_WORDS
-        if self._made < entries * _POSITIONS_AN_ENTRY // 2 or table.nbytes * 4 > self._most_bytes:
+        fills = self._searched >= entries * _POSITIONS_PER_ENTRY // 2
+        if not fills or table.nbytes * 4 > self._max_bytes:
             return
-        larger = empty_table(table.nbytes * 4)
+        larger = _empty_table(table.nbytes * 4)
         table_kernels.move_all(table, larger)
-        self._work.table = larger
+        self._work.arrays = self._work.arrays._replace(table=larger)
 
 
-def _limit(
-    made: int,
-    nodes: int | None,
-    spent: float,
-    seconds: float | None,
-    stop: Callable[[], bool] | None,
-) -> str:
-    """Return why a search ends without an answer; empty if it goes on."""
-    if nodes is not None and made >= nodes:
+def limit_reached(searched: int, nodes: int | None, spent: float, seconds: float | None) -> str:
+    """Return which limit, of `nodes` positions or of `seconds`, is reached; empty if none is."""
+    if nodes is not None and searched >= nodes:
         return f"{nodes:,} positions were searched"
     if seconds is not None and spent >= seconds:
         return f"{seconds:g} s have passed"
-    return "it was stopped" if stop is not None and stop() else ""
+    return ""
 
 
 @cache
@@ -345,10 +338,10 @@ def load_prover() -> None:
     with FAMILY.compiling("tsumego"):
         words = np.zeros(stones.ZONE_WORDS, np.uint64)
         words[[stones.POINTS, stones.TARGET]] = 1, 1
-        work = Workspace(Goal.CAPTURE, Master.NOBODY, levels=2, table=empty_table(0))
+        work = _Workspace(words, Goal.CAPTURE, Master.NOBODY, levels=2, table=_empty_table(0))
         work.set_root(ZonePosition(0, 1, 0))
-        search.search(words, *work.arrays(no_guide()))
+        search.search(work.arrays, guide_of(None))
         work.set_root(ZonePosition(0, 1, 0))
-        search.list_children(words, *work.arrays())
-        search.settled(words, *work.position_arrays())
-        table_kernels.move_all(work.table, empty_table(0))
+        search.list_children(work.arrays)
+        search.settled(work.arrays)
+        table_kernels.move_all(work.arrays.table, _empty_table(0))

@@ -15,7 +15,15 @@ from typing import Any, Final
 
 from miai_go.life.ordering import OrderingNet
 from miai_go.life.problems import Problem
-from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover, ZonePosition
+from miai_go.life.prover import (
+    Finding,
+    Goal,
+    Master,
+    ProofVerdict,
+    Prover,
+    ZonePosition,
+    limit_reached,
+)
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.rules.coordinates import vertex
 
@@ -175,7 +183,9 @@ class Solver:
         table_bytes: int = 1 << 28,
         network: OrderingNet | None = None,
     ) -> None:
-        self.zone = zone_of(problem)
+        if isinstance(problem, Problem):
+            problem = find_zone(problem.stones, problem.target)
+        self.zone = problem
         self.ko_masters = tuple(ko_masters)
         self._table_bytes = table_bytes // _PROVERS
         self._network = network
@@ -233,7 +243,7 @@ class Solver:
             side: run.answer(side, moves=moves and side in sides, seki=seki and side in sides)
             for side in (ATTACKER, DEFENDER)
         }
-        return ProblemReport(self.zone, answers, run.made, run.spent, run.why)
+        return ProblemReport(self.zone, answers, run.searched, run.spent, run.why)
 
 
 def solve(
@@ -256,17 +266,12 @@ def solve(
     return solver.solve(first=first, moves=moves, seki=seki, seconds=seconds, nodes=nodes)
 
 
-def zone_of(problem: Zone | Problem) -> Zone:
-    """Return the zone of a problem. Raises `ProblemError`."""
-    return problem if isinstance(problem, Zone) else find_zone(problem.stones, problem.target)
-
-
 class _Run:
     """One call of `Solver.solve`: its limits, and the answers so far.
 
     Attributes:
       share: the share of the remaining budget that one question may take.
-      made: positions made.
+      searched: positions searched.
     """
 
     def __init__(
@@ -283,7 +288,7 @@ class _Run:
         self._seconds, self._nodes, self._stop = seconds, nodes, stop
         self._open: dict[_Key, str] = {}
         self.share = 1.0
-        self.made = 0
+        self.searched = 0
 
     @property
     def spent(self) -> float:
@@ -332,7 +337,7 @@ class _Run:
         return None if passed is None else passed != (side == DEFENDER)
 
     def seki(self, side: int, *, ask: bool = True) -> bool | None:
-        """Return whether the target is safe but cannot be made to live unconditionally."""
+        """Return whether the target is safe but cannot be searched to live unconditionally."""
         safe = self.safe(side, self._main, ask=False)
         if not safe:
             return safe
@@ -380,29 +385,22 @@ class _Run:
     def _ask(self, goal: Goal, master: Master, place: ZonePosition) -> ProofVerdict | None:
         key = (goal, master, place)
         finding = self._find(self._solver.prover(goal, master), place)
-        self.made += finding.nodes
+        self.searched += finding.nodes
         if finding.verdict == ProofVerdict.UNSOLVED:
-            self._open[key] = self._over() or finding.why
+            over = limit_reached(self.searched, self._nodes, self.spent, self._seconds)
+            self._open[key] = over or finding.why
             return None
         self._open.pop(key, None)
         self._solver._verdicts[key] = finding.verdict
         return finding.verdict
 
     def _find(self, prover: Prover, place: ZonePosition) -> Finding:
-        over = self._over()
+        over = limit_reached(self.searched, self._nodes, self.spent, self._seconds)
         if over:
             return Finding(ProofVerdict.UNSOLVED, None, 0, 0, 0.0, over)
         seconds = nodes = None
         if self._seconds is not None:
             seconds = (self._seconds - self.spent) * self.share
         if self._nodes is not None:
-            nodes = max(int((self._nodes - self.made) * self.share), 1)
+            nodes = max(int((self._nodes - self.searched) * self.share), 1)
         return prover.ask(place, nodes=nodes, seconds=seconds, stop=self._stop)
-
-    def _over(self) -> str:
-        """Return the limit that is reached; empty if there is none."""
-        if self._nodes is not None and self.made >= self._nodes:
-            return f"{self._nodes:,} positions were searched"
-        if self._seconds is not None and self.spent >= self._seconds:
-            return f"{self._seconds:g} s have passed"
-        return ""

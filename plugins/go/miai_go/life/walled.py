@@ -79,15 +79,9 @@ class CanonicalForm:
           first: the side to move, 0 the attacker, 1 the defender; None for a key without it.
           ban: the point of the zone that is forbidden because of a ko.
         """
-        target = self._target(defenders)
+        sets = ((_TARGET, self._target(defenders)), (_DEFENDER, defenders), (_ATTACKER, attackers))
         marks = [
-            _TARGET
-            if target >> i & 1
-            else _DEFENDER
-            if defenders >> i & 1
-            else _ATTACKER
-            if attackers >> i & 1
-            else _EMPTY
+            next((mark for mark, points in sets if points >> i & 1), _EMPTY)
             for i in range(len(self._near))
         ]
         if ban != NO_BAN:
@@ -201,7 +195,7 @@ def find_walled(
         if fight is None or zone is None:
             return None
         try:
-            solved = answer(zone, nodes=nodes, least=_NODES_PER_EMPTY * empty)
+            solved = answer(zone, nodes=nodes, min_nodes=_NODES_PER_EMPTY * empty)
         except UnprovedError:
             return None
         if isinstance(solved, SolvedProblem):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from miai_go.errors import ProblemError
 from miai_go.life.kernels import stones as kernels
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
-from miai_go.rules.chains import chain_at, flood, liberties_of, neighbours
+from miai_go.rules.chains import chain_at, diagonals, flood, liberties_of, neighbours
 from miai_go.rules.coordinates import vertex
 
 ATTACKER: Final = 0
@@ -73,13 +73,6 @@ class Zone:
     def point(self, number: int) -> int:
         """Return the point of the board with a number in the zone; `size * size` is the pass."""
         return self.size**2 if number == kernels.PASS else self.points[number]
-
-    def board(self, attackers: int, defenders: int) -> NDArray[np.int8]:
-        """Return the whole board with these stones in the zone, int8 of shape (size * size,)."""
-        out = self.stones.copy()
-        for i, point in enumerate(self.points):
-            out[point] = self.attacker * (attackers >> i & 1) + self.defender * (defenders >> i & 1)
-        return out
 
 
 def find_zone(stones: ArrayLike, target: int) -> Zone:
@@ -147,7 +140,12 @@ class _Finder:
     def _reached(self) -> set[int]:
         """Return what is connected to the target by empty points and the defender's stones."""
         attackers = self._stones == self._attacker
-        return flood(self._target, lambda at: (p for p in self._around(at) if not attackers[p]))
+
+        def around(at: int) -> Iterator[int]:
+            near = (*neighbours(at, self._size), *diagonals(at, self._size))
+            return (p for p in near if not attackers[p])
+
+        return flood(self._target, around)
 
     def _with_inner_blocks(self, reached: set[int]) -> tuple[set[int], list[set[int]]]:
         """Return the zone including the blocks that may be captured, and the safe walls."""
@@ -199,13 +197,6 @@ class _Finder:
 
     def _liberties(self, block: set[int]) -> set[int]:
         return liberties_of(self._stones, block, self._size)
-
-    def _around(self, point: int) -> Iterator[int]:
-        row, column = divmod(point, self._size)
-        for r in range(max(row - 1, 0), min(row + 2, self._size)):
-            for c in range(max(column - 1, 0), min(column + 2, self._size)):
-                if (r, c) != (row, column):
-                    yield r * self._size + c
 
     def _name(self, point: int) -> str:
         return vertex(point, self._size) if point < self._size**2 else str(point)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import miai_go
 from miai.plain import dumps, loads
-from miai.process.child import HIDDEN_FOLDERS, SHARED_FOLDER
+from miai.process.sandbox import HIDDEN_FOLDERS, SHARED_FOLDER
 from miai_go.errors import InferenceError
 
 MAX_JSON: Final = 1 << 16

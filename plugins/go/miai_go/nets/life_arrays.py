@@ -7,7 +7,7 @@ network and that of the zone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,6 @@ from miai_go.life.kernels import planes as kernels
 from miai_go.nets.life_planes import (
     EXTENDED,
     REFERENCE,
-    KernelBatch,
     PlaneLayout,
     kernel_batch,
     tiny_layout,
@@ -68,14 +67,14 @@ class ArrayNet(ABC):
         self.load()
         return self._evaluate(kernel_batch(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: KernelBatch) -> tuple[Floats, Floats]:
-        count = len(batch[4])
+    def _evaluate(self, batch: kernels.Batch) -> tuple[Floats, Floats]:
+        count = len(batch.problems)
         values, logits = np.empty(count, np.float32), np.empty((count, 64), np.float32)
         self._run(batch, values, logits)
         return values, logits
 
     @abstractmethod
-    def _run(self, batch: KernelBatch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
         """Call the kernel, which writes values and logits."""
 
     @classmethod
@@ -97,23 +96,14 @@ class DenseArrays(ArrayNet):
     Attributes:
       window: points on a side of the window.
       few: whether it takes only the reference's planes.
-      first: float32 of shape (planes * window ** 2, width); bias: of shape (width,).
-      inner: of shape (2 * blocks, width, width), inputs first; biases: (2 * blocks, width).
-      value: of shape (width + 1,), the bias last.
-      policy: of shape (width, window ** 2 + 1); policy_bias: of shape (window ** 2 + 1,).
+      weights: the arrays.
     """
 
     KERNEL: ClassVar = "tsumego-net"
 
     window: int
     few: bool
-    first: Floats
-    bias: Floats
-    inner: Floats
-    biases: Floats
-    value: Floats
-    policy: Floats
-    policy_bias: Floats
+    weights: dense_net.DenseWeights
 
     @classmethod
     def of(cls, header: NetHeader, tensors: Tensors) -> Self:
@@ -122,7 +112,6 @@ class DenseArrays(ArrayNet):
         Raises:
           WeightsError: they are of another network, or do not fit their header.
           ParameterError: the network's parameters are wrong.
-          KeyError, ValueError: a tensor is missing or has another shape.
         """
         if header.network != "dense":
             raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
@@ -132,12 +121,16 @@ class DenseArrays(ArrayNet):
             for block in range(values["blocks"])
             for name in ("first", "second")
         ]
-        first = _turned(tensors["first.weight"])
         width, actions = int(values["width"]), header.shape.actions
-        arrays = cls(
-            window=header.window,
-            few=header.planes == REFERENCE,
-            first=first,
+        shapes = {
+            "first": (width, header.shape.planes * header.window**2),
+            "value": (1, width),
+            "policy": (actions, width),
+            **dict.fromkeys(layers, (width, width)),
+        }
+        _check_shapes(_with_biases(shapes), tensors)
+        weights = dense_net.DenseWeights(
+            first=_turned(tensors["first.weight"]),
             bias=_float(tensors["first.bias"]),
             inner=np.stack(
                 [_turned(tensors[f"{name}.weight"]) for name in layers]
@@ -148,16 +141,13 @@ class DenseArrays(ArrayNet):
             policy=_turned(tensors["policy.weight"]),
             policy_bias=_float(tensors["policy.bias"]),
         )
-        arrays._check((header.shape.planes * header.window**2, width), actions)
-        return arrays
+        return cls(header.window, header.planes == REFERENCE, weights)
 
     @classmethod
     def tiny(cls) -> Self:
         """Return a tiny network, for loading the kernel."""
         one = np.zeros((1, 1), np.float32)
-        return cls(
-            window=3,
-            few=True,
+        weights = dense_net.DenseWeights(
             first=np.zeros((kernels.FEW_PLANES * 9, 1), np.float32),
             bias=one[0],
             inner=one[None][:0],
@@ -166,41 +156,17 @@ class DenseArrays(ArrayNet):
             policy=np.zeros((1, 10), np.float32),
             policy_bias=np.zeros(10, np.float32),
         )
+        return cls(window=3, few=True, weights=weights)
 
-    def _run(self, batch: KernelBatch, values: Floats, logits: Floats) -> None:
-        dense_net.evaluate_all(
-            *batch,
-            self.window,
-            self.few,
-            self.first,
-            self.bias,
-            self.inner,
-            self.biases,
-            self.value,
-            self.policy,
-            self.policy_bias,
-            np.empty(64, np.int16),
-            np.empty(len(self.bias), np.float32),
-            np.empty(64, np.uint64),
-            np.empty((4, max(len(self.bias), self.window**2 + 1)), np.float32),
-            values,
-            logits,
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+        width = len(self.weights.bias)
+        work = dense_net.DenseWork(
+            places=np.empty(64, np.int16),
+            base=np.empty(width, np.float32),
+            codes=np.empty(64, np.uint64),
+            room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
         )
-
-    def _check(self, first: tuple[int, int], actions: int) -> None:
-        width = first[1]
-        shapes = {
-            "first": (self.first.shape, first),
-            "first's bias": (self.bias.shape, (width,)),
-            "blocks": (self.inner.shape[1:], (width, width)),
-            "blocks' biases": (self.biases.shape, (len(self.inner), width)),
-            "value": (self.value.shape, (width + 1,)),
-            "policy": (self.policy.shape, (width, actions)),
-            "policy's bias": (self.policy_bias.shape, (actions,)),
-        }
-        for name, (shape, wanted) in shapes.items():
-            if shape != wanted:
-                raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
+        dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
 
 
 def _turned(weights: NDArray[Any]) -> Floats:
@@ -248,7 +214,7 @@ class ZoneArrays(ArrayNet):
             )
         values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         parameters = ZoneParameters.model_validate(values)
-        _check(parameters, tensors)
+        _check_shapes(_shapes(parameters), tensors)
         weights = _weights(parameters, tensors)
         for name, array in weights._asdict().items():
             if not np.isfinite(array).all():
@@ -284,9 +250,9 @@ class ZoneArrays(ArrayNet):
         zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
         return cls(3, parameters, _weights(parameters, zeros))
 
-    def _run(self, batch: KernelBatch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
         zone_net.evaluate_all(
-            *batch,
+            batch,
             self.window,
             self.parameters.reach,
             self.parameters.width,
@@ -364,16 +330,6 @@ def _flat(values: Any) -> Floats:
         return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
 
 
-def _check(parameters: ZoneParameters, tensors: Tensors) -> None:
-    wanted = _shapes(parameters)
-    given = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
-    for name in sorted(wanted.keys() | given.keys()):
-        if given.get(name) != wanted.get(name):
-            raise WeightsError(
-                f"the tensor '{name}' has the shape {given.get(name)}, not {wanted.get(name)}"
-            )
-
-
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
     width, hidden = parameters.width, parameters.hidden
     squares, pooled = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
@@ -388,9 +344,22 @@ def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
         for part in ("weight", "bias", "running_mean", "running_var"):
             shapes[f"{name}.norm.{part}"] = (width,)
     heads = {"points": (1, width), "none": (1, pooled), "hidden": (hidden, pooled)}
-    for name, shape in {**heads, "value": (1, hidden)}.items():
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = shape, shape[:1]
-    return shapes
+    return shapes | _with_biases({**heads, "value": (1, hidden)})
+
+
+def _with_biases(layers: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights and biases of layers."""
+    shapes = {f"{name}.weight": shape for name, shape in layers.items()}
+    return shapes | {f"{name}.bias": shape[:1] for name, shape in layers.items()}
+
+
+def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> None:
+    shapes = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
+    for name in sorted(wanted.keys() | shapes.keys()):
+        if shapes.get(name) != wanted.get(name):
+            raise WeightsError(
+                f"the tensor '{name}' has the shape {shapes.get(name)}, not {wanted.get(name)}"
+            )
 
 
 _READERS: Final[dict[str, Callable[[NetHeader, Tensors], ArrayNet]]] = {
@@ -418,8 +387,6 @@ def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
         return reader(header, tensors)
     except PluginError as error:
         raise WeightsError(f"its network cannot be built: {error}") from error
-    except (KeyError, ValueError) as error:
-        raise WeightsError(f"its tensors are not those of its network: {error}") from error
 
 
 def read_array_net(path: Path) -> ArrayNet:

@@ -1,8 +1,8 @@
 """The life-and-death networks: fully connected, convolutional, and confined to the zone.
 
 The zone's network has features at the points of the zone alone: the rest of the window never
-changes, so only the first layer sees it. For n positions with N points in all, features have shape
-(N, width).
+changes, so only the first layer sees it. For n positions with N points in total, features have
+shape (N, width).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from miai_go.nets.parameters import (
 )
 
 TARGET_BLOCK = 4
-"""The plane that shows the target, in every set of planes."""
+"""The plane of the target, in every set of planes."""
 
 
 class Heads(nn.Module):
     """Value and policy from features: (n, channels, window, window).
 
     Args:
-      pooled: how many numbers the value is made of.
+      pooled: number of pooled features, from which the value is made.
     """
 
     def __init__(self, channels: int, pooled: int, hidden: int) -> None:
@@ -81,13 +81,13 @@ class ResidualNet(nn.Module):
 
 
 class GroupPooledNet(ResidualNet):
-    """As `ResidualNet`, and the value sees means and maxima over the target's block, too."""
+    """A `ResidualNet` whose value also sees means and maxima over the target's block."""
 
     over_target = True
 
 
 class EquivariantNet(nn.Module):
-    """A tower whose features turn with the board; a turned board has the same value."""
+    """A tower whose features turn with the board and whose value is invariant."""
 
     def __init__(self, shape: NetworkShape, parameters: EquivariantNetParameters) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ def pool_over(features: Tensor, mask: Tensor) -> Tensor:
 
 
 class DenseBlock(nn.Module):
-    """Two layers round which the input is carried; (n, width) in and out."""
+    """Two layers with a skip connection; (n, width) in and out."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -141,9 +141,9 @@ class DenseBlock(nn.Module):
 
 
 class DenseNet(nn.Module):
-    """All planes into one layer, residual blocks, then a value and a policy.
+    """One layer that reads all planes, residual blocks, then a value and a policy.
 
-    Planes of shape (n, planes, window, window) are taken row by row, plane after plane.
+    Planes of shape (n, planes, window, window) are read row by row, plane after plane.
     """
 
     def __init__(self, shape: NetworkShape, parameters: DenseParameters) -> None:
@@ -165,22 +165,22 @@ class DenseNet(nn.Module):
 
 
 ZONE: Final = 14
-"""The plane that shows the zone's points."""
+"""The plane of the zone's points."""
 
 NOWHERE: Final = -1e9
 """The logit of points beyond the zone."""
 
 
 class Ground(NamedTuple):
-    """Where the points of zones are, N in all.
+    """The points of all zones, N in total.
 
     Attributes:
-      owner: the position that each is of, int64 of shape (N,), ascending.
+      owner: the position of each point, int64 of shape (N,), ascending.
       place: its point of the window, int64 of shape (N,).
-      near: itself and its eight neighbours as numbers of points, row by row, N where there is none,
-        int64 of shape (N, 9).
+      near: the numbers of its eight neighbours and itself, row by row, N for none, int64 of shape
+        (N, 9).
       target: the points of the targets' blocks, int64 of shape (T,).
-      positions: how many there are.
+      positions: number of positions.
     """
 
     owner: Tensor
@@ -202,17 +202,17 @@ def find_ground(planes: Tensor) -> Ground:
 
 
 class Sight(nn.Module):
-    """What each point of the zone sees of the planes about it: (n, planes, size, size) to (N, W).
+    """Features of each point from the planes around it: (n, planes, size, size) to (N, W).
 
     Args:
-      reach: how far it sees, in points; the square about it has 2 * reach + 1 on a side.
+      reach: points seen in each direction, in a square of 2 * reach + 1 on a side.
     """
 
     def __init__(self, planes: int, width: int, reach: int) -> None:
         super().__init__()
         self.reach, inputs = reach, (2 * reach + 1) ** 2 * planes
-        # A row for each point that is seen, since few bits have a scale for each row: walls set
-        # the same bits at many points at once, whose errors would add up.
+        # A row for each visible point, since quantised weights have one scale per row: walls set
+        # the same planes at many points at once, whose errors would add up.
         self.weight = nn.Parameter(torch.empty(width * inputs // planes, planes))
         self.norm = nn.BatchNorm1d(width)
         nn.init.normal_(self.weight, std=(2 / inputs) ** 0.5)
@@ -249,7 +249,7 @@ class NearNorm(nn.Module):
 
 
 class ZoneBlock(nn.Module):
-    """Two convolutions round which the input is carried; what is pooled is added between them."""
+    """Two convolutions with a skip connection; pooled features are added between them."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -21,7 +21,6 @@ from miai_go.life.zones import Zone
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
-KernelBatch = tuple[Words, Words, Ints, Ints, Ints, Words, Words, Ints, Ints]
 
 WINDOW: Final = 11
 MOST_WINDOW: Final = 25
@@ -141,11 +140,11 @@ def encode(
       turns: symmetry of each, numbered as in `miai_go.rules.symmetry`; default: none.
     """
     batch = kernel_batch(layout, problems, attackers, defenders, sides, picks)
-    count = len(batch[4])
+    count = len(batch.problems)
     out = np.empty((count, PLANE_SETS[planes], window, window), np.uint8)
     places = np.empty((count, 64), np.int16)
     kernels.encode(
-        *batch,
+        batch,
         np.zeros(count, np.int64) if turns is None else np.ascontiguousarray(turns, np.int64),
         window,
         out.reshape(count, -1, window * window),
@@ -162,13 +161,10 @@ def kernel_batch(
     defenders: ArrayLike,
     sides: ArrayLike,
     picks: ArrayLike | None = None,
-) -> KernelBatch:
-    """Return the arguments of `encode` as kernels take them.
-
-    The layout's words, diagonals, facts and boards; problems, attackers, defenders, sides, picks.
-    """
+) -> kernels.Batch:
+    """Return the positions of `encode` as kernels take them."""
     numbers = np.ascontiguousarray(problems, np.int64)
-    return (
+    return kernels.Batch(
         layout.words,
         layout.diagonals,
         layout.facts,

@@ -1,8 +1,8 @@
-"""A network's prediction for every block on a board: who lives, and which move decides it."""
+"""A network's prediction for every block on a board: its fate, and the move that decides it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.life_arrays import NAMES, ArrayNet, read_array_net
 from miai_go.nets.life_planes import encode, layout_of_zones, load_planes
 from miai_go.nets.life_weights import NetHeader
+from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.chains import chain_at
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.render import STONES
@@ -24,16 +25,15 @@ _SIDES: Final = (ATTACKER, DEFENDER)
 
 @dataclass(frozen=True, slots=True)
 class PredictedFate:
-    """What a network says of one block.
+    """A network's prediction for one block.
 
     Attributes:
       points: its stones, points of the board.
       color: 1 black, 2 white.
-      chances: that it cannot be captured when the attacker moves first, and when its owner does;
-        None where it was not asked.
-      moves: the move that the policy would play for either first mover, a point of the board; None
-        where it sees none.
-      reason: why it was not asked; empty where it was.
+      chances: of life when the attacker moves first, and when its owner does; None without a
+        prediction.
+      moves: the policy's move for either first mover, a point of the board; None for no move.
+      reason: why there is no prediction; empty if there is one.
     """
 
     points: tuple[int, ...]
@@ -44,19 +44,19 @@ class PredictedFate:
 
     @property
     def critical(self) -> bool:
-        """Whether its fate is said to depend on who moves first."""
+        """Whether the predicted fate depends on who moves first."""
         return self.chances is not None and (self.chances[0] < 0.5) != (self.chances[1] < 0.5)
 
 
 class Predictor:
-    """A network that says of blocks whether they live.
+    """A network that predicts whether blocks live.
 
     Args:
-      weights: a file of `miai go tsumego train` or `quantize`. Networks that kernels
-        evaluate need no torch.
+      weights: a file of `miai go tsumego train` or `quantize`. Networks that kernels evaluate need
+        no torch.
 
     Raises:
-      WeightsError: it cannot be read or is not what it says.
+      WeightsError: the file cannot be read or is damaged.
       MissingExtraError: it needs torch, which is not installed.
     """
 
@@ -102,15 +102,15 @@ class Predictor:
         return out
 
     def evaluate(self, zone: Zone) -> tuple[list[float], NDArray[np.float32]]:
-        """Return what is said of a zone as it stands.
+        """Return the prediction for a zone.
 
         Returns:
           The chance that the target is safe, for the attacker and the defender moving first, and
-          logits of shape (2, 64): of every point of the zone, the last of no move; -inf where there
-          is no such point.
+          logits of shape (2, 64): of every point of the zone, the last one of no move; -inf for no
+          such point.
 
         Raises:
-          WeightsError: it says nothing finite.
+          WeightsError: the answer is not finite.
         """
         layout = layout_of_zones([zone])
         sets = ([0, 0], [zone.attackers] * 2, [zone.defenders] * 2, list(_SIDES))
@@ -119,7 +119,7 @@ class Predictor:
         else:
             values, logits = self._by_torch(layout, sets)
         if not np.isfinite(values).all() or np.isnan(logits).any():
-            raise WeightsError(f"{self._path}: its weights are so large that it says no number")
+            raise WeightsError(f"{self._path}: its answers are not finite; train it again")
         return [float(v + 1) / 2 for v in values], logits
 
     def _by_torch(self, layout: Any, sets: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -155,16 +155,16 @@ def blocks_of(board: NDArray[np.int8]) -> Iterator[tuple[int, ...]]:
 _TITLES: Final = ("attacker first", "defender first")
 _CELL: Final = 24
 _MARGIN: Final = 30
-_STONE_FILLS: Final = ("", "#111111", "#fafafa")
+_FILLS: Final = ("", "#111111", "#fafafa")
 _RESET: Final = "\x1b[0m"
 
 
 def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
     """Return two boards side by side, for either first mover, as an SVG document.
 
-    The square behind a stone is red where its block is said to be lost and green where it is said
-    to live; grey where it was not asked. The policy's move is a blue ring where a block's fate
-    depends on who moves first.
+    The square behind a stone goes from red for a lost block to green for a living one; grey means
+    no prediction. A blue ring marks the policy's move for a block whose fate depends on who moves
+    first.
 
     Args:
       stones: int8 of shape (size, size), row 0 lowest.
@@ -181,8 +181,13 @@ def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
     for first in (0, 1):
         parts.append(f'<g transform="translate({first * side} {_MARGIN})">')
         parts.append(f'<text x="{side / 2:g}" y="-8" font-size="14">{_TITLES[first]}</text>')
-        parts += [*_grid(size), *_chances(size, fates, first), *_stones(stones)]
-        parts += [*_moves(size, fates, first), "</g>"]
+        parts += [*_grid(size), *_chances(size, fates, first)]
+        for color in (BLACK_STONE, WHITE_STONE):
+            points = np.flatnonzero(stones == color).tolist()
+            parts += _circles(size, points, f'fill="{_FILLS[color]}" stroke="#333333"')
+        moves = {fate.moves[first] for fate in fates if fate.critical}
+        ring = 'fill="none" stroke="#1040d0" stroke-width="3"'
+        parts += [*_circles(size, sorted(p for p in moves if p is not None), ring), "</g>"]
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -192,8 +197,8 @@ def text_of(
     """Return a board for one first mover, as text: X Black, O White, * the policy's move.
 
     Args:
-      first: who moves first, 0 whoever attacks a block, 1 its owner.
-      color: whether stones are coloured by the codes of terminals, from red, lost, to green.
+      first: the first mover, 0 the attacker of a block, 1 its owner.
+      color: whether terminal codes colour the stones, from red, lost, to green.
     """
     size = len(stones)
     shades = {
@@ -218,25 +223,25 @@ def text_of(
 
 
 def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:
-    """Return a line for each block: where, whose, its chances, the moves, or why it has none."""
+    """Return a line for each block: place, colour, chances and moves, or why it has none."""
     out = []
     for fate in fates:
-        place, stones = vertex(fate.points[0], size), len(fate.points)
-        counted = f"{stones:>3} {'stone ' if stones == 1 else 'stones'}"
-        name = f"{place:>4} {STONES[fate.color]} {counted}"
+        place, count = vertex(fate.points[0], size), len(fate.points)
+        stones = f"{count:>3} {'stone ' if count == 1 else 'stones'}"
+        name = f"{place:>4} {STONES[fate.color]} {stones}"
         if fate.chances is None:
-            out.append(f"{name}  not asked: {fate.reason}")
+            out.append(f"{name}  no prediction: {fate.reason}")
             continue
-        told = []
+        cases = []
         for title, chance, move in zip(_TITLES, fate.chances, fate.moves, strict=True):
             played = f" {vertex(move, size)}" if fate.critical and move is not None else ""
-            told.append(f"{title} {chance:.0%}{played}")
-        out.append(f"{name}  lives with {', '.join(told)}")
+            cases.append(f"{title} {chance:.0%}{played}")
+        out.append(f"{name}  lives with {', '.join(cases)}")
     return out
 
 
 def _terminal_color(chance: float) -> int:
-    """Return a colour of the 256 of terminals, from red to green."""
+    """Return one of the 256 terminal colours, from red to green."""
     red, green = round(5 * min(1.0, 2 - 2 * chance)), round(5 * min(1.0, 2 * chance))
     return 16 + 36 * red + 6 * green
 
@@ -265,31 +270,14 @@ def _chances(size: int, fates: Sequence[PredictedFate], first: int) -> list[str]
     for fate in fates:
         chance = None if fate.chances is None else fate.chances[first]
         fill = "#999999" if chance is None else f"hsl({round(120 * chance)} 75% 45%)"
-        told = "not asked" if chance is None else f"{chance:.0%}"
+        title = "no prediction" if chance is None else f"{chance:.0%}"
         for point in fate.points:
             x, y = _at(size, point)
             corner = f'x="{x - _CELL // 2}" y="{y - _CELL // 2}" width="{_CELL}" height="{_CELL}"'
-            out.append(f'<rect {corner} fill="{fill}" opacity="0.8"><title>{told}</title></rect>')
+            out.append(f'<rect {corner} fill="{fill}" opacity="0.8"><title>{title}</title></rect>')
     return out
 
 
-def _stones(stones: NDArray[np.int8]) -> list[str]:
-    size = len(stones)
-    out = []
-    for row, column in np.argwhere(stones).tolist():
-        x, y = _at(size, row * size + column)
-        fill = _STONE_FILLS[int(stones[row, column])]
-        out.append(f'<circle cx="{x}" cy="{y}" r="8" fill="{fill}" stroke="#333333"/>')
-    return out
-
-
-def _moves(size: int, fates: Sequence[PredictedFate], first: int) -> list[str]:
-    out = []
-    for fate in fates:
-        move = fate.moves[first]
-        if fate.critical and move is not None:
-            x, y = _at(size, move)
-            out.append(
-                f'<circle cx="{x}" cy="{y}" r="8" fill="none" stroke="#1040d0" stroke-width="3"/>'
-            )
-    return out
+def _circles(size: int, points: Iterable[int], style: str) -> list[str]:
+    places = (_at(size, point) for point in points)
+    return [f'<circle cx="{x}" cy="{y}" r="8" {style}/>' for x, y in places]

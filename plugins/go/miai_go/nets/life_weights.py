@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 WHOLE: Final = 32
 BITS: Final = (8, 7, 6, 5, 4, 3, 2)
 _PACKED, _SCALES, _SHAPE = ".packed", ".scales", ".shape"
-_TRIED: Final = np.linspace(0.4, 1.0, 25)
-_MOST_ENTRIES: Final = 1 << 28
+_SHARES: Final = np.linspace(0.4, 1.0, 25)
+_MAX_ENTRIES: Final = 1 << 28
 
 
 class HeldOut(StrictModel):
-    """What of its data a network has not seen.
+    """The part of the data that a network was not trained on.
 
     Attributes:
-      folds, fold: parts of the data, and which of them was held out.
-      seed: of the split.
+      folds, fold: number of parts, and the one held out.
+      seed: seed of the split.
       by: "problem" or "position", see `miai_go.learning.life_dataset`.
     """
 
@@ -56,11 +56,11 @@ class NetHeader(FileHeader):
 
     Attributes:
       network, network_parameters: the component of kind ``go.tsumego-network``.
-      planes: the set of planes that it takes.
+      planes: name of its set of planes.
       window: points on a side of the window.
-      bits: bits of a weight; 32 where it is not quantized.
-      data: digest of the data set that it was trained on.
-      held_out: the part of the data set that it was not trained on.
+      bits: bits per weight; 32 if not quantised.
+      data: digest of the training data.
+      held_out: the part of the data that it was not trained on.
     """
 
     KEY = "miai-tsumego"
@@ -79,7 +79,7 @@ class NetHeader(FileHeader):
     @classmethod
     def _known_planes(cls, planes: str) -> str:
         if planes not in PLANE_SETS:
-            raise ValueError(f"'{planes}' is none of {', '.join(PLANE_SETS)}")
+            raise ValueError(f"'{planes}' is not one of {', '.join(PLANE_SETS)}")
         return planes
 
     @field_validator("window")
@@ -97,11 +97,11 @@ class NetHeader(FileHeader):
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """What a weights file holds.
+    """The content of a weights file.
 
     Attributes:
       network: a torch module with its weights, in evaluation mode.
-      header: what it is and where it comes from.
+      header: its description and history.
     """
 
     network: nn.Module
@@ -111,7 +111,7 @@ class Net:
 def save_net(path: Path, tensors: Tensors, header: NetHeader) -> NetHeader:
     """Write tensors and their header atomically; return the header as written.
 
-    They are packed where the header has fewer bits than 32.
+    They are packed if the header has fewer bits than 32.
 
     Raises:
       WeightsError: it cannot be written, or a tensor is not finite.
@@ -155,22 +155,22 @@ def load_net(path: Path) -> Net:
 
 
 def quantize_net(net: Net, bits: int, path: Path) -> NetHeader:
-    """Write a network with so many bits a weight; return the header as written.
+    """Write a network with `bits` per weight; return the header as written.
 
     Raises:
       WeightsError: it is quantised already, or the file cannot be written.
     """
     if net.header.bits != WHOLE:
         raise WeightsError(
-            f"{path}: the network has {net.header.bits} bits a weight already; quantise the one "
-            "that training made"
+            f"{path}: the network has {net.header.bits} bits per weight already; quantise the "
+            "one that training wrote"
         )
     header = net.header.model_copy(update={"bits": bits})
     return save_net(path, tensors_of(net.network), header)
 
 
 def packed_net(net: Net, bits: int) -> tuple[int, nn.Module]:
-    """Return the size of a network's tensors with so many bits a weight, and the network."""
+    """Return the bytes of a network's tensors with `bits` per weight, and the network."""
     import torch
 
     stored = packed_tensors(tensors_of(net.network), bits)
@@ -181,7 +181,7 @@ def packed_net(net: Net, bits: int) -> tuple[int, nn.Module]:
 
 
 def packed_tensors(tensors: Tensors, bits: int) -> Tensors:
-    """Return what is written: tensors of two dimensions and more as packed integers and scales."""
+    """Return the tensors for a file, those of two or more dimensions as integers and scales."""
     out: Tensors = {}
     for name, array in tensors.items():
         if bits == WHOLE or array.ndim < 2:
@@ -195,7 +195,7 @@ def packed_tensors(tensors: Tensors, bits: int) -> Tensors:
 
 
 def unpacked_tensors(stored: Tensors, bits: int, *, where: str) -> dict[str, NDArray[Any]]:
-    """Return the tensors that `packed_tensors` was given, rounded.
+    """Return the tensors from `packed_tensors`, rounded.
 
     Raises:
       WeightsError: parts are missing or do not fit together.
@@ -210,12 +210,12 @@ def unpacked_tensors(stored: Tensors, bits: int, *, where: str) -> dict[str, NDA
         elif f".{part}" not in (_SCALES, _SHAPE):
             out[name] = array
         elif base + _PACKED not in stored:
-            raise WeightsError(f"{where}: '{name}' belongs to nothing")
+            raise WeightsError(f"{where}: '{name}' has no packed tensor")
     return out
 
 
 def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return whole numbers and a scale a row whose product is near the rows.
+    """Return integers and a scale per row whose product approximates the rows.
 
     Args:
       rows: of shape (rows, columns).
@@ -227,14 +227,14 @@ def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[
     reach[reach == 0] = 1.0
     best = np.full(len(rows), np.inf)
     scales = reach[:, 0] / top
-    for share in _TRIED:
+    for share in _SHARES:
         scale = reach * share / top
         error = ((np.clip(np.rint(wide / scale), -top, top) * scale - wide) ** 2).sum(1)
         better = error < best
         best[better], scales[better] = error[better], scale[better, 0]
-    kept = scales.astype(np.float32)
-    whole = np.clip(np.rint(wide / kept[:, None]), -top, top).astype(np.int64)
-    return whole, kept
+    rounded = scales.astype(np.float32)
+    whole = np.clip(np.rint(wide / rounded[:, None]), -top, top).astype(np.int64)
+    return whole, rounded
 
 
 def pack(whole: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
@@ -248,7 +248,7 @@ def pack(whole: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
 
 
 def unpack(words: NDArray[np.int64], count: int, bits: int) -> NDArray[np.int64]:
-    """Return the numbers that `pack` was given."""
+    """Return the numbers that `pack` packed."""
     ones = np.unpackbits(words.astype("<i8").view(np.uint8), count=count * bits, bitorder="little")
     values = (ones.reshape(count, bits).astype(np.int64) << np.arange(bits)).sum(1)
     half = 1 << (bits - 1)
@@ -262,10 +262,10 @@ def _unpacked(stored: Tensors, base: str, bits: int, where: str) -> NDArray[np.f
         shape = tuple(stored[base + _SHAPE].tolist())
     except KeyError as error:
         raise WeightsError(f"{where}: {error} is missing") from None
-    whole_shape = len(shape) >= 2 and all(type(n) is int and 0 < n < _MOST_ENTRIES for n in shape)
+    whole_shape = len(shape) >= 2 and all(type(n) is int and 0 < n < _MAX_ENTRIES for n in shape)
     count = int(np.prod([float(n) for n in shape])) if whole_shape else 0
     fits = (
-        0 < count < _MOST_ENTRIES
+        0 < count < _MAX_ENTRIES
         and words.dtype == np.int64
         and words.shape == (-(-count * bits // 64),)
         and scales.dtype == np.float32

@@ -99,7 +99,7 @@ def _read(path: Path) -> bytes:
     with reading(path, WeightsError):
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
-            raise WeightsError(f"{path}: {size} bytes; more than {MAX_FILE_BYTES} are refused")
+            raise WeightsError(f"{path}: {size} bytes; the limit is {MAX_FILE_BYTES}")
         return path.read_bytes()
 
 

@@ -33,6 +33,14 @@ def neighbours(point: int, size: int) -> tuple[int, ...]:
     return tuple(point + step for inside, step in steps if inside)
 
 
+@cache
+def diagonals(point: int, size: int) -> tuple[int, ...]:
+    """Return the diagonal neighbours of a point, ascending."""
+    row, column = divmod(point, size)
+    corners = [(r, c) for r in (row - 1, row + 1) for c in (column - 1, column + 1)]
+    return tuple(r * size + c for r, c in corners if 0 <= r < size and 0 <= c < size)
+
+
 def flood(start: _P, around: Callable[[_P], Iterable[_P]]) -> set[_P]:
     """Return everything that is reached from `start` by steps to what `around` returns."""
     reached, edge = {start}, [start]
@@ -92,15 +100,8 @@ def fills_eye(stones: FlatStones, point: int, own: int) -> bool:
       own: the colour, 1 black, 2 white.
     """
     size = int(len(stones) ** 0.5)
-    beside = neighbours(point, size)
-    if any(stones[other] != own for other in beside):
+    if any(stones[other] != own for other in neighbours(point, size)):
         return False
-    row, column = divmod(point, size)
-    diagonals = [
-        (r, c)
-        for r in (row - 1, row + 1)
-        for c in (column - 1, column + 1)
-        if 0 <= r < size and 0 <= c < size
-    ]
-    hostile = sum(stones[r * size + c] == 3 - own for r, c in diagonals)
-    return bool(hostile + (len(diagonals) < 4) < 2)
+    corners = diagonals(point, size)
+    hostile = sum(stones[corner] == 3 - own for corner in corners)
+    return bool(hostile + (len(corners) < 4) < 2)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from miai.errors import MiaiError
 from miai.parameters import Parameters
-from miai.plugins.kinds import Kind
-from miai_go import kinds
 from miai_go.rules.board import BLACK, EMPTY, WHITE, WHITE_STONE, Board
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.playouts import Playouts
@@ -39,9 +37,6 @@ class DeadStoneJudge(Protocol):
         Raises:
           RefereeError: it cannot tell.
         """
-
-
-DEAD_STONES: Kind[DeadStoneJudge] = kinds.DEAD_STONES
 
 
 class NoDeadStones:

@@ -1,4 +1,4 @@
-"""The end of play, where a tree that counts by area cannot see all of the game's rules."""
+"""The end of play under rules that a tree, which counts by area, does not know."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from miai_go.rules.state import GoState, Phase
 from miai_go.search.tree_view import TreeView
 
 _CLOSE: Final = 0.05
-"""Under territory scoring, a pass so close to the best move in value is as good."""
+"""Under territory scoring, a pass this close to the best value is as good."""
 _TRIED: Final = 10
-"""Visits after which the value of a pass is believed."""
+"""Visits after which the value of a pass counts."""
 
 
 def go_state(state: State, game: GoGame) -> GoState:
@@ -36,9 +36,9 @@ def go_state(state: State, game: GoGame) -> GoState:
 
 
 def settled(state: GoState, *, pass_when_winning: bool) -> SearchResult | None:
-    """Return what is to be done without a search, or None.
+    """Return the result of a position that needs no search, or None.
 
-    Dead stones are settled by the game's own judge; a pass is answered by a pass where that wins.
+    The game's own judge settles dead stones. A pass is answered by a pass if that wins.
     """
     if state.phase != Phase.PLAY:
         return SearchResult(
@@ -55,16 +55,16 @@ def counts_like_a_tree(game: GoGame) -> bool:
 
 
 def pass_value(state: GoState) -> float:
-    """Return the utility of two passes now for the player to move; 0 where it need not be known."""
+    """Return the utility of two passes now for the player to move; 0 where it does not matter."""
     if state.passes > 0 or state.game.rules.scoring == "territory":
         return value_of_margin(settled_margin(state), state)
     return 0.0
 
 
 def root_mask(state: GoState, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which moves a search may choose, (size * size + 1,), pass last.
+    """Return the moves that a search may choose, bool of shape (size * size + 1,), pass last.
 
-    The legal ones; but no pass that ends and loses the game while there is any other move.
+    The legal ones, without a pass that ends and loses the game if there is any other move.
 
     Args:
       allowed: the moves that the tree has.
@@ -79,9 +79,9 @@ def root_mask(state: GoState, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def choose(state: GoState, tree: TreeView) -> int:
     """Return the move to play after a search.
 
-    Where the game counts otherwise than the tree, that is not always the tree's best: under
-    territory scoring a pass is played as soon as the board, counted now, is won and no move is
-    worth more; and no pass that loses by the game's own count while anything else was tried.
+    If the game counts in another way than the tree, that is not always the tree's best. Under
+    territory scoring it is a pass as soon as the board, counted now, is won and no move is worth
+    more. It is not a pass that loses by the game's own count, unless nothing else was tried.
     """
     best = tree.best()
     if counts_like_a_tree(state.game):

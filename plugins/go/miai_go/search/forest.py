@@ -27,22 +27,22 @@ from miai_go.search.tree_view import TreeView
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSettings:
-    """How one tree searches. Values are from -1 to 1.
+    """Settings of one tree's search. Values are from -1 to 1.
 
     Attributes:
       c_puct: weight of the priors (PUCT).
       c_base: visits at which that weight has grown by log 2; 0: it does not grow.
-      fpu: how much worse than its parent a move never tried is held, times the square root of the
+      fpu: assumed loss of an untried move against its parent, times the square root of the summed
         priors of the moves tried.
       root_fpu: the same at the root.
-      virtual_loss: losses that a leaf counts as while it is being valued.
-      temperature: of the priors; logits are divided by it.
+      virtual_loss: losses that a leaf counts as until it is valued.
+      temperature: of the priors, by which logits are divided.
       gumbel: moves considered at the root by sequential halving; 0 for PUCT.
       c_visit, c_scale: of the transformation of values (Danihelka et al. 2022).
-      depth: plies from the root; nodes so deep get no children.
+      depth: maximum depth in plies; nodes there get no children.
       rollouts: playouts from every leaf.
       mix: their share in the leaf's value, lambda.
-      rollout_limit: moves after which a playout is broken off and counted as it stands.
+      rollout_limit: moves after which a playout is stopped and counted.
     """
 
     c_puct: float = 1.5
@@ -60,32 +60,26 @@ class TreeSettings:
     rollout_limit: int = 243
 
     def write(self, settings: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        """Write all this into a tree's rows as kernels read them."""
-        settings[kernels.GUMBEL] = self.gumbel
-        settings[kernels.DEPTH] = self.depth
-        settings[kernels.ROLLOUTS] = self.rollouts
-        settings[kernels.ROLLOUT_LIMIT] = self.rollout_limit
-        weights[kernels.C_PUCT] = self.c_puct
-        weights[kernels.C_BASE] = self.c_base
-        weights[kernels.FPU] = self.fpu
-        weights[kernels.ROOT_FPU] = self.root_fpu
-        weights[kernels.VIRTUAL_LOSS] = self.virtual_loss
-        weights[kernels.TEMPERATURE] = self.temperature
-        weights[kernels.C_VISIT] = self.c_visit
-        weights[kernels.C_SCALE] = self.c_scale
-        weights[kernels.MIX] = self.mix
+        """Write the settings into a tree's rows as kernels read them."""
+        for name in ("gumbel", "depth", "rollouts", "rollout_limit"):
+            settings[getattr(kernels, name.upper())] = getattr(self, name)
+        for name in (
+            *("c_puct", "c_base", "fpu", "root_fpu", "virtual_loss", "temperature"),
+            *("c_visit", "c_scale", "mix"),
+        ):
+            weights[getattr(kernels, name.upper())] = getattr(self, name)
 
 
 @cache
 def halving_schedule(considered: int, simulations: int) -> NDArray[np.int32]:
-    """Return how often the move that each simulation goes to was visited before.
+    """Return for each simulation the number of earlier visits of its move.
 
-    Sequential halving (Karnin et al. 2013) as Danihelka et al. 2022 use it: all `considered` moves
-    are visited equally often, then the better half of them, and so on; each phase has the same
-    share of the simulations. Which moves are meant follows from the visits alone.
+    Sequential halving (Karnin et al. 2013) as in Danihelka et al. 2022: all `considered` moves are
+    visited equally often, then the better half of them, and so on; each phase has the same share of
+    the simulations. The visits alone determine the moves.
 
     Returns:
-      int32 of shape (simulations,), not to be changed.
+      int32 of shape (simulations,), read only.
     """
     if considered <= 1 or simulations == 0:
         plan = np.arange(simulations, dtype=np.int32)
@@ -99,21 +93,21 @@ def _halved(considered: int, simulations: int) -> NDArray[np.int32]:
     phases = int(np.ceil(np.log2(considered)))
     visits = np.zeros(considered, np.int32)
     parts: list[NDArray[np.int32]] = []
-    left, alive = simulations, considered
-    while left > 0:
+    remaining, alive = simulations, considered
+    while remaining > 0:
         for _ in range(max(1, simulations // (phases * alive))):
             parts.append(visits[:alive].copy())
             visits[:alive] += 1
-            left -= alive
+            remaining -= alive
         alive = max(2, alive // 2)
     return np.concatenate(parts)[:simulations]
 
 
 class Rollouts:
-    """Plays games to their end from leaves of one board size; not for two threads at once.
+    """Plays games to their end from leaves of one board size. Not safe for several threads.
 
     Args:
-      policy: draws the moves; None plays uniformly over legal moves that fill no own eye.
+      policy: draws the moves; None: uniformly over legal moves that fill no own eye.
     """
 
     def __init__(self, size: int, policy: PatternPolicy | None = None) -> None:
@@ -140,22 +134,22 @@ class Rollouts:
         """Return the mean result from each leaf for the player to move, float64 of shape (leaves,).
 
         Args:
-          games: of each leaf.
-          counts: rollouts of each leaf of a game, 0 for none; the mean is 0 then.
-          limits: moves after which a rollout of a game is counted as it stands.
-          komi: of each game, points.
-          rng: random states of the games; changed.
+          games: the game of each leaf.
+          counts: rollouts from each leaf of a game; without any the mean is 0.
+          limits: moves after which a rollout of a game is stopped and counted.
+          komi: of each game, in points.
+          rng: random states of the games, updated.
         """
         out = np.zeros(len(leaves))
         limits = np.minimum(limits, self.longest)
-        given = (leaves.words, leaves.trails, games, counts, limits, komi, rng)
+        inputs = (leaves.words, leaves.trails, games, counts, limits, komi, rng)
         space = (self._record, self._owner, self._stack, out)
         if self._policy is None or self._room is None:
-            rollout_kernels.light_rollouts(*given, self._board, *space)
+            rollout_kernels.light_rollouts(*inputs, self._board, *space)
         else:
             table = self._policy.weights
             rollout_kernels.pattern_rollouts(
-                *given, table, self._room, self._board, self._trail, *space
+                *inputs, table, self._room, self._board, self._trail, *space
             )
         return out
 
@@ -193,7 +187,7 @@ class ForestTree(TreeView):
 
     @property
     def to_move(self) -> int:
-        """Who is to move at the root: 0 Black, 1 White."""
+        """The player to move at the root: 0 Black, 1 White."""
         return int(self._root.trails[0, trail.COLOR]) - 1
 
     @property
@@ -224,7 +218,7 @@ class ForestTree(TreeView):
     def best(self) -> int:
         """Return the move to play; see `TreeView.best_child`.
 
-        A Gumbel search takes, among the moves with most visits, the best by noise, prior and
+        A Gumbel search takes, of the moves with most visits, the best by noise, prior and
         transformed value.
         """
         if not self._settings[kernels.GUMBEL] or self.proven > 0:
@@ -238,13 +232,13 @@ class ForestTree(TreeView):
 
 
 MAX_DEPTH: Final = 400
-"""Deepest path, in plies."""
+"""Maximum length of a path in plies."""
 
 Games = NDArray[np.int32]
 
 
 class LeafValuer(Protocol):
-    """Values leaves in bulk; networks do, and so does anything else that knows a value."""
+    """Values leaves in bulk, as networks do."""
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return logits (leaves, size * size + 1), pass last, and values (leaves,).
@@ -255,12 +249,12 @@ class LeafValuer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForestRoot:
-    """Where a tree begins.
+    """The position at the root of a tree.
 
     Attributes:
       board: the stones and simple ko.
-      trail: what went before, int16 of shape (`trail.trail_words(size)`,); the player to move too.
-      komi: what White is given, in points.
+      trail: the earlier moves and the player to move, int16 of shape (`trail.trail_words(size)`,).
+      komi: in points.
       passes: passes made just before, 0 or 1.
       history: `history_key` of every earlier position that superko compares with.
       ko_rule, suicide: the rules.
@@ -276,21 +270,21 @@ class ForestRoot:
 
 
 class Forest:
-    """One tree for each of a number of games on boards of one size.
+    """A tree for each of several games on boards of one size.
 
-    Values are results, 1 won, -1 lost, for the player to move at the root of the game in question.
-    Moves in the trees are the legal ones that fill no own eye, and the pass; two passes end a game,
-    counted by area as the board stands. Won and lost nodes are proven. The same seeds, roots and
+    Values are results, 1 won, -1 lost, for the player to move at the root of the game. Moves in the
+    trees are the legal ones that fill no own eye, and the pass; two passes end a game, which is
+    counted by area with every stone alive. Won and lost nodes are proven. The same seeds, roots and
     answers of the valuer give the same trees.
 
     Args:
       size: points on a side.
-      games: how many trees there are.
-      max_nodes: nodes of each tree, 56 bytes each; when none is left, its search ends.
-      leaves: how many leaves of one tree are valued at once, at most.
+      games: number of trees.
+      max_nodes: nodes of each tree, 56 bytes each; when they are used up, its search ends.
+      leaves: maximum leaves of one tree that are valued at once.
       max_moves: longest game, in actions, that `play` follows.
-      max_budget: most simulations of one Gumbel search.
-      seed: of the rollouts.
+      max_budget: maximum simulations of one Gumbel search.
+      seed: seed of the rollouts.
       rollout_policy: draws the moves of rollouts; None for light playouts.
 
     Raises:
@@ -312,7 +306,7 @@ class Forest:
         check_size(size)
         points = size * size
         if games < 1 or leaves < 1:
-            raise ValueError("a forest has at least one game, and values at least one leaf")
+            raise ValueError("games and leaves must be at least 1")
         if max_nodes < points + 2:
             raise ValueError(f"max_nodes must be at least {points + 2}, not {max_nodes}")
         self.size = size
@@ -346,22 +340,27 @@ class Forest:
         sequence = np.random.SeedSequence(seed)
         self._rng = sequence.generate_state(games, np.uint64).astype(np.uint64)
         self._rollouts = Rollouts(size, rollout_policy)
-        self._made_room(games * leaves)
+        count = games * leaves + 1
+        self._leaves = Positions.room(size, count)
+        self._owners = np.zeros(count, np.int32)
+        paths, depths = np.zeros((count, MAX_DEPTH + 1), np.int32), np.zeros(count, np.int32)
+        forest = (self._ints, self._floats, self._settings, self._weights)
+        batch = (self._leaves.words, self._leaves.trails, paths, depths, self._owners)
+        scratch = (np.zeros(points, np.int8), np.zeros(points, np.int32), np.zeros(points + 1))
+        self._apply_to = (*forest, *batch)
+        self._gather_from = (
+            self._roots.words,
+            self._roots.trails,
+            *forest,
+            self._history,
+            self._noise,
+            self._schedule,
+            *batch,
+            *scratch,
+        )
         for game in range(games):
             self.configure(game, TreeSettings())
             self._clear(game)
-
-    def _made_room(self, count: int) -> None:
-        points = self._pass
-        self._leaves = Positions.room(self.size, count + 1)
-        self._paths = np.zeros((count + 1, MAX_DEPTH + 1), np.int32)
-        self._depths = np.zeros(count + 1, np.int32)
-        self._owners = np.zeros(count + 1, np.int32)
-        self._scratch = (
-            np.zeros(points, np.int8),
-            np.zeros(points, np.int32),
-            np.zeros(points + 1, np.float64),
-        )
 
     def tree(self, game: int) -> ForestTree:
         """Return the view of a game's tree, which stays valid."""
@@ -370,7 +369,7 @@ class Forest:
     # -- setting up ---------------------------------------------------------------------------
 
     def configure(self, game: int, settings: TreeSettings) -> None:
-        """Say how a tree searches from now on."""
+        """Set how a tree searches from now on."""
         settings.write(self._settings[game], self._weights[game])
         self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
 
@@ -400,7 +399,7 @@ class Forest:
         self._clear(game)
 
     def play(self, game: int, action: int, *, keep: bool = True) -> None:
-        """Play a legal action at a root; keep what the tree knows beyond it, or nothing.
+        """Play a legal action at a root; with `keep`, keep the subtree.
 
         Raises:
           ValueError: the game is longer than `max_moves`.
@@ -424,16 +423,16 @@ class Forest:
             self._clear(game)
 
     def blur(self, game: int, noise: NDArray[np.float64], *, share: float) -> None:
-        """Mix noise (moves allowed at the root,) that adds up to 1 into a valued root's priors."""
+        """Mix noise (moves allowed at the root,) with sum 1 into the priors of a valued root."""
         block = self._trees[game].children()
         allowed = self._ints[game, kernels.STATUS, block] != kernels.FORBIDDEN
         prior = self._floats[game, kernels.PRIOR, block]
         prior[allowed] = (1 - share) * prior[allowed] + share * noise[: allowed.sum()]
 
     def set_priors(self, game: int, priors: NDArray[np.float64]) -> None:
-        """Give the moves at a valued root other priors (size * size + 1,), pass last.
+        """Replace the priors (size * size + 1,), pass last, at a valued root.
 
-        Those of the moves allowed should add up to 1.
+        Those of the allowed moves should add up to 1.
         """
         tree = self._trees[game]
         self._floats[game, kernels.PRIOR, tree.children()] = priors[tree.actions()]
@@ -445,9 +444,9 @@ class Forest:
     # -- searching ----------------------------------------------------------------------------
 
     def value_roots(self, games: Games, valuer: LeafValuer) -> None:
-        """Have those roots valued that were not; this counts as no simulation.
+        """Value the roots that were not valued yet, which does not count as a simulation.
 
-        Their moves are then those of the game, superko included.
+        Afterwards their moves are the legal ones of the game, superko included.
         """
         fresh = games[self._ints[games, kernels.VALUED, 0] == 0]
         if len(fresh):
@@ -474,18 +473,18 @@ class Forest:
         *,
         stop: Callable[[], bool] | None = None,
     ) -> NDArray[np.int64]:
-        """Search the trees of `games`, each with its number of simulations, all in step.
+        """Search several trees in step, each with its own number of simulations.
 
-        A Gumbel search whose roots were visited before starts from those visits.
+        A Gumbel search starts from the earlier visits of its root.
 
         Args:
-          games: int32, no game twice.
+          games: int32, without repetition.
           budgets: simulations of each.
-          stop: asked after each batch whether to end early.
+          stop: called after each batch; returns whether to end early.
 
         Returns:
-          the simulations done for each, int64 of shape (games,); fewer where a root is proven or
-          the tree is full.
+          the simulations of each, int64 of shape (games,); fewer if a root is proven or its tree is
+          full.
         """
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
@@ -502,59 +501,28 @@ class Forest:
             if stop is not None and stop():
                 break
             settings = self._settings[active]
-            left = settings[:, kernels.DONE] < settings[:, kernels.BUDGET]
-            left &= self._ints[active, kernels.STATUS, 0] == kernels.OPEN
-            active = active[left]
+            unfinished = settings[:, kernels.DONE] < settings[:, kernels.BUDGET]
+            unfinished &= self._ints[active, kernels.STATUS, 0] == kernels.OPEN
+            active = active[unfinished]
         done: NDArray[np.int64] = self._settings[games, kernels.DONE]
         return done
 
     def _advance(self, games: Games, valuer: LeafValuer) -> None:
-        """Value one batch of leaves, or find that nothing is left to be valued."""
-        count = kernels.gather(
-            games,
-            self.leaves,
-            self._roots.words,
-            self._roots.trails,
-            self._ints,
-            self._floats,
-            self._settings,
-            self._weights,
-            self._history,
-            self._noise,
-            self._schedule,
-            self._leaves.words,
-            self._leaves.trails,
-            self._paths,
-            self._depths,
-            self._owners,
-            *self._scratch,
-        )
+        """Gather one batch of leaves and value it, if there are any."""
+        count = kernels.gather(games, self.leaves, *self._gather_from)
         if count == 0:
-            return  # all of them ended in finished games
+            return  # every simulation ended in a finished game
         try:
             logits, values = valuer.value_leaves(self._leaves[:count])
         except BaseException:
             for game in np.unique(self._owners[:count]).tolist():
-                self._clear(game)  # or its leaves would be pending for ever
+                self._clear(game)  # otherwise its leaves would stay pending
             raise
-        kernels.apply(
-            count,
-            self._ints,
-            self._floats,
-            self._settings,
-            self._weights,
-            self._leaves.words,
-            self._leaves.trails,
-            self._paths,
-            self._depths,
-            self._owners,
-            self._rolled(count),
-            logits,
-            values,
-        )
+        results = self._rolled(count)
+        kernels.apply(count, *self._apply_to, results, logits, values)
 
     def _rolled(self, count: int) -> NDArray[np.float64]:
-        """Return the mean results of rollouts from the leaves, 0 where a tree has none."""
+        """Return the mean results of rollouts from the leaves, 0 in trees without them."""
         settings = self._settings
         counts = settings[:, kernels.ROLLOUTS].copy()
         owners = self._owners[:count]
@@ -574,21 +542,21 @@ class Forest:
 
 
 class NetworkValuer:
-    """Values leaves by one network with both heads, or by one for moves and one for values.
+    """Values leaves by one network with both heads, or by one for policy and one for value.
 
     Args:
-      policy: says which moves are likely; None holds all of them for equally so.
-      value: says who will win; None: nobody is held to.
+      policy: gives the priors; None for equal priors.
+      value: gives the values; None for zeros.
 
     Raises:
-      ParameterError: a network lacks the head that is asked of it.
+      ParameterError: a network lacks its head.
     """
 
     def __init__(self, policy: Oracle | None, value: Oracle | None) -> None:
         if policy is not None and not policy.has_policy:
-            raise ParameterError("the policy's weights have no policy head; name other weights")
+            raise ParameterError("the policy's weights have no policy head; choose other weights")
         if value is not None and not value.has_value:
-            raise ParameterError("the value's weights have no value head; name other weights")
+            raise ParameterError("the value's weights have no value head; choose other weights")
         self.policy = policy
         self.value = value
         self._room: dict[int, NDArray[np.uint8]] = {}
@@ -618,7 +586,7 @@ class NetworkValuer:
         return answers.value
 
     def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
-        """Return the planes of leaves, in memory that is used again."""
+        """Return the planes of leaves, in memory that is reused."""
         encoder, count = oracle.encoder, len(leaves)
         room = self._room.get(id(oracle))
         if room is None or len(room) < count:
@@ -627,7 +595,7 @@ class NetworkValuer:
         return encoder.encode(leaves, room[:count])
 
     def statistics(self) -> dict[str, float]:
-        """Return what the networks did so far: positions, batches, mean batch, queue."""
+        """Return the statistics of the networks: positions, batches, mean batch, queue."""
         if self.policy is None:
             return self.value.statistics() if self.value is not None else {}
         figures = self.policy.statistics()

@@ -1,4 +1,4 @@
-"""The part that every tree search of Go shares: one tree that follows a game, asked for moves."""
+"""The shared part of all tree searches of Go: one tree, which follows a game."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice, GroupAdvisor
 
 _MIN_SHARE: Final = 0.1
-"""Share of the seconds that must have passed before the rate of simulations is believed."""
+"""Share of the seconds after which the rate of simulations counts."""
 
 
 class SearchClock:
-    """Tells when the time of a search is over, or when the rest of it could change nothing.
+    """Ends a search when its time is over, or when the rest of it cannot change the move.
 
-    The most visited move is played. So once every simulation that there is still time for, at the
-    rate so far, could not bring the second to as many visits as the first, the rest is saved
-    (Huang, Coulom, Lin 2010, "Time management for Monte-Carlo tree search applied to the game of
-    Go").
+    The most visited move is played. Once the simulations that the remaining time allows, at the
+    rate so far, cannot bring the second move to the visits of the first, the rest is saved (Huang,
+    Coulom, Lin 2010, "Time management for Monte-Carlo tree search applied to the game of Go").
 
     Args:
       seconds: the budget.
-      started: when the search began, by `time.perf_counter`.
-      visits: returns the visits of the moves at the root; None where time alone counts.
+      started: start of the search, by `time.perf_counter`.
+      visits: returns the visits of the moves at the root; None if only time counts.
     """
 
     def __init__(
@@ -72,22 +71,17 @@ class SearchClock:
 class TreeSearch(ABC):
     """A search of one game by one tree, which is kept between moves.
 
-    A subclass says what grows the tree. The tree counts by area with every stone alive; where the
-    game counts otherwise, `miai_go.search.ending` sees to the end of play: a pass that would lose
-    by the game's own count is not played while there is another move, and under territory scoring
-    the search passes as soon as the board, counted now, is won and no move is worth more. The tree
-    does not know draws by repetition under simple ko.
+    A subclass grows the tree. The tree counts by area with every stone alive; under other rules
+    `miai_go.search.ending` handles the end of play. The tree does not know draws by repetition
+    under simple ko.
 
-    With `tsumego` it looks at enclosed groups first and favours moves that save or kill at the
-    root; see `miai_go.search.life_advice`. Budgets in simulations on one thread are reproducible;
+    With `tsumego` it examines enclosed groups first and favours moves at the root that save or kill
+    them; see `miai_go.search.life_advice`. Budgets in simulations on one thread are reproducible;
     budgets in seconds are not.
-
-    Attributes:
-      game, parameters: what it was built from.
     """
 
     ROOT_IS_VALUED: ClassVar[bool]
-    """Whether the root is valued once by itself, which is not a simulation."""
+    """Whether the root itself is valued once, which is not a simulation."""
 
     def __init__(self, game: GoGame, parameters: SearchParameters) -> None:
         self.game = game
@@ -98,7 +92,7 @@ class TreeSearch(ABC):
         self._advisor: GroupAdvisor | None = None
 
     def new_game(self, seed: int) -> None:
-        """Forget everything, seed the randomness, and load or compile what the search needs.
+        """Forget everything, seed the randomness, and load or compile kernels and networks.
 
         Raises:
           MiaiError: weights or a library are not available.
@@ -129,7 +123,7 @@ class TreeSearch(ABC):
 
         Args:
           state: a state of Go in which a player is to move; not changed.
-          seconds: wall time after which an answer must be there; None for no such limit.
+          seconds: wall time for the answer; None for no limit.
 
         Raises:
           GameError: the state is of another game, or the game is over.
@@ -156,9 +150,9 @@ class TreeSearch(ABC):
         return self._result(position, simulations, advice, started=started)
 
     def _tree_at(self, state: GoState) -> TreeView:
-        """Make the state the root, keeping as much of the tree as possible."""
+        """Make the state the root; keep the tree if it followed the game."""
         tree = self._tree()
-        # A proof counts by area with every stone alive: no proof where the game counts otherwise.
+        # A proof counts by area with every stone alive, so it holds only if the game does.
         trusted = tree.proven == 0 or counts_like_a_tree(self.game)
         if not (self._start == state.start and self._line == state.history() and trusted):
             self._set_root(state)
@@ -168,7 +162,7 @@ class TreeSearch(ABC):
         return tree
 
     def _advice(self, tree: TreeView, seconds: float | None) -> Advice | None:
-        """Favour moves about enclosed groups; None where that is switched off or useless."""
+        """Favour moves about enclosed groups; return None if switched off or useless."""
         if self._advisor is None or tree.proven:
             return None
         advice = self._advisor.look(tree.board, tree.to_move, seconds=seconds)
@@ -203,11 +197,11 @@ class TreeSearch(ABC):
             },
         )
 
-    # -- what a subclass says -----------------------------------------------------------------
+    # What a subclass implements
 
     @abstractmethod
     def _plant(self, seed: int) -> None:
-        """Start from an empty tree. Called once for every game."""
+        """Create an empty tree. Called once per game."""
 
     @abstractmethod
     def _tree(self) -> TreeView:
@@ -219,18 +213,18 @@ class TreeSearch(ABC):
 
     @abstractmethod
     def _play(self, action: int) -> None:
-        """Play a legal action at the root and keep the tree beyond it."""
+        """Play a legal action at the root and keep the subtree."""
 
     @abstractmethod
     def _expand_root(self) -> None:
-        """Give the root its children, so that it can be read."""
+        """Give the root its children."""
 
     @abstractmethod
     def _favour(self, advice: Advice) -> None:
-        """Let the search favour the moves that the advice favours."""
+        """Apply the advice to the root."""
 
     def _only_time_limits(self) -> bool:
-        """Return whether the search may end as soon as the rest would change nothing."""
+        """Return whether the search may end once the rest cannot change the move."""
         return not self.parameters.simulations
 
     @abstractmethod
@@ -238,5 +232,5 @@ class TreeSearch(ABC):
         """Search until the budget is spent or the clock stops it; return the simulations."""
 
     def _statistics(self, started: float) -> dict[str, Json]:
-        """Return figures beside the counts of the tree."""
+        """Return further statistics."""
         return {}

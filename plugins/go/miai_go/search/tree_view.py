@@ -1,7 +1,7 @@
-"""Reading one search tree: what both compiled searches, UCT and the forest, lay out alike.
+"""Reading one search tree, in the layout that UCT and the forest share.
 
 A node is a column of an int32 array, whose rows `miai_go.kernels.uct` names; the children of a node
-are a block of columns that follow each other.
+are consecutive columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class TreeView(ABC):
-    """A view of one tree, good until its arrays change places.
+    """A view of one tree, valid until its arrays move.
 
     Values are results, 1 won, -1 lost, for the player to move at the root unless said otherwise.
     Arrays of shape (actions,) have an entry for each point, row by row from A1, and the pass last.
@@ -30,9 +30,9 @@ class TreeView(ABC):
       totals: sums of results for the player who moved to the node, of shape (nodes,).
       words: the board at the root.
       actions: points and the pass.
-      priors: of shape (nodes,); None where the search has none.
-      virtual: virtual results of the moves at the root, int32 of shape (actions,), which are part
-        of the arrays and left out of what is read; None for none.
+      priors: of shape (nodes,); None if the search has none.
+      virtual: virtual results of the moves at the root, int32 of shape (actions,), which the arrays
+        include and the view leaves out; None for none.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class TreeView(ABC):
 
     @property
     def simulations(self) -> int:
-        """Simulations through the root, those kept from earlier moves included."""
+        """Simulations through the root, including those of earlier moves."""
         return int(self._nodes[VISITS, 0])
 
     @property
@@ -84,17 +84,17 @@ class TreeView(ABC):
         return -float(self._totals[0]) / visits if visits else 0.0
 
     def visits(self) -> NDArray[np.int32]:
-        """Return how often each move at the root was simulated, (actions,)."""
+        """Return the simulations of each move at the root, (actions,)."""
         return self.spread(self._results()[0])
 
     def values(self) -> NDArray[np.float64]:
-        """Return the mean result of each move at the root, (actions,); nan where not tried."""
+        """Return the mean result of each move at the root, (actions,); nan if untried."""
         visits, totals = self._results()
         values = np.where(visits > 0, totals / np.maximum(visits, 1), np.nan)
         return self.spread(values, np.nan)
 
     def allowed(self) -> NDArray[np.bool_]:
-        """Return which moves an expanded root has, (actions,)."""
+        """Return the moves of an expanded root, bool of shape (actions,)."""
         return self.spread(self._nodes[STATUS, self.children()] != FORBIDDEN)
 
     def restrict(self, legal: ArrayLike) -> None:
@@ -125,7 +125,7 @@ class TreeView(ABC):
         return self.children().start + int(places[0]) if len(places) else 0
 
     def spread(self, column: NDArray[_Scalar], fill: float = 0) -> NDArray[_Scalar]:
-        """Return a value for each action (actions,), of one for each child of the root."""
+        """Return values for actions, (actions,), from values for the root's children."""
         out = np.full(self._size, fill, column.dtype)
         out[self.actions()] = column
         return out
@@ -137,9 +137,9 @@ class TreeView(ABC):
     def best_child(self, node: int = 0) -> tuple[int, int]:
         """Return the best child of an expanded node, and the action that leads there.
 
-        A proven win for the player to move there, otherwise the child with the most visits, a
-        proven loss only where nothing else is left. Among equals the higher mean result, then the
-        higher prior, then the lower action.
+        A proven win for the player to move there, otherwise the child with the most visits; a
+        proven loss only if all are. Ties go to the higher mean result, then the higher prior, then
+        the lower action.
         """
         block, actions = self.children(node), self.actions(node)
         visits, totals = self._results(node)
@@ -150,7 +150,7 @@ class TreeView(ABC):
         return block.start + best, int(actions[best])
 
     def principal_variation(self, length: int = 20) -> list[int]:
-        """Return the best actions of both players from the root on, as far as they were tried."""
+        """Return the best actions of both players from the root, as far as they were tried."""
         actions: list[int] = []
         node = 0
         while len(actions) < length and self._nodes[COUNT, node] > 0:
@@ -161,7 +161,7 @@ class TreeView(ABC):
         return actions
 
     def _results(self, node: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return visits and sums of results of a node's children, virtual results left out."""
+        """Return visits and sums of results of a node's children without virtual results."""
         block = self.children(node)
         visits, totals = self._nodes[VISITS, block], self._totals[block].astype(np.float64)
         if self._virtual is None or node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 import re
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,13 @@ CHARSETS: Final = frozenset(
 )
 """Charsets that CA may name, by the names of Python's codecs."""
 
+_COUNTED: Final = {
+    b"(": (MAX_NODES, "variations"),
+    b")": (math.inf, ""),
+    b";": (MAX_NODES, "nodes"),
+    b"[": (MAX_VALUES, "property values"),
+}
+_STEPS: Final = {b"(": 1, b")": -1, b";": 0, b"[": 0}
 _TOKEN = re.compile(rb"\[(?P<value>(?:[^\\\]]++|\\.)*+)(?P<end>\]?)|[();]", re.DOTALL)
 
 
@@ -78,60 +86,33 @@ def check(data: bytes, *, source: str) -> None:
         raise SgfError(f"larger than {MAX_FILE_BYTES} bytes; split the file", source=source)
     null = data.find(b"\0")
     if null >= 0:
-        raise SgfError(
-            "contains a null byte, so it is binary or UTF-16; save it as UTF-8",
-            source=source,
-            place=_line(data, null),
-        )
-    _check_tokens(data, source)
-
-
-def _check_tokens(data: bytes, source: str) -> None:
-    depth = nodes = trees = values = 0
+        cause = "contains a null byte, so it is binary or UTF-16; save it as UTF-8"
+        raise _error_at(null, cause, data, source)
+    depth = 0
+    counts = dict.fromkeys(_COUNTED, 0)
     for token in _TOKEN.finditer(data):
         head = token[0][:1]
-        if head == b"[":
-            values += 1
-            _check_value(token, data, source)
-        elif head == b";":
-            nodes += 1
-        elif head == b"(":
-            trees += 1
-            depth += 1
-        elif depth:
-            depth -= 1
-        for count, limit, what in (
-            (nodes, MAX_NODES, "nodes"),
-            (trees, MAX_NODES, "variations"),
-            (values, MAX_VALUES, "property values"),
-            (depth, MAX_DEPTH, "variations inside each other"),
-        ):
-            if count > limit:
-                raise SgfError(
-                    f"more than {limit} {what}; split the file",
-                    source=source,
-                    place=_line(data, token.start()),
-                )
+        counts[head] += 1
+        depth = max(depth + _STEPS[head], 0)
+        limit, what = _COUNTED[head]
+        cause = _value_error(token) if head == b"[" else ""
+        if counts[head] > limit:
+            cause = f"more than {limit} {what}; split the file"
+        elif depth > MAX_DEPTH:
+            cause = f"more than {MAX_DEPTH} variations inside each other; split the file"
+        if cause:
+            raise _error_at(token.start(), cause, data, source)
     if depth:
-        raise SgfError(
-            f"{depth} of its '(' are not closed; the file may be cut short",
-            source=source,
-            place=_line(data, len(data)),
-        )
+        cause = f"{depth} of its '(' are not closed; the file may be cut short"
+        raise _error_at(len(data), cause, data, source)
 
 
-def _check_value(token: re.Match[bytes], data: bytes, source: str) -> None:
-    place = token.start()
+def _value_error(token: re.Match[bytes]) -> str:
     if not token["end"]:
-        raise SgfError(
-            "a property value's '[' is not closed", source=source, place=_line(data, place)
-        )
+        return "a property value's '[' is not closed"
     if len(token["value"]) > MAX_VALUE_BYTES:
-        raise SgfError(
-            f"a property value longer than {MAX_VALUE_BYTES} bytes",
-            source=source,
-            place=_line(data, place),
-        )
+        return f"a property value longer than {MAX_VALUE_BYTES} bytes"
+    return ""
 
 
 def charset_of(data: bytes, named: bytes | None, *, source: str) -> str:
@@ -163,11 +144,8 @@ def charset_of(data: bytes, named: bytes | None, *, source: str) -> str:
     try:
         data.decode(charset)
     except UnicodeDecodeError as error:
-        raise SgfError(
-            f"is not valid text in the charset CA[{name}]: {error.reason}",
-            source=source,
-            place=_line(data, error.start),
-        ) from error
+        cause = f"is not valid text in the charset CA[{name}]: {error.reason}"
+        raise _error_at(error.start, cause, data, source) from error
     return charset
 
 
@@ -176,5 +154,6 @@ def shown(raw: bytes) -> str:
     return raw[:40].decode("ascii", "replace")
 
 
-def _line(data: bytes, position: int) -> str:
-    return f"line {data.count(10, 0, position) + 1}"
+def _error_at(position: int, cause: str, data: bytes, source: str) -> SgfError:
+    line = data.count(b"\n", 0, position) + 1
+    return SgfError(cause, source=source, place=f"line {line}")

@@ -317,9 +317,7 @@ class SgfGame:
         """
         for number, line in enumerate(self._follow(first_only=False)):
             if number == MAX_LINES:
-                raise SgfError(
-                    f"more than {MAX_LINES} variations", source=self.source, place=self.place
-                )
+                raise self._error(f"more than {MAX_LINES} variations")
             yield line
 
     def preset(self) -> Preset | None:
@@ -347,10 +345,8 @@ class SgfGame:
             values["rules"] = preset
         if self.komi is not None and "komi" not in overrides:
             if abs(self.komi) > MAX_KOMI or self.komi % 0.5:
-                raise SgfError(
-                    f"komi {self.komi:g} is not a multiple of 0.5 up to {MAX_KOMI:g}; set komi",
-                    source=self.source,
-                    place=self.place,
+                raise self._error(
+                    f"komi {self.komi:g} is not a multiple of 0.5 up to {MAX_KOMI:g}; set komi"
                 )
             values["komi"] = self.komi
         return {**values, **overrides}
@@ -365,17 +361,12 @@ class SgfGame:
           SgfError: the sizes or starting positions differ, or a move is illegal.
         """
         if game.size != self.size:
-            raise SgfError(
-                f"is a {self.size}x{self.size} game, but board_size is {game.size}",
-                source=self.source,
-                place=self.place,
-            )
+            raise self._error(f"is a {self.size}x{self.size} game, but board_size is {game.size}")
         if line.start != game.start:
-            raise SgfError(
+            raise self._error(
                 "the file and the game start from different positions; set black_stones, "
                 "white_stones, handicap and first_player of the game to the file's",
-                source=self.source,
-                place=line.place,
+                line.place,
             )
         state = game.new_initial_state()
         for ply, action in enumerate(line.actions[:plies], 1):
@@ -383,12 +374,13 @@ class SgfGame:
                 state.apply_action(action)
             except GameError as error:
                 reason = str(error).partition("\n")[0]
-                raise SgfError(
-                    f"move {ply}, {vertex(action, self.size)}: {reason}",
-                    source=self.source,
-                    place=line.place,
+                raise self._error(
+                    f"move {ply}, {vertex(action, self.size)}: {reason}", line.place
                 ) from error
         return state
+
+    def _error(self, cause: str, place: str | None = None) -> SgfError:
+        return SgfError(cause, source=self.source, place=self.place if place is None else place)
 
     def _follow(self, *, first_only: bool) -> Iterator[SgfLine]:
         """Yield the lines depth first, copying the position only where the game branches."""
@@ -420,11 +412,7 @@ class SgfGame:
         if value is None:
             return 0
         if not isinstance(value, int) or not 0 <= value < self.size * self.size:
-            raise SgfError(
-                f"HA[{value}] is not a handicap of a {self.size}x{self.size} board",
-                source=self.source,
-                place=self.place,
-            )
+            raise self._error(f"HA[{value}] is not a handicap of a {self.size}x{self.size} board")
         return value
 
     def _value(self, name: str) -> Any:
@@ -434,11 +422,7 @@ class SgfGame:
         try:
             return root.get(name)
         except ValueError as error:
-            raise SgfError(
-                f"{name}[{shown(root.get_raw(name))}] is malformed",
-                source=self.source,
-                place=self.place,
-            ) from error
+            raise self._error(f"{name}[{shown(root.get_raw(name))}] is malformed") from error
 
 
 def _start_values(start: Start, game: SgfGame) -> dict[str, Any]:

@@ -173,9 +173,9 @@ def _of_tar(path: Path, opener: Callable[[Path], Any], limits: Limits) -> Iterat
         try:
             # The type of a stream that is only read is narrower than its stub says.
             with tarfile.open(fileobj=metered, mode="r|") as archive:  # type: ignore[call-overload]
-                count = 0
-                while (member := archive.next()) is not None:
-                    count = _counted(count, limits)
+                for count, member in enumerate(iter(archive.next, None), 1):
+                    if count > limits.members:
+                        raise DataError(f"contains more than {limits.members} files; split it")
                     metered.refill()
                     if member.isreg() and member.name.lower().endswith(".sgf"):
                         yield _member(path, member.name, member.size, archive, member)
@@ -195,12 +195,6 @@ def _of_zip(path: Path, limits: Limits) -> Iterator[SourceFile]:
         for member in members:
             if member.filename.lower().endswith(".sgf") and not member.is_dir():
                 yield _member(path, member.filename, member.file_size, archive, member)
-
-
-def _counted(count: int, limits: Limits) -> int:
-    if count >= limits.members:
-        raise DataError(f"contains more than {limits.members} files; split it")
-    return count + 1
 
 
 def _member(path: Path, inner: str, size: int, archive: Any, member: Any) -> SourceFile:

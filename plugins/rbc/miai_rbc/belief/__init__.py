@@ -1,1 +1,1 @@
-"""What a player knows: the set of all possible boards, its memory limit, and scans."""
+"""Beliefs: the set of all possible boards within limited memory, and scans."""

@@ -1,10 +1,10 @@
-"""`RbcBelief`: every board that a player holds possible, with a bound on its memory.
+"""`RbcBelief`: every board that a player considers possible, within limited memory.
 
-Up to the limit it is exact: the set of all boards that explain what the player was told. When the
-opponent's turn would lead past the limit, a uniform sample of the boards is expanded and lives on;
-the others are stashed as they are. Should all that live be contradicted later, stashed boards are
-brought up to date, through everything that was told since, under the same limit. So the truth is
-lost only when the stash itself is full.
+Up to the limit it is exact: the set of all boards consistent with the player's observations. When
+the opponent's turn would exceed the limit, a uniform sample of the boards is expanded, and the
+others are stashed unexpanded. If all expanded boards are contradicted later, stashed boards are
+updated with the observations since, under the same limit. So the true board is lost only when the
+stash is full.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from miai_rbc.rules.state import RbcState
 
 
-_KEPT_FOR_FALLBACK = 1000
+_FALLBACK_BOARDS = 1000
 _FOLLOWS: dict[type[Event] | None, tuple[type[Event], ...]] = {
     None: (OpponentMoved, Sensed),
     OpponentMoved: (Sensed,),
@@ -50,21 +50,20 @@ _FOLLOWS: dict[type[Event] | None, tuple[type[Event], ...]] = {
 
 
 class RbcBelief:
-    """What one player holds possible.
+    """The boards that one player considers possible.
 
     Attributes:
-      game, player: whose belief it is.
-      limit: most boards that live, counted after the opponent's turn and before the sense; None
-        for no limit.
-      boards: those that live.
-      events: what was told so far, oldest first.
-      quiet: half-moves since the last capture or move of one's own pawns: what the half-move clock
-        shows at most, for pawns that the opponent moves are not told of.
+      game, player: the game and the player of the belief.
+      limit: maximum boards after the opponent's turn; None for no limit.
+      boards: the possible boards, or a sample of them.
+      events: all observations, oldest first.
+      quiet: half-moves since the last capture or own pawn move. The half-move clock may be lower,
+        as the opponent's pawn moves are not observed.
       fullmove_number: as in a FEN.
-      patience: most seconds to search the stash for boards when all that lived are contradicted;
-        None for no limit. What was not reached stays there, and is searched at later turns.
-      rebuilt: how many times nothing was left and the belief was made up anew, from what was seen
-        last (`miai_rbc.belief.fallback`); 0 as long as the belief can be trusted.
+      patience: maximum seconds to search the stash when all boards are contradicted; None for no
+        limit. The rest of the stash is searched at later turns.
+      rebuilt: how often no board was left and `miai_rbc.belief.fallback` made some; 0 while the
+        belief can be trusted.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class RbcBelief:
         self.boards = BoardSet(row_of_board(game.start)[None])
         self.patience: float | None = None
         self.rebuilt = 0
-        self._made_up = False  # whether boards were, while others were still stashed
+        self._provisional = False  # made by the fallback while others were still stashed
         self.quiet, self.fullmove_number = game.start.halfmove_clock, game.start.fullmove_number
         self._stash = Stash(memory_bytes=stash_bytes, disk_bytes=spill_bytes)
         self._order: Order = order
@@ -93,46 +92,46 @@ class RbcBelief:
         self._rng = np.random.default_rng(seed)
         self.events: list[Event] = []
         self._started = False
-        self._kept = self.boards.copy()  # for the fallback: of the last event that left something
+        self._previous = self.boards.copy()  # for the fallback
 
-    # -- what is told ---------------------------------------------------------------------------
+    # -- observations ---------------------------------------------------------------------------
 
     def observe(self, observation: Observation) -> None:
-        """Keep the boards that explain what the player was told.
+        """Keep the boards that are consistent with an observation.
 
         Raises:
-          BadObservationError: it is no observation of the game.
+          BadObservationError: not an observation of the game.
         """
         if not self._started:
             self._started = True
             if self._to_move() == self.player:
-                return  # the player begins, and is told that nothing was captured
+                return  # the player begins, and nothing was captured
             if observation.actor is None:
                 return
         pawns = int(self.boards.rows[0, PAWNS]) if len(self.boards) else 0
         self.take_in(event_of(observation, pawns=pawns))
 
     def take_in(self, event: Event) -> None:
-        """As `observe`, of an event.
+        """Keep the boards that are consistent with an event.
 
         Raises:
-          BadObservationError: it is not what follows the last one.
+          BadObservationError: it cannot follow the last one.
         """
         last = type(self.events[-1]) if self.events else None
         if type(event) not in _FOLLOWS[last]:
             raise BadObservationError(
-                f"rbc: {type(event).__name__} cannot follow {last and last.__name__}: a turn of "
-                "the opponent, a sense and a move are told one after the other"
+                f"rbc: {type(event).__name__} cannot follow {last and last.__name__}: the "
+                "opponent's turn, a sense and a move are observed in this order"
             )
         self.events.append(event)
         self._count(event)
         self.boards = self._after(self.boards, event, len(self.events) - 1)
-        if len(self.boards) == 0 or self._made_up:
+        if len(self.boards) == 0 or self._provisional:
             self._recover(event)
-        self._kept = self.boards.sample(_KEPT_FOR_FALLBACK, self._rng)
+        self._previous = self.boards.sample(_FALLBACK_BOARDS, self._rng)
 
     def _count(self, event: Event) -> None:
-        """Keep up the clocks, as far as they can be known."""
+        """Update the clocks, as far as they are known."""
         if isinstance(event, Sensed):
             return
         pawn = isinstance(event, Moved) and event.taken != NOTHING and self._own_pawn(event.taken)
@@ -147,16 +146,16 @@ class RbcBelief:
         return int(self.boards.rows[0, STATE]) & 1
 
     def _after(self, boards: BoardSet, event: Event, turn: int) -> BoardSet:
-        """Return what becomes of boards; those without room are stashed."""
+        """Return boards after an event; those without room are stashed."""
         match event:
             case OpponentMoved():
-                found, left = boards.after_opponent(
+                after, unexpanded = boards.after_opponent(
                     event.captured, limit=self.limit, threads=self._threads, rng=self._rng
                 )
-                self._stash.add(turn, left)
+                self._stash.add(turn, unexpanded)
                 if event.captured is not None and not event.ends:
-                    found = BoardSet(found.rows[: keep_kings(found.rows)])
-                return found
+                    after = BoardSet(after.rows[: keep_kings(after.rows)])
+                return after
             case Sensed():
                 return boards.sensed(event.window, event.pieces) if event.window else boards
             case Moved():
@@ -166,35 +165,35 @@ class RbcBelief:
 
     @property
     def stashed(self) -> int:
-        """Number of boards that are stashed, unexpanded."""
+        """The number of stashed boards."""
         return len(self._stash)
 
     @property
     def dropped(self) -> int:
-        """Number of boards that the stash had no room for: with 0 the truth is not lost."""
+        """The number of boards that the stash had no room for; with 0 the truth is not lost."""
         return self._stash.dropped
 
     @property
     def complete(self) -> bool:
-        """Whether every possible board lives, and none is stashed or lost."""
+        """Whether all possible boards are here, none stashed or lost."""
         return not (self.stashed or self.dropped or self.rebuilt)
 
     def _recover(self, event: Event) -> None:
         ends = math.inf if self.patience is None else time.monotonic() + self.patience
-        found = self.boards.sample(0, self._rng)
-        while len(found) == 0 and time.monotonic() < ends:
+        recovered = self.boards.sample(0, self._rng)
+        while len(recovered) == 0 and time.monotonic() < ends:
             if (entry := self._stash.take(self._order)) is None:
                 break
-            found = self._brought_up(*entry, ends=ends)
-        if len(found):
-            self.boards = found
+            recovered = self._updated(*entry, ends=ends)
+        if len(recovered):
+            self.boards = recovered
         elif len(self.boards) == 0:
-            self.boards = impose(self._kept, event)
+            self.boards = impose(self._previous, event)
             self.rebuilt += 1
-        self._made_up = len(found) == 0 and self.stashed > 0
+        self._provisional = len(recovered) == 0 and self.stashed > 0
 
-    def _brought_up(self, turn: int, boards: BoardSet, *, ends: float = math.inf) -> BoardSet:
-        """Return what became of boards that were left at a turn; the rest is stashed again."""
+    def _updated(self, turn: int, boards: BoardSet, *, ends: float = math.inf) -> BoardSet:
+        """Return the boards of a turn after all events since; unexpanded ones are stashed again."""
         for later in range(turn, len(self.events)):
             if len(boards) == 0:
                 break
@@ -205,10 +204,10 @@ class RbcBelief:
         return boards
 
     def recall(self) -> None:
-        """Bring all that is stashed up to date, as far as the limit, lifted before, allows."""
+        """Update all stashed boards, as far as the limit allows; lift it before."""
         sets = [self.boards]
         while (entry := self._stash.take("earliest")) is not None:
-            sets.append(self._brought_up(*entry))
+            sets.append(self._updated(*entry))
             if self.stashed and self.limit is not None:
                 break
         first, *others = sets
@@ -221,10 +220,9 @@ class RbcBelief:
     # -- worlds, as `miai.information.BeliefState` ------------------------------------------------
 
     def sample(self, rng: random.Random) -> RbcState:
-        """Return one world, uniformly: a state with that board and no history.
+        """Return a uniformly drawn world: a state with that board and no history.
 
-        Boards that differ in their half-move clocks alone are one world, with the greatest clock
-        that is possible.
+        Its half-move clock is the greatest possible.
         """
         return self._world(rng.randrange(len(self.boards)))
 
@@ -235,7 +233,7 @@ class RbcBelief:
         return len(self.boards)
 
     def __contains__(self, state: RbcState) -> bool:
-        """Return whether a state's board and phase are those of a world; clocks do not count."""
+        """Return whether a world has the board and phase of a state, whatever the clocks."""
         return state.senses == self._senses() and state.boards.rows[0] in self.boards
 
     def _senses(self) -> bool:
@@ -256,7 +254,7 @@ class RbcBelief:
 def make_belief(
     game: RbcGame, player: int, parameters: BeliefParameters, *, seed: int = 0
 ) -> RbcBelief:
-    """Return a player's belief before anything was told: the component ``enumerated`` of rbc."""
+    """Return a player's belief at the start: the component ``enumerated`` of rbc."""
     return RbcBelief(
         game,
         player,

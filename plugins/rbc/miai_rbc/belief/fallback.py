@@ -1,10 +1,9 @@
-"""The last resort of a belief that was contradicted: boards made up from what was seen last.
+"""The last resort of a contradicted belief: boards changed to fit the observation.
 
-It happens when the truth was dropped, or when what was told is false. The boards that lived before
-are changed so that they show what was told: a sensed window is put on every board, a piece that
-was captured is taken off, a move of one's own is made as far as it goes. A king that disappears by
-that is put nearest to where it stood, beside what was told; past sixteen pieces a side, the least
-are taken off. The player's own pieces stay the same on all boards.
+It is needed when the true board was dropped, or an observation is false. A sensed window is put on
+every board, a captured piece is removed, the player's move is made as far as possible. A king that
+disappears is put back as near as possible, outside the observed squares; the least valuable pieces
+beyond sixteen a side are removed. The player's own pieces stay the same on all boards.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from miai_rbc.kernels.board import NOTHING, QUEENS, WHITE
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
 
-_MOST_PIECES = 16  # of a side
+_MAX_PIECES = 16  # of a side
 _KINDS = (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN, chess.KING)
 
 
 def impose(boards: BoardSet, event: Event) -> BoardSet:
-    """Return boards on which an event is true, made from boards on which it is not.
+    """Return boards on which an event holds, made from boards on which it does not.
 
     Args:
-      boards: at least one, from before the event.
+      boards: at least one board before the event.
     """
     return BoardSet.of_boards(_imposed(board, event) for board in boards.boards())
 
@@ -41,16 +40,16 @@ def _imposed(board: chess.Board, event: Event) -> chess.Board:
         case Moved():
             _move(board, event)
             _hand_over(board)
-    told = _told(event)
+    observed = _observed_squares(event)
     for colour in (ours, not ours):
-        _thin_out(board, colour, told)
-        _restore_king(board, colour, kings[colour], told, shoves=colour == ours)
+        _remove_surplus(board, colour, observed)
+        _restore_king(board, colour, kings[colour], observed, shoves=colour == ours)
     board.castling_rights = board.clean_castling_rights()
     return board
 
 
-def _told(event: Event) -> int:
-    """Return the squares of which something was told, bit by bit."""
+def _observed_squares(event: Event) -> int:
+    """Return the squares with observed contents, bit by bit."""
     if isinstance(event, Sensed):
         return event.window
     return 0 if event.captured is None else 1 << event.captured
@@ -69,12 +68,12 @@ def _put_window(board: chess.Board, event: Sensed) -> None:
 
 
 def _capture(board: chess.Board, square: int) -> None:
-    """Have some piece of the side to move stand where it captured: the least of those that can."""
+    """Move a piece of the side to move to where it captured: the least valuable that can."""
     takers = [m for m in board.pseudo_legal_moves if m.to_square == square]
     value = {m: board.piece_type_at(m.from_square) or 0 for m in takers}
     if takers:
         board.push(min(takers, key=lambda m: (value[m], m.uci())))
-        board.turn = not board.turn  # handed over by the caller
+        board.turn = not board.turn  # the caller changes it
         board.clear_stack()
         return
     board.remove_piece_at(square)
@@ -114,27 +113,27 @@ def _hand_over(board: chess.Board) -> None:
     board.ep_square = None
 
 
-def _thin_out(board: chess.Board, colour: chess.Color, told: int) -> None:
-    """Take off the least pieces beyond sixteen, those on squares that were told last."""
+def _remove_surplus(board: chess.Board, colour: chess.Color, observed: int) -> None:
+    """Remove the least valuable pieces beyond sixteen, those on observed squares last."""
     count = board.occupied_co[colour].bit_count()
-    count += board.king(colour) is None  # it comes back
+    count += board.king(colour) is None  # it will be put back
     spare = chess.SquareSet(board.occupied_co[colour] & ~board.kings)
-    least = sorted(spare, key=lambda s: (told >> s & 1, board.piece_type_at(s), s))
-    for square in least[: max(0, count - _MOST_PIECES)]:
+    least = sorted(spare, key=lambda s: (observed >> s & 1, board.piece_type_at(s), s))
+    for square in least[: max(0, count - _MAX_PIECES)]:
         board.remove_piece_at(square)
 
 
 def _restore_king(
-    board: chess.Board, colour: chess.Color, stood: int | None, told: int, *, shoves: bool
+    board: chess.Board, colour: chess.Color, stood: int | None, observed: int, *, shoves: bool
 ) -> None:
-    """Put a king that is gone nearest to where it stood, on no square that something was told of.
+    """Put a missing king back, as near as possible to where it stood, off the observed squares.
 
-    One that shoves takes the place of an opponent's piece: where it goes to depends on its own
-    side's pieces alone.
+    A king that shoves may replace an opponent's piece: its square depends on its own side's pieces
+    only.
     """
     if board.king(colour) is not None or stood is None:
         return
     taken = board.occupied_co[colour] if shoves else board.occupied
-    free = chess.SquareSet(~(taken | told) & chess.BB_ALL)
+    free = chess.SquareSet(~(taken | observed) & chess.BB_ALL)
     square = min(free, key=lambda s: (chess.square_distance(s, stood), s))
     board.set_piece_at(square, chess.Piece(chess.KING, colour))

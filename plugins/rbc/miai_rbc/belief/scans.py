@@ -1,7 +1,7 @@
-"""Scanning strategies: which window to sense. All see the belief alone.
+"""Scans: strategies that choose the window to sense from the belief.
 
-A strategy gives every window a value, greater is better; the best is sensed, of equal ones the
-first. A window is named by its centre, one of the 36 inner squares, which dominate the others.
+A scan gives every window a value; the window with the greatest is sensed, the first of equals. A
+window is named by its centre, one of the 36 inner squares, which dominate the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ CENTRES = tuple(8 * (1 + window // 6) + 1 + window % 6 for window in range(WINDO
 """The square at the centre of each window."""
 
 NO_WEIGHTS = np.zeros(0)
-_NO_WEIGHT = 1e-300  # in place of the weight of no boards, to divide by
-_FIRST_TABLE = 1 << 12  # of many boards; it grows with the outcomes
+_TINY_WEIGHT = 1e-300  # avoids division by zero
+_FIRST_TABLE = 1 << 12  # outcomes; it grows with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ScanOutcomes:
     """How a belief would split under each of the 36 windows.
 
     Attributes:
-      tables: float64 (36, m): the weights of the distinct outcomes of each window among zeros.
+      tables: float64 (36, m), the weights of the distinct outcomes of each window, among zeros.
       total: the weight of all boards.
     """
 
@@ -47,16 +47,16 @@ class ScanOutcomes:
 
     @property
     def sums(self) -> tuple[Values, ...]:
-        """For each window the weights of its outcomes, in no order."""
+        """The weights of the outcomes of each window, unordered."""
         return tuple(table[table > 0] for table in self.tables)
 
     def expected(self) -> Values:
-        """Return the weight expected to be left by each window: float64 (36,)."""
-        return np.asarray(self._measures()[:, 0] / max(self.total, _NO_WEIGHT))
+        """Return the expected weight after sensing each window: float64 (36,)."""
+        return np.asarray(self._measures()[:, 0] / max(self.total, _TINY_WEIGHT))
 
     def entropy(self) -> Values:
-        """Return the bits that the outcome of each window is expected to tell: float64 (36,)."""
-        total = max(self.total, _NO_WEIGHT)
+        """Return the entropy of the outcomes of each window in bits: float64 (36,)."""
+        total = max(self.total, _TINY_WEIGHT)
         return np.asarray(np.log2(total) - self._measures()[:, 1] / total)
 
     def largest(self) -> Values:
@@ -73,7 +73,7 @@ def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Sca
     """Return the exact outcomes of all 36 windows, in one pass over the boards.
 
     Args:
-      player: whose belief it is; its own pieces are the same on all boards.
+      player: the player of the belief, whose own pieces are the same on all boards.
       weights: (n,) of the boards; without them each counts one.
     """
     keys, sums = _tables(min(_FIRST_TABLE, 2 << len(boards).bit_length()))
@@ -88,10 +88,9 @@ def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Sca
 
 
 def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """Value squares by how well a look at each alone would split the boards (the seed's rule).
+    """Value windows by how well their centre alone would split the boards (the rule of rbc-seed).
 
-    On each square the pieces that stand there are counted, nothing among them; the smaller the
-    largest count, the better the square. Of a window the centre counts.
+    The rarer the commonest content of the square, an empty one included, the better.
     """
     counts = np.zeros((64, 13))
     count_pieces(boards.rows, weights, counts)
@@ -99,22 +98,22 @@ def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Va
 
 
 def expected_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """Value windows by the number of boards expected to be left, the fewer the better."""
+    """Value windows by the expected number of remaining boards, the fewer the better."""
     return -outcomes(boards, player).expected()
 
 
 def entropy(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """Value windows by the bits of information that their outcome is expected to give."""
+    """Value windows by the entropy of their outcome."""
     return outcomes(boards, player).entropy()
 
 
 def max_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """Value windows by the most boards that may be left, the fewer the better."""
+    """Value windows by the maximum number of remaining boards, the fewer the better."""
     return -outcomes(boards, player).largest()
 
 
 def weighted(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """As `entropy`, each board as probable as its weight says."""
+    """As `entropy`, with weighted boards."""
     return outcomes(boards, player, weights).entropy()
 
 
@@ -143,7 +142,7 @@ def _tables(size: int) -> tuple[Words, Values]:
 
 
 def _enlarged(keys: Words, sums: Values) -> tuple[Words, Values]:
-    """Return the tables four times as long, with the same entries."""
+    """Return tables four times as long, with the same entries."""
     larger, larger_sums = _tables(4 * keys.shape[1])
     for window in range(WINDOWS):
         move_entries(keys[window], sums[window], larger[window], larger_sums[window])

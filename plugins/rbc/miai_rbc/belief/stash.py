@@ -1,4 +1,4 @@
-"""Boards that a belief had no room to expand, kept until they are needed."""
+"""Boards that a belief has no room to expand, stored for later."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class _Entry:
 
 
 class Stash:
-    """Sets of unexpanded boards, each with the turn at which it was left.
+    """Sets of unexpanded boards, each with its turn.
 
-    Up to `memory_bytes` are held in memory, up to `disk_bytes` more in files of a temporary
-    folder, the oldest first; a disk that takes no more is one that is full. What exceeds both is
-    dropped, the oldest first, but of a single set never more than leaves half of the room.
+    Up to `memory_bytes` are in memory, up to `disk_bytes` more in files of a temporary folder, the
+    oldest first. A failed write counts as a full disk. Beyond both limits boards are dropped, the
+    oldest first; of a single set, at least as many are stored as fill half of the room.
 
     Attributes:
       dropped: boards dropped so far.
@@ -44,7 +44,7 @@ class Stash:
         self._files = self._in_memory = self._on_disk = 0  # files made; boards
 
     def add(self, turn: int, boards: BoardSet) -> None:
-        """Keep boards that were left at a turn."""
+        """Store the unexpanded boards of a turn."""
         boards = self._fitting(boards)
         if len(boards) == 0:
             return
@@ -55,7 +55,7 @@ class Stash:
         self._spill()
 
     def take(self, order: Order) -> tuple[int, BoardSet] | None:
-        """Return the earliest or the latest set with its turn, and forget it; None when empty.
+        """Remove and return the earliest or latest set with its turn; None if empty.
 
         Raises:
           OSError: a spilled set cannot be read.
@@ -72,23 +72,19 @@ class Stash:
         self._forget(entry.file, entry.count)
         return entry.turn, boards
 
-    def turns(self) -> set[int]:
-        """Return the turns at which boards were left."""
-        return {entry.turn for entry in self._entries}
-
     def __len__(self) -> int:
         return self._in_memory + self._on_disk
 
     def memory_used(self) -> int:
-        """Return the bytes held in memory."""
+        """Return the bytes in memory."""
         return BYTES_PER_BOARD * self._in_memory
 
     def disk_used(self) -> int:
-        """Return the bytes held in files."""
+        """Return the bytes in files."""
         return BYTES_PER_BOARD * self._on_disk
 
     def close(self) -> None:
-        """Forget everything and remove the files."""
+        """Remove all sets and files."""
         self._entries.clear()
         self._in_memory = self._on_disk = 0
         if self._spilled is not None:
@@ -96,12 +92,12 @@ class Stash:
             self._spilled = None
 
     def _fitting(self, boards: BoardSet) -> BoardSet:
-        """Return boards, a part of them where they would leave no room to any others.
+        """Return the boards, or some of them if they would leave no room for others.
 
-        The boards are in a random order, so that the first of them are a uniform sample.
+        The boards are in random order, so that the first ones are a uniform sample.
         """
-        most = (self._memory + self._disk) // BYTES_PER_BOARD
-        fitting = max(most - len(self), most // 2)
+        room = (self._memory + self._disk) // BYTES_PER_BOARD
+        fitting = max(room - len(self), room // 2)
         if len(boards) <= fitting:
             return boards
         self.dropped += len(boards) - fitting
@@ -116,8 +112,9 @@ class Stash:
             assert entry.boards is not None
             try:
                 entry.file = self._path()
-                entry.boards.save(entry.file)
-            except OSError:  # a full disk, or no folder to write to: there is no more room
+                with entry.file.open("wb") as file:
+                    np.save(file, entry.boards.rows, allow_pickle=False)
+            except OSError:  # a full disk, or no folder to write to
                 entry.file, self._disk = None, self.disk_used()
                 continue
             entry.boards = None

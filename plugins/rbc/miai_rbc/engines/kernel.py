@@ -37,6 +37,20 @@ class KernelParameters(EvaluatorParameters):
     quiescence: bool = parameter(True, help="Search captures beyond the depth")
 
 
+WorkSpace = tuple[Words, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Tree, frames, lists and memory of a search; see `miai_rbc.kernels.search`."""
+
+
+def work_space() -> WorkSpace:
+    """Return the arrays that a search works on."""
+    return (
+        np.zeros((MAX_PLY, ROW_WORDS), np.uint64),
+        np.zeros((MAX_PLY, FRAME_WORDS), np.int64),
+        np.zeros((MAX_PLY, LIST), np.int64),
+        np.zeros(MEMORY, np.int64),
+    )
+
+
 class KernelEngine:
     """Values boards with a compiled search on one core, in this process.
 
@@ -48,7 +62,7 @@ class KernelEngine:
     deadline or a limit in nodes, a deep search of one board runs to its end.
 
     Attributes:
-      parameters: as given.
+      parameters: as parameters.
       nodes: searched since the engine was made.
     """
 
@@ -57,10 +71,7 @@ class KernelEngine:
         self.nodes = 0
         entries = self.parameters.table_mb * (1 << 20) // _ENTRY_BYTES
         self._table = np.zeros(2 << (entries.bit_length() - 1), np.uint64)
-        self._tree = np.zeros((MAX_PLY, ROW_WORDS), np.uint64)
-        self._frames = np.zeros((MAX_PLY, FRAME_WORDS), np.int64)
-        self._lists = np.zeros((MAX_PLY, LIST), np.int64)
-        self._memory = np.zeros(MEMORY, np.int64)
+        self._space = work_space()
         self._boards = 0
         self._speed = _FIRST_SPEED
         with FAMILY.compiling("analysis"):  # now, not within a deadline
@@ -98,19 +109,16 @@ class KernelEngine:
 
     def _run(self, rows: Words, done: int, depth: int, at_most: int, result: Evaluation) -> int:
         """Have the kernel value some boards; return the number of the first one left."""
-        given = self.parameters
+        parameters = self.parameters
         at_once = min(_SLICE, at_most)
-        limits = [depth, given.nodes or 0, at_once, at_most, given.quiescence]
-        settings = np.array([*limits, given.nodes is not None, self._boards], np.int64)
+        limits = [depth, parameters.nodes or 0, at_once, at_most, parameters.quiescence]
+        settings = np.array([*limits, parameters.nodes is not None, self._boards], np.int64)
         started = time.perf_counter()
         reached = value_boards(
             rows,
             done,
             settings,
-            self._tree,
-            self._frames,
-            self._lists,
-            self._memory,
+            *self._space,
             self._table,
             np.empty(result.moves.shape[1], np.int32),
             np.empty(result.moves.shape[1], np.int32),
@@ -118,7 +126,7 @@ class KernelEngine:
             result.moves,
             result.move_scores,
         )
-        nodes = int(self._memory[NODES])
+        nodes = int(self._space[3][NODES])
         self.nodes += nodes
         if nodes > 1000:
             self._speed = nodes / (time.perf_counter() - started)
@@ -133,8 +141,10 @@ class EngineEvaluator:
     """
 
     def __init__(self, game: RbcGame, parameters: EvaluatorParameters | None = None) -> None:
-        given = parameters or EvaluatorParameters()
-        self._engine = KernelEngine(KernelParameters(depth=given.depth, nodes=given.nodes))
+        parameters = parameters or EvaluatorParameters()
+        self._engine = KernelEngine(
+            KernelParameters(depth=parameters.depth, nodes=parameters.nodes)
+        )
 
     def seed(self, seed: int) -> None:
         """Forget all searches; there is no randomness."""

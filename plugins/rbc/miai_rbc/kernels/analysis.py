@@ -14,6 +14,7 @@ from miai_rbc.kernels.board import KINGS, WHITE, occupied, turn_of
 from miai_rbc.kernels.evaluation import static_value
 from miai_rbc.kernels.ordering import (
     CAPTURES,
+    DESCRIBED,
     LIMIT,
     NODES,
     QUIESCENCE,
@@ -25,7 +26,6 @@ from miai_rbc.kernels.ordering import (
     heaviest,
     list_moves,
 )
-from miai_rbc.kernels.ordering import MOVE as MOVE_BITS
 from miai_rbc.kernels.search import AGAIN, BETA, DEPTH, INFINITE, LOW, MOVE, Frames, search
 from miai_rbc.kernels.tree import SQUARES, TAKEN, king_attackers, plant
 
@@ -33,9 +33,9 @@ Scores: TypeAlias = NDArray[np.int32]
 Settings: TypeAlias = NDArray[np.int64]
 
 PLIES, NODES_A_BOARD, NODES_AT_ONCE, NODES_AT_MOST, QUIET, SALTED, BOARDS = range(7)
-"""Places in the settings: plies; nodes of one board, 0 without a limit; nodes after which the call
-returns with the board it is at done; nodes after which that board is left unfinished; whether there
-is quiescence; whether each board has a table of its own; boards before this batch."""
+"""Indices of the settings: plies; nodes of one board, 0 for no limit; nodes after which the call
+returns once the current board is done; nodes after which that board is cut short; whether there is
+quiescence; whether each board has a table of its own; the number of boards before this batch."""
 
 _ZERO = np.uint64(0)
 _SALT = np.uint64(0x9E3779B97F4A7C15)
@@ -43,19 +43,19 @@ _SALT = np.uint64(0x9E3779B97F4A7C15)
 
 @spelt_out
 def _list_all(b: Words, moves: List, memory: Memory) -> Int:
-    """List all moves, most promising first, in an order that depends on the board alone."""
+    """List all moves, most promising first, in an order that depends on the board only."""
     captures = list_moves(b, CAPTURES, moves, memory, NUMBER_0)
     n = captures + list_moves(b, QUIETS, moves[captures:], memory, NUMBER_0)
     for i in range(n):
         heaviest(moves, i, captures if i < captures else n)
     for i in range(n):
-        moves[i] &= MOVE_BITS
+        moves[i] &= DESCRIBED
     return n
 
 
 @spelt_out
 def _enter(move: Int, value: Int, count: Int, best: Scores, values: Scores) -> Int:
-    """Enter a move into the list of the best ones, behind its equals; return their number."""
+    """Insert a move into the list of the best ones, behind its equals; return their number."""
     top = len(best)
     at = count if count < top else top - 1
     while at > 0 and values[at - 1] < value:
@@ -77,7 +77,7 @@ def _iterate(
     best: Scores,
     values: Scores,
 ) -> Int:
-    """Search the root's `n` moves to a depth and enter the best; return how many were entered."""
+    """Search the root's `n` moves to a depth and list the best; return their number."""
     moves, f = lists[0], frames[0]
     count: Int = 0
     for i in range(n):
@@ -98,7 +98,7 @@ def _iterate(
 
 @spelt_out
 def _to_front(moves: List, n: Int, best: Scores, count: Int) -> None:
-    """Bring the best moves to the front of the list; the others keep their order."""
+    """Move the best moves to the front of the list; the others keep their order."""
     for rank in range(count):
         at = rank
         while moves[at] != best[rank]:
@@ -132,10 +132,10 @@ def _write(best: Scores, values: Scores, count: Int, out: Scores, out_values: Sc
 def _first_look(
     b: Words, lists: List, memory: Memory, out: Scores, out_values: Scores
 ) -> tuple[Int, Int, bool]:
-    """List the root's moves and note a value without search.
+    """List the root's moves and value it without search.
 
     Returns:
-      Value, number of moves and whether that is all there is to say.
+      Value, number of moves and whether the value is final.
     """
     turn, occ = turn_of(b), occupied(b)
     mine = b[WHITE] if turn == 0 else occ & ~b[WHITE]
@@ -173,7 +173,7 @@ def value_boards(
 ) -> Int:
     """Value boards from number `first` on; return the number of the first one left.
 
-    `memory[NODES]` is set to the nodes that were searched.
+    `memory[NODES]` is set to the number of nodes searched.
 
     Args:
       boards: uint64 (n, 8).
@@ -181,7 +181,7 @@ def value_boards(
       tree, frames, lists, memory, table: work space, see `tree`, `ordering` and `search`.
       best, values: int32 (top,), work space too.
       scores, moves, move_scores: int32 (n,), (n, top), (n, top), as in `protocol.Evaluation`;
-        places without a move are left as they are.
+        entries without a move are unchanged.
     """
     spent = np.int64(0)
     memory[QUIESCENCE] = settings[QUIET]

@@ -1,4 +1,4 @@
-"""What the search asks of many boards at once: hashes, outcomes of a sense, replies, material."""
+"""Kernels of the search over beliefs on arrays of boards: hashes, outcomes, replies, material."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels.bits import popcount
-from miai_rbc.kernels.belief_leaves import allocating, kernel
+from miai_rbc.kernels import allocating, kernel
 from miai_rbc.kernels.bits import U64, Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, WORDS, play, turn_of
 from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
@@ -14,7 +14,7 @@ from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
 Numbers = NDArray[np.int64]
 
 OVER = -2
-"""In place of what is told: a king was captured, and the game is over."""
+"""The code of an observation that a king was captured, which ends the game."""
 
 _ALL, _NONE, _ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0), np.uint64(1)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -25,7 +25,7 @@ _PIECES = np.array([100, 320, 330, 500, 950, 0], np.int64)
 
 @kernel
 def hash_boards(boards: Words, out: Words) -> None:
-    """Write a 64-bit hash of each board, all eight words mixed in one after the other: (n,)."""
+    """Write a 64-bit hash of all eight words of each board: (n,)."""
     for i in range(len(boards)):
         key = _NONE
         for word in range(WORDS):
@@ -38,11 +38,11 @@ def hash_boards(boards: Words, out: Words) -> None:
 
 @allocating
 def sense_outcomes(boards: Words, player: int, centre: int, out: Words) -> None:
-    """Write what a sense round a square would show on each board: nine codes of four bits.
+    """Write the outcome of a sense on each board: nine codes of four bits.
 
     Args:
-      player: whose sense it is; its own pieces are the same on all boards and left out.
-      out: (n,) written; 0 where it shows no piece of the opponent.
+      player: the player that senses; its own pieces are the same on all boards and left out.
+      out: (n,) written; 0 if no piece of the opponent is seen.
     """
     squares = np.empty(9, np.uint64)
     for i in range(9):
@@ -63,7 +63,7 @@ def sense_outcomes(boards: Words, player: int, centre: int, out: Words) -> None:
 
 @allocating
 def count_replies(boards: Words, starts: Numbers) -> None:
-    """Write where the replies of each board begin, doing nothing included: (n + 1,)."""
+    """Write the index of each board's first reply, a pass included: (n + 1,)."""
     moves = np.empty(MAX_MOVES, np.int64)
     starts[0] = 0
     for i in range(len(boards)):
@@ -72,7 +72,7 @@ def count_replies(boards: Words, starts: Numbers) -> None:
 
 @allocating
 def write_replies(boards: Words, starts: Numbers, out: Words, captures: Numbers) -> None:
-    """Write every board after every move that its side to move can take, or none.
+    """Write every board after every move that its side to move can take, and after a pass.
 
     Args:
       boards, starts: (n, 8), (n + 1,) as `count_replies` wrote it.
@@ -95,7 +95,7 @@ def write_replies(boards: Words, starts: Numbers, out: Words, captures: Numbers)
 
 @kernel
 def material(boards: Words, player: int, out: NDArray[np.float64]) -> None:
-    """Write the material of each board in centipawns, from a player's point of view: (n,)."""
+    """Write the material of each board in centipawns, for a player: (n,)."""
     for i in range(len(boards)):
         mine = ~boards[i, WHITE] if player else boards[i, WHITE]
         total = np.int64(0)
@@ -105,35 +105,35 @@ def material(boards: Words, player: int, out: NDArray[np.float64]) -> None:
 
 
 @kernel
-def ask(boards: Words, request: int, out: Words, told: Numbers) -> None:
-    """Write every board after a move that is asked for, as it turns out there.
+def play_request(boards: Words, request: int, out: Words, codes: Numbers) -> None:
+    """Write every board after a request as it turns out there.
 
     Args:
       out: (n, 8) written.
-      told: (n,) written: 128 times the move taken, plus the square of the capture or 64 for none;
-        `OVER` where it captures the king.
+      codes: (n,) written: 128 times the move taken, plus the square of the capture or 64 for none;
+        `OVER` if it captures the king.
     """
     for i in range(len(boards)):
         b = boards[i]
         king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
         taken = revise(b, request)
         square = capture_of(b, taken)
-        told[i] = 128 * taken + (64 if square < 0 else square)
+        codes[i] = 128 * taken + (64 if square < 0 else square)
         if square >= 0 and king & bit(square):
-            told[i] = OVER
+            codes[i] = OVER
         play(b, taken, out[i])
 
 
 @kernel
-def dress(boards: Words, own: Words, player: int, rights: int, out: Words) -> int:
-    """Write boards with other own pieces, the opponent to move; return how many have its king.
+def replace_own_pieces(boards: Words, own: Words, player: int, rights: int, out: Words) -> int:
+    """Write boards with other own pieces, the opponent to move; return their number.
 
-    What stood where one's own pieces stand now is gone.
+    Pieces of the opponent on the same squares are removed; boards without its king are left out.
 
     Args:
-      own: (6,) one's own pieces by kind.
-      rights: castling rights of one's own, four bits.
-      out: (n, 8) written, those without the opponent's king left out.
+      own: (6,) the player's pieces by kind.
+      rights: the player's castling rights, four bits.
+      out: (n, 8) written.
     """
     mine = _NONE
     for k in range(6):
@@ -157,8 +157,8 @@ def dress(boards: Words, own: Words, player: int, rights: int, out: Words) -> in
 
 
 @kernel
-def without(boards: Words, squares: np.uint64, turn: int) -> None:
-    """Take the pieces on some squares off all boards, and give a side the move, in place."""
+def remove_pieces(boards: Words, squares: np.uint64, turn: int) -> None:
+    """Remove the pieces on some squares from all boards, and set the side to move, in place."""
     for i in range(len(boards)):
         for word in range(7):
             boards[i, word] &= ~squares

@@ -1,11 +1,11 @@
-"""Beliefs as increasing numbers of boards of a layer: splitting them, and following them."""
+"""Beliefs as increasing numbers of boards of a layer: splitting and following them."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels.belief_leaves import kernel
+from miai_rbc.kernels import kernel
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -19,7 +19,7 @@ def group(labels: Numbers, chosen: Numbers, ends: Numbers, out: Numbers) -> None
     Args:
       labels: (n,) of all boards of the layer, from 0 on.
       chosen: (m,) the belief.
-      ends: (labels,) zeros; written: where each label's boards end.
+      ends: (labels,) zeros; written: the end of each label's boards.
       out: (m,) written.
     """
     for i in chosen:
@@ -37,11 +37,11 @@ def group(labels: Numbers, chosen: Numbers, ends: Numbers, out: Numbers) -> None
 
 @kernel
 def least(column: Values, chosen: Numbers, missing: Numbers) -> tuple[float, int, int]:
-    """Return the least known value of a belief's boards, whose it is, and how many have none.
+    """Return a belief's least known value, its board, and the number of unknown values.
 
     Args:
-      column: (n,) values of the layer's boards, not-a-number where none is known.
-      missing: (m,) written: the boards without one.
+      column: (n,) values of the layer's boards, NaN if unknown.
+      missing: (m,) written: the boards with unknown values.
     """
     worst, which, lacking = np.inf, -1, 0
     for i in chosen:
@@ -56,11 +56,11 @@ def least(column: Values, chosen: Numbers, missing: Numbers) -> tuple[float, int
 
 @kernel
 def mark_after(starts: Numbers, after: Numbers, chosen: Numbers, marks: Flags) -> None:
-    """Mark what the boards of a belief may become.
+    """Mark the successors of the boards of a belief.
 
     Args:
-      starts, after: (n + 1,), (starts[n],) of each board the numbers of what follows; negative
-        ones are none.
+      starts, after: (n + 1,), (starts[n],) the numbers of each board's successors; negative ones
+        are ends of the game.
       marks: (numbers,) written where true.
     """
     for i in chosen:
@@ -71,35 +71,35 @@ def mark_after(starts: Numbers, after: Numbers, chosen: Numbers, marks: Flags) -
 
 @kernel
 def find_sources(
-    starts: Numbers, after: Numbers, chosen: Numbers, wanted: Flags, count: int, out: Numbers
+    starts: Numbers, after: Numbers, chosen: Numbers, targets: Flags, count: int, out: Numbers
 ) -> int:
-    """Write boards that lead to all that is wanted, the first of the belief; return their number.
+    """Write boards that together lead to all targets; return their number.
 
     Args:
       starts, after: as in `mark_after`.
-      chosen: (m,) the belief, the boards to be preferred first.
-      wanted, count: (numbers,) what must be led to, and how many that are; marks are used up.
+      chosen: (m,) the belief, preferred boards first.
+      targets, count: (numbers,) marks of the targets, and their number; the marks are used up.
       out: (m,) written.
     """
-    found = 0
+    sources = 0
     for i in chosen:
         useful = False
         for at in range(starts[i], starts[i + 1]):
-            if after[at] >= 0 and wanted[after[at]]:
-                wanted[after[at]] = False
+            if after[at] >= 0 and targets[after[at]]:
+                targets[after[at]] = False
                 useful = True
                 count -= 1
         if useful:
-            out[found] = i
-            found += 1
+            out[sources] = i
+            sources += 1
         if count == 0:
             break
-    return found
+    return sources
 
 
 @kernel
 def all_after(starts: Numbers, after: Numbers, solved: Flags, out: Flags) -> None:
-    """Write of each board whether all that follows is solved: (n,)."""
+    """Write for each board whether all its successors are solved: (n,)."""
     for i in range(len(starts) - 1):
         every = True
         for at in range(starts[i], starts[i + 1]):

@@ -2,7 +2,7 @@
 
 Squares are numbered as in python-chess: a1 is 0, b1 is 1, h8 is 63. A set of squares is a uint64
 with bit ``1 << square``. Sliding pieces are resolved ray by ray: the first blocker on a ray is its
-lowest or highest set bit, and what lies behind it is taken away.
+lowest or highest set bit, and the squares behind it are removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Words = NDArray[np.uint64]
 Int = int | np.signedinteger[Any]
 
 NUMBER_0, NUMBER_1 = np.int64(0), np.int64(1)
-"""For arguments: a plain number would be a type of its own, and the callee compiled once more."""
+"""For arguments: a literal has a type of its own, for which the callee would be compiled again."""
 
 _NORTH, _EAST, _NORTH_EAST, _NORTH_WEST = (np.int64(direction) for direction in range(4))
 _SOUTH, _WEST, _SOUTH_WEST, _SOUTH_EAST = (np.int64(direction) for direction in range(4, 8))
@@ -46,7 +46,7 @@ def _rays() -> Words:
 
 
 def _leaps(steps: list[tuple[int, int]]) -> Words:
-    """Return the squares that a piece of single steps attacks: uint64 of shape (64,)."""
+    """Return the squares that a knight or king attacks by its steps: uint64 of shape (64,)."""
     sets = np.zeros(64, np.uint64)
     for square in range(64):
         for up, right in steps:
@@ -116,9 +116,9 @@ def bishop_attacks(square: Int, occupied: np.uint64) -> np.uint64:
 
 
 WIN = 100_000
-"""Centipawns of a captured king. A forced capture in n plies is worth ``WIN - n``; everything that
-is not decided lies between ``-WIN + 1000`` and ``WIN - 1000``."""
+"""Centipawns of a captured king. A forced capture in n plies is worth ``WIN - n``; undecided values
+lie between ``-WIN + 1000`` and ``WIN - 1000``."""
 
 
 NO_MOVE = -1
-"""Fills up the list of best moves of a board that has fewer."""
+"""Pads the list of best moves of a board that has fewer."""

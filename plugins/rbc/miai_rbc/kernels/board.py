@@ -36,7 +36,7 @@ _15, _127 = np.uint64(15), np.uint64(127)
 
 
 def _kept_rights() -> Words:
-    """Return, for each square, the castling rights that stay when a move touches it."""
+    """Return, for each square, the castling rights that remain when a move touches it."""
     kept = np.full(64, 15, np.uint64)
     for square, lost in ((4, 3), (7, 1), (0, 2), (60, 12), (63, 4), (56, 8)):
         kept[square] = 15 ^ lost
@@ -83,7 +83,7 @@ def occupied(b: Words) -> np.uint64:
 
 @inlined
 def type_at(b: Words, squares: np.uint64) -> Int:
-    """Return the piece type on a set of one square, 0 to 5; 6 when it is empty."""
+    """Return the piece type on a set of one square, 0 to 5; 6 if it is empty."""
     kind = 6
     for k in range(6):
         if b[k] & squares:
@@ -93,7 +93,7 @@ def type_at(b: Words, squares: np.uint64) -> Int:
 
 @part
 def board_hash(b: Words) -> np.uint64:
-    """Return the 64-bit hash of a board, the side to move left out."""
+    """Return the 64-bit hash of a board, without the side to move."""
     key: np.uint64 = RIGHTS_KEYS[rights_of(b)] ^ EP_KEYS[ep_of(b) + 1]
     for kind in range(6):
         left = b[kind]

@@ -1,10 +1,10 @@
-"""A taken move with all that it changes in one integer, so that it is played without a second look.
+"""A taken move and all that it changes in one integer, so that nothing is looked up twice.
 
-Expanding a belief, a successor is hashed when it is found and written later, if it is new. A
-*change* carries from the one to the other what was looked up: bits 0 to 5 the square from, 6 to 11
-the square to, 12 to 14 the piece that stands there after, 15 to 17 the piece that leaves, 18 to 20
-the piece captured (6 for none), bit 21 for castling and en passant, bit 22 for a pawn's two steps.
-`NOTHING` is 0, which no move makes: a capture of a pawn on a1 by a pawn from a1.
+When a belief is expanded, a successor is hashed first, and written later if it is new. A *change*
+holds what both need: bits 0 to 5 the square from, 6 to 11 the square to, 12 to 14 the piece placed
+there, 15 to 17 the piece that leaves, 18 to 20 the piece captured (6 for none), bit 21 for castling
+and en passant, bit 22 for a pawn's double step. `NOTHING` is 0, which no move makes: a pawn on a1
+that captures a pawn on a1.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_board(b: Words, mailbox: Mailbox) -> np.uint64:
 
 @inlined
 def change_of(b: Words, mailbox: Mailbox, move: Int) -> Int:
-    """Return the change that a taken move makes; the move is not `NOTHING`."""
+    """Return the change of a taken move other than `NOTHING`."""
     start, end, becomes = move & 63, (move >> 6) & 63, move >> 12
     kind, captured = np.int64(mailbox[start]), np.int64(mailbox[end])
     placed = becomes if becomes else kind
@@ -79,10 +79,10 @@ def change_of(b: Words, mailbox: Mailbox, move: Int) -> Int:
 
 @inlined
 def hash_changed(key: np.uint64, b: Words, change: Int) -> np.uint64:
-    """Return the hash after a change that is not `NOTHING`.
+    """Return the hash after a change other than `NOTHING`.
 
     Args:
-      key: the hash of the board before, its en passant square left out.
+      key: the hash of the board before, without its en passant square.
     """
     turn, rights = turn_of(b), rights_of(b)
     start, end, placed = change & 63, (change >> 6) & 63, (change >> 12) & 7
@@ -114,7 +114,7 @@ def write_changed(b: Words, change: Int, out: Words, at: Int) -> None:
     start, end, placed = change & 63, (change >> 6) & 63, (change >> 12) & 7
     kind, captured = (change >> 15) & 7, (change >> 18) & 7
     from_bit, to_bit = bit(start), bit(end)
-    out[at, captured] &= ~to_bit  # of nothing, on the empty square, it is white's word: no change
+    out[at, captured] &= ~to_bit  # without a capture this is White's word, set below
     out[at, kind] &= ~from_bit
     out[at, placed] |= to_bit
     white = b[WHITE] & ~(from_bit | to_bit)

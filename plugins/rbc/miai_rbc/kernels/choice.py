@@ -1,4 +1,4 @@
-"""What move choice asks of boards: kings to capture, checks, and what requests lead to."""
+"""Kernels of move choice: kings to capture, checks, and the outcomes of requests."""
 
 from __future__ import annotations
 
@@ -6,41 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest
-from miai_rbc.kernels import allocating, inlined, kernel
-from miai_rbc.kernels.bits import KING, KNIGHT, PAWN, Int, Words, bishop_attacks, bit, rook_attacks
-from miai_rbc.kernels.board import (
-    BISHOPS,
-    KINGS,
-    KNIGHTS,
-    NOTHING,
-    PAWNS,
-    QUEENS,
-    ROOKS,
-    WHITE,
-    occupied,
-    play,
-    turn_of,
-)
+from miai_rbc.kernels import allocating, kernel
+from miai_rbc.kernels.bits import Words, bit
+from miai_rbc.kernels.board import KINGS, NOTHING, WHITE, occupied, play, turn_of
 from miai_rbc.kernels.moves import revise
+from miai_rbc.kernels.tree import attackers
 
 _NONE = np.uint64(0)
-
-
-@inlined
-def attacked(b: Words, square: Int, by: Int) -> bool:
-    """Return whether a side (0 white, 1 black) attacks a square."""
-    occ = occupied(b)
-    side = occ & ~b[WHITE] if by else b[WHITE]
-    straight = side & (b[ROOKS] | b[QUEENS])
-    diagonal = side & (b[BISHOPS] | b[QUEENS])
-    found: np.uint64 = (
-        (KNIGHT[square] & side & b[KNIGHTS])
-        | (KING[square] & side & b[KINGS])
-        | (PAWN[by ^ 1, square] & side & b[PAWNS])
-        | (rook_attacks(square, occ) & straight)
-        | (bishop_attacks(square, occ) & diagonal)
-    )
-    return bool(found != _NONE)
 
 
 @kernel
@@ -50,19 +22,21 @@ def find_checks(boards: Words, checks: NDArray[np.bool_]) -> None:
         b = boards[i]
         turn = turn_of(b)
         king = b[KINGS] & (~b[WHITE] if turn else b[WHITE])
-        checks[i] = king != _NONE and attacked(b, lowest(king), turn ^ 1)
+        checks[i] = king != _NONE and attackers(b, lowest(king), turn ^ 1, occupied(b)) != _NONE
 
 
 @allocating
 def find_escapes(boards: Words, requests: NDArray[np.int32], out: NDArray[np.bool_]) -> None:
-    """Write whether every request, as it turns out there, leaves our king not attacked: (n, m)."""
+    """Write whether each request, as it turns out, leaves the king unattacked: (n, m)."""
     after = np.empty(boards.shape[1], np.uint64)
     for i in range(len(boards)):
         turn = turn_of(boards[i])
         for j in range(len(requests)):
             play(boards[i], revise(boards[i], np.int64(requests[j])), after)
             king = after[KINGS] & (~after[WHITE] if turn else after[WHITE])
-            out[i, j] = king == _NONE or not attacked(after, lowest(king), turn ^ 1)
+            out[i, j] = (
+                king == _NONE or attackers(after, lowest(king), turn ^ 1, occupied(after)) == _NONE
+            )
 
 
 @kernel
@@ -72,17 +46,17 @@ def count_king_captures(
     weights: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add up for each request the weight of the boards on which it captures the king.
+    """Sum for each request the weights of the boards on which it captures the king.
 
     Args:
       boards, weights: (n, 8), (n,).
-      requests, sums: (m,), (m,); sums are written.
+      requests, sums: (m,), (m,) written.
     """
     sums[:] = 0.0
     for i in range(len(boards)):
         b = boards[i]
         king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
-        if king == _NONE or not attacked(b, lowest(king), turn_of(b)):
+        if king == _NONE or attackers(b, lowest(king), turn_of(b), occupied(b)) == _NONE:
             continue
         for j in range(len(requests)):
             taken = revise(b, np.int64(requests[j]))

@@ -39,10 +39,10 @@ from miai_rbc.kernels.board import (
 FULL_PHASE = 24
 """Phase of all pieces: one for a knight or bishop, two for a rook, four for a queen."""
 TEMPO = 36
-"""Centipawns for having the move."""
+"""Centipawns for the side to move."""
 
-_ENDING, _PHASE = 24, 48  # places of the ending's value and of the phase in a packed int64
-_SIGN = 40  # what a value of 24 bits is shifted by to spread its sign
+_ENDING, _PHASE = 24, 48  # bit positions of the ending's value and of the phase
+_SIGN = 40  # shift that extends the sign of a 24-bit value
 
 
 def pair(middle: float, ending: float) -> int:
@@ -53,7 +53,7 @@ def pair(middle: float, ending: float) -> int:
 def _square_values() -> NDArray[np.int64]:
     """Return the packed values of pieces on squares: (2, 6, 64), black's negative, phase included.
 
-    A formula for each piece: a base, something for the centre, something for going ahead.
+    A formula for each piece: a base, and terms for the centre and for advancing.
     """
     values = np.zeros((2, 6, 64), np.int64)
     for square in range(64):
@@ -100,7 +100,7 @@ _PASSED = np.array(
     ],
     np.int64,
 )
-"""For a passed pawn, by its rank as its owner counts them."""
+"""For a passed pawn, by its rank as its owner counts."""
 _ISOLATED, _DOUBLED = pair(-14, -7), pair(-7, -22)
 _GUARDED_PAWN = pair(4, 9)
 _BISHOP_PAIR = pair(35, 72)
@@ -113,7 +113,7 @@ _BISHOP_MOVE, _BISHOP_BASE = pair(7, 7), pair(-30, -30)
 _ROOK_MOVE, _ROOK_BASE = pair(4, 7), pair(-19, -34)
 _QUEEN_MOVE, _QUEEN_BASE = pair(3, 5), pair(-26, -50)
 _ATTACK = np.array([0, 8, 22, 40, 62, 86, 112, 140, 166, 192, 216, 240], np.int64)
-"""For attacks on squares next to the enemy's king, by their number; in the middle game."""
+"""For attacks on squares next to the enemy king, by their number; in the middle game."""
 
 _ONE, _7, _8, _9 = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(9)
 _16, _32 = np.uint64(16), np.uint64(32)
@@ -165,7 +165,7 @@ def _pawn_terms(pawns: np.uint64, enemy: np.uint64, guarded: np.uint64, colour: 
 
 @part
 def _side(b: Words, colour: Int, occ: np.uint64, mine: np.uint64, theirs: np.uint64) -> Int:
-    """Return the packed terms of one colour that are not of squares."""
+    """Return the packed terms of one colour, except those of squares."""
     pawns, enemy_pawns = b[PAWNS] & mine, b[PAWNS] & theirs
     guarded = _pawn_attacks(pawns, colour)
     threatened = _pawn_attacks(enemy_pawns, colour ^ 1)
@@ -223,7 +223,7 @@ def _side(b: Words, colour: Int, occ: np.uint64, mine: np.uint64, theirs: np.uin
 
 @inlined
 def static_value(b: Words, squares: Int) -> Int:
-    """Return the value of a board in centipawns from the point of view of the side to move.
+    """Return the value of a board in centipawns for the side to move.
 
     Args:
       squares: the packed values of its pieces on their squares, black's negative.

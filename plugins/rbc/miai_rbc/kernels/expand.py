@@ -1,9 +1,9 @@
-"""The opponent's turn: every board that one of a belief may have become, listed by hash.
+"""The opponent's turn: all possible successors of the boards of a belief, listed by hash.
 
 Successors are listed before they are written: each is a hash, the number of the board it comes
-from, and the change. They are sorted by the upper bits of the hash into *parts*. Equal boards are
-in the same part, so parts can be shared out among threads, and the boards of one part, kept near
-each other (`miai_rbc.kernels.parts`), stay in the cache while its list is worked through.
+from, and the change. The upper bits of the hash sort them into *parts*. Equal boards are in the
+same part, so parts can be shared among threads, and the boards of a part, stored close together
+(`miai_rbc.kernels.parts`), stay in the cache while its list is processed.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _UPPER = np.uint64(0xFFFFFFFF00000000)
 
 
 @allocating
-def count_successors(boards: Words, told: Int) -> Int:
+def count_successors(boards: Words, captured: Int) -> Int:
     """Return the number of successors of boards, repetitions included."""
     moves = np.empty(MAX_MOVES, np.int64)
-    wanted, quiet = _NONE if told == NO_SQUARE else bit(told), told == NO_SQUARE
+    targets, quiet = _NONE if captured == NO_SQUARE else bit(captured), captured == NO_SQUARE
     total: Int = 0
     for i in range(len(boards)):
-        total += taken_moves(boards[i], wanted, quiet, moves) + quiet
+        total += taken_moves(boards[i], targets, quiet, moves) + quiet
     return total
 
 
 @allocating
 def shuffle(boards: Words, seed: np.uint64) -> None:
-    """Put boards in a random order, in place; a generator of 64 bits draws it (xorshift64*)."""
+    """Put boards in random order, in place, drawn by a 64-bit generator (xorshift64*)."""
     state = seed | _ONE
     row = np.empty(WORDS, np.uint64)
     for i in range(len(boards) - 1, 0, -1):
@@ -55,18 +55,18 @@ def list_successors(
     boards: Words,
     first: Int,
     end: Int,
-    told: Int,
-    most: Int,
+    captured: Int,
+    room: Int,
     heads: Words,
     changes: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> Int:
-    """List the successors of boards while there is room; return the board to go on with.
+    """List the successors of boards while there is room; return the next board.
 
     Args:
       boards: (n, 8); those from `first` to `end` are expanded.
-      told: the square on which the opponent captured, -1 for none.
-      most: successors to list at most; a board whose successors would be more is left.
+      captured: the square on which the opponent captured, -1 for none.
+      room: maximum successors to list; a board whose successors would exceed it is left.
       heads: (parts, m) written: the upper half of the hash, and below it the number of the board;
         the number of parts is a power of two, m more than `MAX_MOVES`.
       changes: (parts, m) written: the changes.
@@ -74,16 +74,16 @@ def list_successors(
     """
     moves = np.empty(MAX_MOVES, np.int64)
     mailbox = np.empty(64, np.uint8)
-    wanted, quiet = _NONE if told == NO_SQUARE else bit(told), told == NO_SQUARE
-    parts, room = len(heads), heads.shape[1] - MAX_MOVES
+    targets, quiet = _NONE if captured == NO_SQUARE else bit(captured), captured == NO_SQUARE
+    parts, longest = len(heads), heads.shape[1] - MAX_MOVES
     shift = np.uint64(63 - np.int64(np.log2(parts)))
     listed: Int = 0
     full = False
     counts[:] = 0
     for i in range(first, end):
         b = boards[i]
-        n = taken_moves(b, wanted, quiet, moves)
-        if full or listed + n + quiet > most:
+        n = taken_moves(b, targets, quiet, moves)
+        if full or listed + n + quiet > room:
             return i
         listed += n + quiet
         key = read_board(b, mailbox)
@@ -94,7 +94,7 @@ def list_successors(
             heads[part, at] = (bare & _UPPER) | U64(i)
             changes[part, at] = NOTHING
             counts[part] = at + 1
-            full |= at >= room
+            full |= at >= longest
         for j in range(n):
             change = change_of(b, mailbox, moves[j])
             child = hash_changed(bare, b, change)
@@ -103,5 +103,5 @@ def list_successors(
             heads[part, at] = (child & _UPPER) | U64(i)
             changes[part, at] = change
             counts[part] = at + 1
-            full |= at >= room
+            full |= at >= longest
     return end

@@ -1,4 +1,4 @@
-"""What a player is told, as filters: of a sense and of its own move. They work in place."""
+"""Filters of beliefs in place: by a sense, and by the outcome of the player's move."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @kernel
 def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
-    """Keep the boards that look as was sensed; return their number.
+    """Keep the boards that show a sensed window; return their number.
 
     Args:
-      boards: (n, 8); those kept come to stand first, in their order.
-      window: the squares that were sensed.
+      boards: (n, 8); those kept are moved to the front, in order.
+      window: the sensed squares.
       seen: (7,) words 0 to 6 of a board, within the window.
     """
     count = 0
@@ -28,7 +28,7 @@ def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
         differs = _ZERO
         for word in range(STATE):
             differs |= (boards[i, word] & window) ^ seen[word]
-        for word in range(WORDS):  # always: writing where nothing counts costs less than a branch
+        for word in range(WORDS):  # always: a useless write costs less than a branch
             boards[count, word] = boards[i, word]
         count += differs == _ZERO
     return count
@@ -36,13 +36,13 @@ def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
 
 @allocating
 def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int, ends: bool) -> Int:
-    """Play one's own move on the boards on which it turns out as told; return their number.
+    """Play the player's move on the boards where it has this outcome; return their number.
 
     Args:
-      boards: (n, 8); the boards after the move come to stand first.
+      boards: (n, 8); the boards after the move are moved to the front.
       requested, taken: moves as in `board`.
-      captured: the square told, or -1.
-      ends: whether the king was captured there: the game is over just then.
+      captured: the square of the capture, or -1.
+      ends: whether the king was captured there, which ends the game.
     """
     row = np.empty(WORDS, np.uint64)
     king = _ZERO if captured == NO_SQUARE else bit(captured)
@@ -62,7 +62,7 @@ def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int, ends: b
 
 @kernel
 def keep_kings(boards: Words) -> Int:
-    """Keep the boards on which both kings stand; return their number."""
+    """Keep the boards with both kings; return their number."""
     count = 0
     for i in range(len(boards)):
         white = boards[i, WHITE]
@@ -94,7 +94,7 @@ def play_requested(boards: Words, requested: Int, results: NDArray[np.int32]) ->
 
 @kernel
 def list_requests(b: Words, moves: Moves) -> Int:
-    """List the moves that the side to move can ask for; return their number."""
+    """List the moves that the side to move can request; return their number."""
     return requested_moves(b, moves)
 
 

@@ -1,4 +1,4 @@
-"""The moves that a board allows: those that can be taken, and those that can be asked for."""
+"""The moves that a board allows: those that can be taken, and those that can be requested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from miai_rbc.kernels.board import (
 )
 
 MAX_MOVES = 512
-"""Moves that any board with at most sixteen pieces a side allows, rounded up."""
+"""Upper bound on the moves of a board with at most sixteen pieces a side."""
 
 Moves = NDArray[np.int64]
 
@@ -58,7 +58,7 @@ def _add(moves: Moves, n: Int, start: Int, ends: np.uint64) -> Int:
 
 @inlined
 def _add_pawns(moves: Moves, n: Int, ends: np.uint64, step: Int) -> Int:
-    """Add the moves of pawns that came `step` squares to each of `ends`."""
+    """Add the moves of pawns that advance by `step` squares to each of `ends`."""
     while ends:
         end = lowest(ends)
         ends &= ends - _ONE
@@ -77,12 +77,12 @@ def _add_pawns(moves: Moves, n: Int, ends: np.uint64, step: Int) -> Int:
 def _piece_moves(
     b: Words, own: np.uint64, blockers: np.uint64, ends: np.uint64, moves: Moves
 ) -> Int:
-    """List the moves of all but pawns, castling left out; return their number.
+    """List the moves of all pieces but pawns, without castling; return their number.
 
     Args:
       own: the pieces that move.
-      blockers: what stops a slider; it may go on to the first.
-      ends: the squares that may be gone to.
+      blockers: the pieces that stop a slider, which may reach the first.
+      ends: the permitted squares.
     """
     n: Int = NUMBER_0
     left = own & b[KNIGHTS]
@@ -109,22 +109,22 @@ def _piece_moves(
 
 
 @inlined
-def taken_moves(b: Words, wanted: np.uint64, quiet: bool, moves: Moves) -> Int:
-    """List the moves that the side to move can take, `NOTHING` left out; return their number.
+def taken_moves(b: Words, targets: np.uint64, quiet: bool, moves: Moves) -> Int:
+    """List the moves that the side to move can take, without `NOTHING`; return their number.
 
     Args:
-      wanted: the moves that capture on one of these squares.
-      quiet: also the moves that capture nothing.
+      targets: list captures on these squares.
+      quiet: list moves that capture nothing.
     """
     turn, occ = turn_of(b), occupied(b)
     white = b[WHITE]
     own = occ & ~white if turn else white
-    enemy = occ & ~own & wanted
+    enemy = occ & ~own & targets
     ends = enemy
     if quiet:
         ends |= ~occ
     n = _piece_moves(b, own, occ, ends, moves)
-    n = _pawn_moves(b, turn, own & b[PAWNS], occ, enemy, wanted, quiet, moves, n)
+    n = _pawn_moves(b, turn, own & b[PAWNS], occ, enemy, targets, quiet, moves, n)
     if quiet:
         n = _castles(b, turn, occ, moves, n)
     return n
@@ -137,7 +137,7 @@ def _pawn_moves(
     pawns: np.uint64,
     occ: np.uint64,
     enemy: np.uint64,
-    wanted: np.uint64,
+    targets: np.uint64,
     quiet: bool,
     moves: Moves,
     n: Int,
@@ -154,7 +154,7 @@ def _pawn_moves(
     if quiet:
         n = _pushes(turn, pawns, occ, moves, n)
     ep = ep_of(b)
-    if ep >= 0 and wanted & bit(ep - 8 if turn == 0 else ep + 8):
+    if ep >= 0 and targets & bit(ep - 8 if turn == 0 else ep + 8):
         left = PAWN[turn ^ 1, ep] & pawns
         while left:
             moves[n] = lowest(left) | ep << 6
@@ -189,9 +189,9 @@ def _castles(b: Words, turn: Int, occ: np.uint64, moves: Moves, n: Int) -> Int:
 
 @inlined
 def requested_moves(b: Words, moves: Moves) -> Int:
-    """List the moves that the side to move can ask for, `NOTHING` left out; return their number.
+    """List the moves that the side to move can request, without `NOTHING`; return their number.
 
-    They depend on its own pieces alone: those block, the opponent's do not, and a pawn may ask for
+    They depend on its own pieces only: these block, the opponent's do not, and a pawn may request
     every diagonal step.
     """
     turn = turn_of(b)
@@ -214,10 +214,10 @@ def requested_moves(b: Words, moves: Moves) -> Int:
 
 @inlined
 def revise(b: Words, move: Int) -> Int:
-    """Return the move that is taken when `move` is asked for on this board; `NOTHING` if none is.
+    """Return the move taken when `move` is requested on this board; `NOTHING` if none is.
 
-    A slider stops on the first piece in its way, a pawn before it; a pawn's diagonal step needs
-    something to capture, and castling a way that is clear.
+    A slider stops on the first piece in its way, a pawn before it. A pawn's diagonal step needs a
+    piece to capture, castling a clear path.
     """
     if move == NOTHING:
         return NOTHING
@@ -243,10 +243,10 @@ def revise(b: Words, move: Int) -> Int:
 
 @inlined
 def _slide(kind: Int, start: Int, end: Int, occ: np.uint64) -> Int:
-    """Return the square that a slider or a pawn reaches, on the first piece or, a pawn, before."""
+    """Return the square reached: a slider stops on the first piece, a pawn before it."""
     files, ranks = (end & 7) - (start & 7), (end >> 3) - (start >> 3)
     if files != 0 and ranks != 0 and abs(files) != abs(ranks):
-        return start  # asked of a board on which some other piece stands there
+        return start  # on this board another piece stands there
     step = np.sign(files) + 8 * np.sign(ranks)
     square = start
     while square != end:

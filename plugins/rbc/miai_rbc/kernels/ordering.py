@@ -1,10 +1,10 @@
-"""Listing moves in stages and trying the likely best ones first.
+"""Move ordering: moves are listed in stages and the most promising tried first.
 
 A list of moves is a row of int64: a described move (`tree`) in bits 0 to 20 and, above, its weight.
-The heaviest is tried next; among equal weights the one with the larger number.
+The heaviest is tried next; of equal weights the larger number.
 
-What a search remembers is an int64 array: its counters and switches, two killer moves for each ply,
-and how often a piece's move to a square cut the search off.
+The memory of a search is an int64 array: its counters and switches, two killer moves for each ply,
+and a history of how often a piece's move to a square caused a cut-off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ List: TypeAlias = NDArray[Any]
 Memory: TypeAlias = NDArray[np.int64]
 
 NODES, LIMIT, STOPPED, QUIESCENCE = range(4)
-"""Places in a memory: nodes so far, nodes at which the search stops, whether it stopped, whether
+"""Indices of a memory: nodes so far, the node limit, whether the search stopped, and whether
 captures are searched beyond the depth."""
 _KILLERS = 8
 _HISTORY = _KILLERS + 2 * MAX_PLY
@@ -34,14 +34,14 @@ MEMORY = _HISTORY + 2 * 6 * 64
 
 LIST = MAX_MOVES + 8
 """Length of a list; not a multiple of the cache's stride."""
-MOVE = 0x1FFFFF
-"""The part of an entry that is the described move."""
+DESCRIBED = 0x1FFFFF
+"""The bits of an entry that are the described move."""
 
 CAPTURES, QUIETS, FORCING = np.int64(1), np.int64(2), np.int64(4)
-"""What can be listed; see `list_moves`."""
+"""The kinds of moves; see `list_moves`."""
 
 _WEIGHT = 21
-_SLIGHT = 50  # centipawns; a piece that is worth no more than so much more is no greater one
+_SLIGHT = 50  # centipawns; pieces that differ by no more count as equal
 _PROMOTION, _FIRST_KILLER, _SECOND_KILLER = 1 << 22, (1 << 21) + 1, 1 << 21
 _MAX_HISTORY = 1 << 20
 
@@ -55,14 +55,14 @@ _RANK_7, _RANK_2 = np.uint64(0xFF << 48), np.uint64(0xFF << 8)
 
 @inlined
 def heaviest(moves: List, i: Int, n: Int) -> Int:
-    """Bring the heaviest entry of `moves[i:n]` to place `i`; return its described move."""
+    """Swap the heaviest entry of `moves[i:n]` to index `i`; return its described move."""
     best, top = i, moves[i]
     for j in range(i + 1, n):
         if moves[j] > top:
             best, top = j, moves[j]
     moves[best] = moves[i]
     moves[i] = top
-    move: Int = top & MOVE
+    move: Int = top & DESCRIBED
     return move
 
 
@@ -72,8 +72,7 @@ def list_moves(b: Words, what: Int, moves: List, memory: Memory, ply: Int) -> In
 
     `CAPTURES`: the most valuable victim first, then the least valuable attacker. `QUIETS`, which
     capture nothing: promotions, killers, then by history. `FORCING`: captures and promotions that
-    may win something; left out are captures of a lesser piece that is defended, and what becomes
-    less than a queen.
+    may win material, without captures of defended lesser pieces and underpromotions.
     """
     turn, occ = turn_of(b), occupied(b)
     n = taken_moves(b, _ZERO if what == QUIETS else _ALL, what == QUIETS, moves)
@@ -128,7 +127,7 @@ def _place(turn: Int, move: Int) -> Int:
 
 @spelt_out
 def credit(memory: Memory, ply: Int, turn: Int, move: Int, depth: Int) -> None:
-    """Remember that a move without capture cut the search off."""
+    """Record that a move without capture caused a cut-off."""
     if memory[_KILLERS + 2 * ply] != move:
         memory[_KILLERS + 2 * ply + 1] = memory[_KILLERS + 2 * ply]
         memory[_KILLERS + 2 * ply] = move

@@ -1,10 +1,12 @@
-"""Sets of distinct boards in parts: listed successors are entered, and written where they are new.
+"""Sets of distinct boards: rows, found by their hash in a table with open addressing.
 
-All parts share one array of rows, of which each takes a block of `BLOCK` rows at a time, and have a
-table each: open addressing, found by the lower bits of the upper half of a hash. An entry is that
-half and, below, the row's number plus one; 0 is empty. Hashes that are the same there are compared
-by their boards, word by word. Places in a table and boards to compare with are asked for ahead, so
-that the waits for memory overlap.
+A table's length is a power of two, and a board is found by the lower bits of the upper half of its
+hash. An entry is that half and, below, the row's number plus one; 0 is empty. Boards with equal
+halves are compared word by word.
+
+A belief is expanded in parts, which share one array of rows. Each part takes a block of `BLOCK`
+rows at a time and has a table of its own. Entries and boards to compare are prefetched, so that the
+waits for memory overlap.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from numpy.typing import NDArray
 from miai.kernels.bits import prefetch
 from miai_rbc.kernels import inlined, kernel
 from miai_rbc.kernels.bits import U64, Int, Words
-from miai_rbc.kernels.board import WORDS
+from miai_rbc.kernels.board import WORDS, board_hash
 from miai_rbc.kernels.changes import write_changed
 
 BLOCK = 256
 """Rows that a part takes at a time."""
 
-_GROUP = 64  # successors that are looked up together
+_GROUP = 64  # successors looked up together
 _LOW = np.uint64(0xFFFFFFFF)
 _ONE, _EMPTY = np.uint64(1), np.uint64(0)
 _32 = np.uint64(32)
@@ -29,7 +31,7 @@ _32 = np.uint64(32)
 
 @inlined
 def _is_new(tag: np.uint64, table: Words, out: Words, at: Int) -> bool:
-    """Return whether no board of a part is the one in ``out[at]``; if so it is entered."""
+    """Return whether the board in ``out[at]`` is new to a table; if so, enter it."""
     mask = len(table) - 1
     slot = np.int64(tag) & mask
     while True:
@@ -47,11 +49,24 @@ def _is_new(tag: np.uint64, table: Words, out: Words, at: Int) -> bool:
         slot = (slot + 1) & mask
 
 
+@kernel
+def add_boards(boards: Words, out: Words, count: Int, table: Words) -> Int:
+    """Add boards to the first `count` rows of `out` if they are new; return their number.
+
+    `out` has room for all of them, and at least one row more than `count`.
+    """
+    for i in range(len(boards)):
+        for word in range(WORDS):
+            out[count, word] = boards[i, word]
+        count += _is_new(board_hash(out[count]) >> _32, table, out, count)
+    return count
+
+
 @inlined
 def _look_ahead(
     head: Words, begin: Int, until: Int, source: Words, target: Words, table: Words
 ) -> None:
-    """Ask for the memory that some successors need: boards they come from, and may be equal to."""
+    """Prefetch the boards that some successors come from, and those they may be equal to."""
     mask = len(table) - 1
     for j in range(begin, until):
         prefetch(table, np.int64(head[j] >> _32) & mask)
@@ -76,9 +91,9 @@ def add_listed(
     ends: NDArray[np.int64],
     free: NDArray[np.int64],
 ) -> None:
-    """Add the listed successors of every `step`-th part, from the `first` on, that are new.
+    """Add the new ones of the listed successors of every `step`-th part, from the `first` on.
 
-    There must be room for all of them in the tables and in the free rows.
+    The tables and the free rows must have room for all of them.
 
     Args:
       boards: (n, 8) the boards before the moves.
@@ -89,8 +104,7 @@ def add_listed(
       sizes: (parts,) the number of boards of each part.
       ends: (parts,) the row that each part writes next, within a block of its own; -1 before its
         first block.
-      free: (1,) the next block's first row. A thread takes every `step`-th block, as many as it
-        needs.
+      free: (1,) the next block's first row. A thread takes every `step`-th block.
     """
     source, target = boards.reshape(-1), out.reshape(-1)
     for part in range(first, heads.shape[1], step):
@@ -119,7 +133,7 @@ def add_listed(
 
 @kernel
 def move_tables(tables: Words, larger: Words) -> None:
-    """Enter what (parts, size) tables hold into larger ones, which are empty."""
+    """Copy the entries of (parts, size) tables into larger, empty ones."""
     mask = larger.shape[1] - 1
     for part in range(len(tables)):
         for entry in tables[part]:
@@ -132,7 +146,7 @@ def move_tables(tables: Words, larger: Words) -> None:
 
 @kernel
 def close_gaps(out: Words, gaps: NDArray[np.int64], top: Int) -> Int:
-    """Move the last rows into gaps until the rows lie together; return their number.
+    """Move the last rows into gaps until the rows are contiguous; return their number.
 
     Args:
       out: (rows, 8) changed.

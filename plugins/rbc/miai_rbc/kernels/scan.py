@@ -1,4 +1,4 @@
-"""What a sense would tell: outcomes of all 36 windows, and what stands on each square."""
+"""Outcomes of senses in all 36 windows, and the contents of each square."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WINDOWS = 36
 """The 3x3 windows inside the board: window ``6 * (rank - 1) + (file - 1)`` by their centre."""
 
 _ONE = np.uint64(1)
-_BLOCK = 512  # boards whose windows are counted together, so that one table stays in the cache
+_BLOCK = 512  # boards counted together, so that a window's table stays in the cache
 _ROW = np.uint64(0xFFF)
 _12, _24 = np.uint64(12), np.uint64(24)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -24,7 +24,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def _read_rows(b: Words, mine: int, rows: Words) -> None:
     """Write the board as eight ranks of eight codes of four bits.
 
-    0 is empty, 1 to 6 the opponent's pieces. One's own pieces are the same on all boards of a
+    0 is empty, 1 to 6 the opponent's pieces. The player's pieces are the same on all boards of a
     belief and are left out.
     """
     for rank in range(8):
@@ -48,16 +48,16 @@ def count_outcomes(
     used: NDArray[np.int64],
     first: int,
 ) -> int:
-    """Add up the weight of every outcome of every window; return the board to go on with.
+    """Sum the weights of every outcome of every window; return the next board.
 
-    Stops where a table is more than half full, to go on with larger ones.
+    Stops when a table might become more than half full, to continue with larger ones.
 
     Args:
       boards: (n, 8); those from `first` on are counted.
       weights: (n,), or (0,) for one each.
-      mine: whose belief it is, 0 for white.
-      keys, sums: (36, m) the tables, m a power of two: outcome plus one, and its weight.
-      used: (36,) outcomes in each.
+      mine: the player of the belief, 0 for White.
+      keys, sums: (36, m) tables, m a power of two: outcome plus one, and its weight.
+      used: (36,) the number of outcomes in each.
     """
     ranks = np.empty((_BLOCK, 8), np.uint64)
     last = keys.shape[1] - 1
@@ -94,7 +94,7 @@ def measure_outcomes(sums: NDArray[np.float64], measures: NDArray[np.float64]) -
     """Write for each window the sum of squares, the sum of ``w log2 w`` and the greatest weight.
 
     Args:
-      sums: (36, m) the weights of outcomes; zeros are none.
+      sums: (36, m) the weights of outcomes, among zeros.
       measures: (36, 3) written.
     """
     for window in range(len(sums)):
@@ -111,11 +111,11 @@ def measure_outcomes(sums: NDArray[np.float64], measures: NDArray[np.float64]) -
 
 @kernel
 def count_pieces(boards: Words, weights: NDArray[np.float64], counts: NDArray[np.float64]) -> None:
-    """Add up the weight of every piece on every square.
+    """Sum the weights of every piece on every square.
 
     Args:
       boards, weights: as in `count_outcomes`.
-      counts: (64, 13) written: 0 to 5 white's pieces, 6 to 11 black's, 12 empty.
+      counts: (64, 13) written: 0 to 5 White's pieces, 6 to 11 Black's, 12 empty.
     """
     counts[:] = 0.0
     total = 0.0
@@ -141,7 +141,7 @@ def move_entries(
     to_keys: Words,
     to_sums: NDArray[np.float64],
 ) -> None:
-    """Enter one window's table into a longer one, which is empty."""
+    """Copy one window's table into a longer, empty one."""
     last = len(to_keys) - 1
     shift = np.uint64(64 - popcount(U64(last)))
     for at in range(len(keys)):

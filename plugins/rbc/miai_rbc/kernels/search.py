@@ -1,15 +1,15 @@
 """Alpha-beta over boards in which capturing the king wins: principal variation search.
 
-The value of a board at a depth is a pure function of the two, a minimax value: nothing is pruned
-that could change it, and the table is believed only at the same depth. So it depends neither on
-what the table holds nor on the order of moves, and boards of a batch may share the table.
+The value of a board at a depth is a minimax value, a function of the two: no pruning can change it,
+and table entries are used only at the same depth. So it depends neither on the table nor on the
+order of moves, and boards of a batch may share the table.
 
-Beyond the depth lies quiescence: the side to move may stand pat or play a capture or promotion that
-may win something; a side whose king is attacked has to move and tries everything. Pawns, pieces and
-kings move by the rules of Reconnaissance Blind Chess: a move may leave the king to be captured.
+Quiescence follows beyond the depth: the side to move may stand pat, or play a capture or promotion
+that may win material; if its king is attacked, it has to move and tries all moves. Moves follow the
+rules of Reconnaissance Blind Chess: they may leave the king to be captured.
 
-The search is one loop over frames, a row of int64 for each ply: a kernel that called itself could
-not be kept on disk.
+The search is one loop over frames, a row of int64 for each ply, as numba cannot cache a recursive
+kernel.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ INFINITE = 1 << 20
 DECIDED = WIN - 1000
 
 DEPTH, ALPHA, BETA, LOW, BEST, BEST_MOVE, STAGE, COUNT, AT, MOVE, KNOWN, SCOUT, AGAIN = range(13)
-"""Places in a frame: plies left; the window; the window's lower end by now; the best value and move
-so far; what is listed next; moves listed, and tried of them; the move being tried; the table's
-move; whether that move is tried with an empty window, and whether it has to be tried once more."""
+"""Indices of a frame: plies left; the window; its current lower end; the best value and move so
+far; the stage to list next; the numbers of moves listed and tried; the current move; the table's
+move; whether the current move has an empty window, and whether it must be searched again."""
 FRAME_WORDS = 16
 
 _EXACT, _LOWER, _UPPER = 3, 1, 2
-_UNKNOWN = 1 << 30  # a value that is not known yet
+UNKNOWN = 1 << 30
+"""A value not yet known."""
 _FROM_TABLE, _DONE = CAPTURES - 1, QUIETS + 1  # stages before and after those of `list_moves`
 _NOBODY = np.uint64(0)
 _15, _17, _24 = np.uint64(15), np.uint64(17), np.uint64(24)
@@ -70,22 +71,22 @@ _15, _17, _24 = np.uint64(15), np.uint64(17), np.uint64(24)
 
 @inlined
 def _slot(table: Words, key: np.uint64) -> Int:
-    """Return where a key belongs in a table: pairs of key and entry, a power of two of them."""
+    """Return the index of a key in a table of pairs of key and entry, a power of two of them."""
     return 2 * np.int64(key & U64(len(table) // 2 - 1))
 
 
 @spelt_out
 def _probe(tree: Words, f: Frames, table: Words, ply: Int) -> Int:
-    """Return the value that the table knows for this window, if any, and note its move."""
+    """Return the table's value for this window, or `UNKNOWN`; note its move."""
     b = tree[ply]
     slot = _slot(table, b[KEY])
     if table[slot] != b[KEY]:
-        return _UNKNOWN
+        return UNKNOWN
     entry = table[slot + 1]
     f[KNOWN] = describe(b, np.int64(entry) & TAKEN)
     f[STAGE] = _FROM_TABLE
     if np.int64(entry >> _17) & 127 != f[DEPTH]:
-        return _UNKNOWN
+        return UNKNOWN
     value, bound = np.int64(entry >> _24) - INFINITE, np.int64(entry >> _15) & 3
     if value > DECIDED:
         value -= ply
@@ -93,12 +94,12 @@ def _probe(tree: Words, f: Frames, table: Words, ply: Int) -> Int:
         value += ply
     if bound == _EXACT or (value >= f[BETA] if bound == _LOWER else value <= f[ALPHA]):
         return value
-    return _UNKNOWN
+    return UNKNOWN
 
 
 @spelt_out
-def _open(tree: Words, frames: Frames, memory: Memory, table: Words, ply: Int) -> Int:
-    """Begin a node; return its value if no move has to be tried."""
+def open_node(tree: Words, frames: Frames, memory: Memory, table: Words, ply: Int) -> Int:
+    """Begin a node; return its value if no move has to be tried, else `UNKNOWN`."""
     b, f = tree[ply], frames[ply]
     memory[NODES] += 1
     turn = turn_of(b)
@@ -111,17 +112,17 @@ def _open(tree: Words, frames: Frames, memory: Memory, table: Words, ply: Int) -
         return _probe(tree, f, table, ply)
     end = memory[QUIESCENCE] == 0 or ply >= MAX_PLY - 2
     if not end and king_attackers(b, turn ^ 1) != _NOBODY:
-        return _UNKNOWN
+        return UNKNOWN
     value: Int = static_value(b, np.int64(b[SQUARES]))
     if end or value >= f[BETA]:
         return value
     f[BEST], f[LOW], f[STAGE] = value, max(f[LOW], value), FORCING
-    return _UNKNOWN
+    return UNKNOWN
 
 
 @spelt_out
-def _next(tree: Words, frames: Frames, lists: List, memory: Memory, ply: Int) -> Int:
-    """Return the move to try, 0 when none is left."""
+def next_move(tree: Words, frames: Frames, lists: List, memory: Memory, ply: Int) -> Int:
+    """Return the next move to try, 0 if none is left."""
     b, f, moves = tree[ply], frames[ply], lists[ply]
     if f[AGAIN]:
         return np.int64(f[MOVE])
@@ -143,8 +144,8 @@ def _next(tree: Words, frames: Frames, lists: List, memory: Memory, ply: Int) ->
 
 
 @spelt_out
-def _descend(tree: Words, frames: Frames, table: Words, ply: Int) -> None:
-    """Make the move being tried, and set the window that its board is searched with."""
+def descend(tree: Words, frames: Frames, table: Words, ply: Int) -> None:
+    """Make the current move, and set the window for its board."""
     f, child = frames[ply], frames[ply + 1]
     advance(tree, ply, f[MOVE])
     depth = f[DEPTH] - 1
@@ -157,8 +158,8 @@ def _descend(tree: Words, frames: Frames, table: Words, ply: Int) -> None:
 
 
 @spelt_out
-def _fold(tree: Words, frames: Frames, memory: Memory, ply: Int, value: Int) -> None:
-    """Count in the value of the move that was tried; a cut-off leaves no other to try."""
+def fold_value(tree: Words, frames: Frames, memory: Memory, ply: Int, value: Int) -> None:
+    """Update a node with the value of its current move; a cut-off ends it."""
     f = frames[ply]
     if f[SCOUT] and f[LOW] < value < f[BETA]:
         f[AGAIN] = 1
@@ -171,8 +172,8 @@ def _fold(tree: Words, frames: Frames, memory: Memory, ply: Int, value: Int) -> 
 
 
 @spelt_out
-def _close(tree: Words, frames: Frames, table: Words, ply: Int) -> Int:
-    """Return the value of a node whose moves have been tried, and enter it into the table."""
+def close_node(tree: Words, frames: Frames, table: Words, ply: Int) -> Int:
+    """Return the value of a completed node, and enter it into the table."""
     b, f = tree[ply], frames[ply]
     best: Int = f[BEST]
     if best == -INFINITE:
@@ -195,22 +196,22 @@ def _close(tree: Words, frames: Frames, table: Words, ply: Int) -> Int:
 def search(tree: Words, frames: Frames, lists: List, memory: Memory, table: Words) -> Int:
     """Return the value of a move at the root, in centipawns, for the side that makes it.
 
-    The root's frame says what is wanted: `MOVE`, `DEPTH` with that move counted, and the window
-    from `LOW` to `BETA`, with `AGAIN` set. A value inside the window is exact, one at or beyond its
-    ends a bound. When the nodes are spent, `memory[STOPPED]` is set and the value means nothing.
+    The root's frame holds `MOVE`, `DEPTH` including that move, and the window from `LOW` to `BETA`,
+    with `AGAIN` set. A value inside the window is exact; at or beyond its ends it is a bound. When
+    the nodes run out, `memory[STOPPED]` is set and the value is meaningless.
     """
     ply = NUMBER_0
     while memory[NODES] < memory[LIMIT]:
-        _descend(tree, frames, table, ply)
+        descend(tree, frames, table, ply)
         ply += 1
-        value = _open(tree, frames, memory, table, ply)
-        while value != _UNKNOWN or _next(tree, frames, lists, memory, ply) == 0:
-            if value == _UNKNOWN:
-                value = _close(tree, frames, table, ply)
+        value = open_node(tree, frames, memory, table, ply)
+        while value != UNKNOWN or next_move(tree, frames, lists, memory, ply) == 0:
+            if value == UNKNOWN:
+                value = close_node(tree, frames, table, ply)
             if ply == 1:
                 return -value
             ply -= 1
-            _fold(tree, frames, memory, ply, -value)
-            value = _UNKNOWN
+            fold_value(tree, frames, memory, ply, -value)
+            value = UNKNOWN
     memory[STOPPED] = 1
     return 0

@@ -1,4 +1,4 @@
-"""The boards on the way from the root of a search to the node it is at: one row for each ply.
+"""The boards from the root of a search to the current node, one row for each ply.
 
 A row is the eight words of a board, its hash with the side to move (`KEY`) and the packed values of
 its pieces on their squares (`SQUARES`, an int64 kept as uint64). A *described* move is a taken move
@@ -50,9 +50,9 @@ from miai_rbc.kernels.evaluation import SQUARE_VALUES
 
 KEY, SQUARES, ROW_WORDS = 8, 9, 10
 MAX_PLY = 128
-"""Rows of a tree; a search as deep as that is cut off."""
+"""Rows of a tree, the maximum depth of a search."""
 TAKEN = 0x7FFF
-"""The part of a described move that is the taken move."""
+"""The bits of a described move that are the taken move."""
 NO_CAPTURE = 6
 
 TURN_KEY = np.uint64(0x9D39247E33776D41 ^ 0x5BF03635B5F7F1A3)
@@ -61,7 +61,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 @inlined
 def describe(b: Words, move: Int) -> Int:
-    """Return a taken move, not `NOTHING`, with the piece that moves and the one it captures."""
+    """Return a taken move other than `NOTHING` with the pieces that move and are captured."""
     end = (move >> 6) & 63
     kind = type_at(b, bit(move & 63))
     captured = type_at(b, bit(end))
@@ -94,7 +94,7 @@ def plant(tree: Words, board: Words, salt: np.uint64) -> None:
 @inlined
 def advance(tree: Words, ply: Int, move: Int) -> None:
     """Write the row after a described move to the next ply, as `board.play` would."""
-    # each mention of a constant array is compiled anew, so once
+    # bound once, as each mention of a constant array is compiled again
     keys, values, kept_by = PIECE_KEYS, SQUARE_VALUES, KEPT_RIGHTS
     ep_keys, rights_keys = EP_KEYS, RIGHTS_KEYS
     b, out = tree[ply], tree[ply + 1]
@@ -140,7 +140,7 @@ def advance(tree: Words, ply: Int, move: Int) -> None:
 
 @part
 def attackers(b: Words, square: Int, colour: Int, occ: np.uint64) -> np.uint64:
-    """Return the pieces of a colour that attack a square, where only `occ` is occupied."""
+    """Return the pieces of a colour that attack a square, if only `occ` is occupied."""
     side = (~b[WHITE] if colour else b[WHITE]) & occ
     pieces = PAWN[colour ^ 1, square] & b[PAWNS] | KNIGHT[square] & b[KNIGHTS]
     pieces |= KING[square] & b[KINGS]

@@ -1,1 +1,1 @@
-"""Working together with the package `reconchess`: its bots as players, its histories as records."""
+"""The package `reconchess`: its bots as players, its histories as records."""

@@ -1,4 +1,4 @@
-"""Finding the class of a bot of reconchess, and what bots look for themselves."""
+"""Loading bots of reconchess."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from miai.errors import AgentUnavailableError
 from miai_rbc.engines.stockfish import find_engine
 
 STOCKFISH = "STOCKFISH_EXECUTABLE"
-"""The environment variable by which bots find Stockfish."""
+"""The environment variable where bots look for Stockfish."""
 
 EXTRA = "pip install 'miai-rbc[reconchess]'"
 
@@ -37,23 +37,23 @@ def load_bot(source: str) -> Callable[[], Any]:
     """Return the class of a bot.
 
     Args:
-      source: a module or the path of a .py file, whose folder joins the import path, as
-        `reconchess.load_player` takes it; a class in it may follow after a colon.
+      source: a module or the path of a .py file, whose folder joins the import path, as for
+        `reconchess.load_player`; a colon and the name of a class may follow.
 
     Raises:
-      AgentUnavailableError: there is none, it cannot be imported, or the choice is not clear.
+      AgentUnavailableError: the class is missing or ambiguous, or cannot be imported.
     """
     reconchess = import_reconchess()
     place, _, name = source.partition(":")
     path = Path(place).expanduser()
     if (place.endswith(".py") or os.sep in place) and not path.is_file():
         raise AgentUnavailableError(
-            f"bot '{source}': no file {path}; give a .py file that is there, or a module's name"
+            f"bot '{source}': no file {path}; name an existing .py file, or a module"
         )
     if path.is_file():
         place = str(path.resolve())
     try:
-        found = getattr(_module(place), name) if name else reconchess.load_player(place)[1]
+        bot = getattr(_module(place), name) if name else reconchess.load_player(place)[1]
     except AttributeError:
         raise AgentUnavailableError(f"bot '{source}': {place} has no class {name}") from None
     except Exception as error:
@@ -62,15 +62,15 @@ def load_bot(source: str) -> Callable[[], Any]:
         ) from error
     finally:
         sys.path[:] = dict.fromkeys(sys.path)  # a folder joins it at every call
-    if not (isinstance(found, type) and issubclass(found, reconchess.Player)):
-        raise AgentUnavailableError(f"bot '{source}': {name} is no subclass of reconchess.Player")
-    return found
+    if not (isinstance(bot, type) and issubclass(bot, reconchess.Player)):
+        raise AgentUnavailableError(f"bot '{source}': {name} is not a reconchess.Player")
+    return bot
 
 
 def reload_bot(bot: Callable[[], Any], source: str) -> Callable[[], Any]:
-    """Return the class of a bot from a module that was executed anew; raises as `load_bot`.
+    """Return the class of a bot after reloading its module; raises as `load_bot`.
 
-    Bots keep things in their modules: `AttackerBot` uses up the attacks that are listed there.
+    Bots keep state in their modules: `AttackerBot` uses up the attacks listed there.
     """
     module = sys.modules.get(bot.__module__)
     if module is not None:
@@ -78,8 +78,8 @@ def reload_bot(bot: Callable[[], Any], source: str) -> Callable[[], Any]:
             importlib.reload(module)
         except Exception as error:
             raise AgentUnavailableError(
-                f"bot '{source}' cannot be loaded anew for the next game: "
-                f"{type(error).__name__}: {error}; give reload = false"
+                f"bot '{source}' cannot be reloaded for the next game: "
+                f"{type(error).__name__}: {error}; set reload = false"
             ) from error
     return load_bot(source)
 
@@ -96,25 +96,19 @@ def make_bot(factory: Callable[[], Any], source: str) -> Any:
     """Return a new bot.
 
     Raises:
-      AgentUnavailableError: it looks for Stockfish, which is not installed.
+      AgentUnavailableError: it needs Stockfish, which is not installed.
     """
-    if STOCKFISH in os.environ:
-        return factory()
-    try:
-        os.environ[STOCKFISH] = str(find_engine("stockfish"))
-    except AgentUnavailableError as missing:
-        return _make_without_stockfish(factory, source, missing)
-    return factory()
-
-
-def _make_without_stockfish(
-    factory: Callable[[], Any], source: str, missing: AgentUnavailableError
-) -> Any:
+    missing: AgentUnavailableError | None = None
+    if STOCKFISH not in os.environ:
+        try:
+            os.environ[STOCKFISH] = str(find_engine("stockfish"))
+        except AgentUnavailableError as error:
+            missing = error
     try:
         return factory()
     except Exception as error:
-        if STOCKFISH not in str(error):
+        if missing is None or STOCKFISH not in str(error):
             raise
         raise AgentUnavailableError(
-            f"bot '{source}' plays by Stockfish: {missing}; or set {STOCKFISH} to its path"
+            f"bot '{source}' needs Stockfish: {missing}; or set {STOCKFISH} to its path"
         ) from error

@@ -1,11 +1,4 @@
-"""The agent ``reconchess``: a bot written for reconchess plays in our games.
-
-What can be said of a bot of reconchess. Imports nothing heavy.
-
-The processes that a bot starts, such as its engine.
-
-Random numbers of code that draws them from the interpreter's own generators.
-"""
+"""The agent ``reconchess``: a bot written for reconchess plays in miai's games."""
 
 from __future__ import annotations
 
@@ -25,27 +18,27 @@ from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.errors import AgentProtocolError, AgentUnavailableError
 from miai.game import Game, Observation
-from miai_rbc.kernels.board import NOTHING
 from miai_rbc.parameters import ReconchessParameters
 from miai_rbc.reconchess.loading import import_reconchess, load_bot, make_bot, reload_bot
-from miai_rbc.rules.actions import SENSE_NOTHING, action_of
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.knowledge import OwnBoard
+from miai_rbc.rules.observations import square_of_name
+from miai_rbc.rules.rows import kernel_move
 
 
-class Offspring:
-    """Processes that were started while `noting`.
+class BotProcesses:
+    """Processes that a bot started while they were recorded, such as its engine.
 
-    They are looked for only there, since looking takes milliseconds: bots start their engines when
-    they are made and when a game begins.
+    Looking for them takes milliseconds, so it is done only when a bot is made and a game begins.
     """
 
     def __init__(self) -> None:
         self._processes: set[psutil.Process] = set()
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
-        """Take note of what is started within."""
+    def recording(self) -> Iterator[None]:
+        """Record the processes started within."""
         before = _descendants()
         try:
             yield
@@ -53,7 +46,7 @@ class Offspring:
             self._processes |= _descendants() - before
 
     def cpu_seconds(self) -> float:
-        """Return CPU seconds used so far by those that are still there."""
+        """Return the CPU seconds of those still running."""
         total = 0.0
         for process in self._processes:
             with suppress(psutil.Error):
@@ -62,9 +55,9 @@ class Offspring:
         return total
 
     def kill(self) -> None:
-        """End those that are still there."""
+        """Kill those still running."""
         for process in self._processes:
-            with suppress(psutil.Error):  # a process that took over a pid is not the same one
+            with suppress(psutil.Error):  # psutil spares another process with the same pid
                 process.kill()
         self._processes.clear()
 
@@ -73,21 +66,20 @@ def _descendants() -> set[psutil.Process]:
     return set(psutil.Process().children(recursive=True))
 
 
-class BorrowedRandomness:
-    """The states of the generators of `random` and `numpy.random`, as one bot has them.
+class GlobalRandomness:
+    """The states of the global generators of `random` and `numpy.random` for one bot.
 
-    Bots draw from those. Within `lent` they go on where this bot left them, so that a game is
-    repeated by its seed, whoever else drew numbers between.
+    Within `installed` they continue where this bot left them, so that a seed repeats a game.
     """
 
     def __init__(self, seed: int) -> None:
         self._python = random.Random(seed).getstate()
-        # The legacy generator is the one that bots use, and takes 32 bits.
+        # Bots use the legacy generator, whose seed has 32 bits.
         self._numpy = np.random.RandomState(seed & 0xFFFFFFFF).get_state()
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
-        """Put the bot's states in place, and what was there back again afterwards."""
+    def installed(self) -> Iterator[None]:
+        """Install the bot's states, and restore the previous ones afterwards."""
         before = random.getstate(), np.random.get_state()
         random.setstate(self._python)
         np.random.set_state(self._numpy)
@@ -99,9 +91,7 @@ class BorrowedRandomness:
             np.random.set_state(before[1])
 
 
-__all__ = ["Bot", "ReconchessAgent", "ReconchessParameters"]
-
-Seen = list[tuple[int, chess.Piece | None]]
+Window = list[tuple[int, chess.Piece | None]]
 ResultT = TypeVar("ResultT")
 
 
@@ -112,13 +102,13 @@ class Bot(Protocol):
         """Begin a game."""
 
     def handle_opponent_move_result(self, captured: bool, square: int | None) -> None:
-        """Be told of the opponent's move."""
+        """Called after the opponent's move."""
 
     def choose_sense(self, senses: list[int], moves: list[chess.Move], seconds: float) -> Any:
         """Return a square, or None."""
 
-    def handle_sense_result(self, sense_result: Seen) -> None:
-        """Be told what the window shows."""
+    def handle_sense_result(self, sense_result: Window) -> None:
+        """Called with what the window shows."""
 
     def choose_move(self, moves: list[chess.Move], seconds: float) -> Any:
         """Return a move, or None to pass."""
@@ -130,22 +120,22 @@ class Bot(Protocol):
         captured: bool,
         square: int | None,
     ) -> None:
-        """Be told how the move turned out."""
+        """Called with the outcome of the request."""
 
     def handle_game_end(self, winner: bool | None, reason: Any, history: Any) -> None:
-        """Be told the end."""
+        """Called at the end."""
 
 
 class ReconchessAgent(Agent):
-    """Asks a bot of reconchess, a new one in every game, as `LocalGame` would.
+    """Plays by a bot of reconchess, a new one in every game, called as by `LocalGame`.
 
-    The bot is handed lists of its own, which it may change. It draws from the generators of
-    `random` and numpy by the agent's seed. What it raises is the agent's crash; an answer that is
-    not among the actions it was offered is a violation of protocol. The history that it gets at
-    the end holds what it was told itself: its own turns, and no true boards.
+    The bot gets lists of its own, which it may change. The agent's seed sets the generators of
+    `random` and numpy. An exception in the bot is a crash of the agent; an answer that is not among
+    the offered actions is a violation of protocol. The history at the end holds the bot's own turns
+    as it observed them, and no true boards.
 
     Raises:
-      AgentUnavailableError: reconchess or the bot cannot be imported, or the game is another.
+      AgentUnavailableError: reconchess or the bot cannot be imported, or the game is not rbc.
     """
 
     def __init__(self, game: Game, parameters: ReconchessParameters) -> None:
@@ -157,12 +147,12 @@ class ReconchessAgent(Agent):
         self._reconchess = import_reconchess()
         imported = set(sys.modules)
         self._factory = load_bot(parameters.bot)
-        self._used = self._factory.__module__ in imported  # by a bot that may have changed it
-        self._randomness = BorrowedRandomness(0)
-        self._offspring = Offspring()
+        self._used = self._factory.__module__ in imported  # another bot may have changed it
+        self._randomness = GlobalRandomness(0)
+        self._processes = BotProcesses()
         self._bot: Bot | None = None
         self._own = OwnBoard(game.start, chess.WHITE)
-        self._asked: chess.Move | None = None
+        self._requested: chess.Move | None = None
         self._history: Any = None
         self.version = f"reconchess {self._reconchess.__version__}"
 
@@ -171,23 +161,23 @@ class ReconchessAgent(Agent):
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with a new bot."""
         super().new_game(seed, player=player, log=log)
-        self._randomness = BorrowedRandomness(seed)
+        self._randomness = GlobalRandomness(seed)
         if self._used and self._parameters.reload:
-            self._factory = self._lend(lambda: reload_bot(self._factory, self._parameters.bot))
+            self._factory = self._call(lambda: reload_bot(self._factory, self._parameters.bot))
         self._used = True
         self._own = OwnBoard(self._start, self._colour)
-        self._asked = None
+        self._requested = None
         self._history = self._reconchess.GameHistory()
         names = [getattr(self._factory, "__name__", "bot"), self._parameters.opponent]
         self._history.store_players(*(names if self._colour else reversed(names)))
         source, opponent = self._parameters.bot, self._parameters.opponent
-        with self._offspring.noting():
-            bot: Bot = self._lend(lambda: make_bot(self._factory, source))
+        with self._processes.recording():
+            bot: Bot = self._call(lambda: make_bot(self._factory, source))
             self._bot = bot
-            self._lend(lambda: bot.handle_game_start(self._colour, self._start.copy(), opponent))
+            self._call(lambda: bot.handle_game_start(self._colour, self._start.copy(), opponent))
 
     def observe(self, observation: Observation) -> None:
-        """Pass on what the player was told."""
+        """Pass on an observation."""
         super().observe(observation)
         data = observation.data
         assert isinstance(data, Mapping)
@@ -199,10 +189,10 @@ class ReconchessAgent(Agent):
             self._tell_opponent(data)
 
     def act(self, clock: ClockReading) -> Decision:
-        """Return what the bot chooses.
+        """Return the bot's choice.
 
         Raises:
-          AgentProtocolError: it is none of the actions offered.
+          AgentProtocolError: it is not one of the offered actions.
         """
         seconds = self._parameters.seconds if clock.control.kind == "none" else clock.limit
         assert seconds is not None
@@ -210,56 +200,56 @@ class ReconchessAgent(Agent):
         return Decision(self._sense(seconds) if senses else self._move(seconds))
 
     def end(self, returns: tuple[float, ...]) -> None:
-        """Tell the bot the end, and let go of it."""
+        """Report the end to the bot, and drop it."""
         bot, self._bot = self._bot, None
         if bot is None:
             return
         winner = None if returns[0] == returns[1] else returns[0] > returns[1]
         reason = self._reason(winner is not None)
         self._history.store_results(winner, reason)
-        self._lend(lambda: bot.handle_game_end(winner, reason, self._history))
+        self._call(lambda: bot.handle_game_end(winner, reason, self._history))
 
     def close(self) -> None:
-        """Let go of the bot, and end the processes that it has left."""
+        """Drop the bot, and kill the processes it left."""
         self._bot = None
-        self._offspring.kill()
+        self._processes.kill()
 
     def cpu_seconds(self) -> float:
-        """Return CPU seconds used so far by this process and the bot's engine."""
-        return super().cpu_seconds() + self._offspring.cpu_seconds()
+        """Return the CPU seconds of this process and the bot's engine."""
+        return super().cpu_seconds() + self._processes.cpu_seconds()
 
-    # -- what the bot is told -------------------------------------------------------------------
+    # -- observations ---------------------------------------------------------------------------
 
     def _tell_sense(self, data: Mapping[str, Any]) -> None:
-        seen: Seen = [
+        shown: Window = [
             (chess.parse_square(name), chess.Piece.from_symbol(piece) if piece else None)
             for name, piece in data["sensed"]
         ]
         action = self.view.observations[-1].action
         square = None if action == SENSE_NOTHING else action
-        self._history.store_sense(self._colour, square, list(seen))
-        self._lend(lambda: self._player.handle_sense_result(seen))
+        self._history.store_sense(self._colour, square, list(shown))
+        self._call(lambda: self._player.handle_sense_result(shown))
 
     def _tell_move(self, data: Mapping[str, Any]) -> None:
-        taken, square = _move(data["taken"]), _square(data["captured"])
-        requested = self._as_asked(_move(data["requested"]), taken)
-        self._asked = None
+        taken, square = _move(data["taken"]), square_of_name(data["captured"])
+        requested = self._as_written(_move(data["requested"]), taken)
+        self._requested = None
         self._own.move(taken)
         self._history.store_move(self._colour, requested, taken, square)
-        self._lend(
+        self._call(
             lambda: self._player.handle_move_result(requested, taken, square is not None, square)
         )
 
     def _tell_opponent(self, data: Mapping[str, Any]) -> None:
-        square = _square(data["captured"])
+        square = square_of_name(data["captured"])
         self._own.lose(square)
-        self._lend(lambda: self._player.handle_opponent_move_result(square is not None, square))
+        self._call(lambda: self._player.handle_opponent_move_result(square is not None, square))
 
-    def _as_asked(
+    def _as_written(
         self, requested: chess.Move | None, taken: chess.Move | None
     ) -> chess.Move | None:
-        """Return a request as the bot wrote it: a promotion to a queen with the queen, or not."""
-        for written in (self._asked, taken):
+        """Return a request as the bot wrote it: it may promote with or without a queen."""
+        for written in (self._requested, taken):
             if requested is not None and written is not None:
                 same = chess.Move(written.from_square, written.to_square) == requested
                 if same and written.promotion in (None, chess.QUEEN):
@@ -274,11 +264,11 @@ class ReconchessAgent(Agent):
             return reasons.KING_CAPTURE if "king" in result else reasons.RESIGN
         return reasons.TURN_LIMIT if "turn" in result else reasons.MOVE_LIMIT
 
-    # -- what the bot chooses -------------------------------------------------------------------
+    # -- choices --------------------------------------------------------------------------------
 
     def _sense(self, seconds: float) -> int:
         senses, moves = list(chess.SQUARES), self._own.move_actions()
-        choice = self._lend(lambda: self._player.choose_sense(senses, moves, seconds))
+        choice = self._call(lambda: self._player.choose_sense(senses, moves, seconds))
         if choice is None:
             return SENSE_NOTHING
         try:
@@ -286,24 +276,25 @@ class ReconchessAgent(Agent):
         except TypeError:
             square = -1
         if not 0 <= square < SENSE_NOTHING:
-            raise AgentProtocolError(f"{self._who} chose to sense {choice!r}, which is no square")
+            raise AgentProtocolError(
+                f"{self._who} chose to sense {choice!r}, which is not a square"
+            )
         return square
 
     def _move(self, seconds: float) -> int:
         moves = self._own.move_actions()
-        choice = self._lend(lambda: self._player.choose_move(moves.copy(), seconds))
+        choice = self._call(lambda: self._player.choose_move(moves.copy(), seconds))
         if choice is None:
-            return action_of(NOTHING)
+            return PASS
         if not isinstance(choice, chess.Move):
-            raise AgentProtocolError(f"{self._who} chose {choice!r}, which is no move")
+            raise AgentProtocolError(f"{self._who} chose {choice!r}, which is not a move")
         full = choice
         if chess.Move(choice.from_square, choice.to_square, chess.QUEEN) in moves:
             full = chess.Move(choice.from_square, choice.to_square, choice.promotion or chess.QUEEN)
         if full not in moves:
             raise AgentProtocolError(f"{self._who} chose {choice}, which is not in move_actions")
-        self._asked = choice
-        becomes = full.promotion - 1 << 12 if full.promotion else 0
-        return action_of(full.from_square | full.to_square << 6 | becomes)
+        self._requested = choice
+        return action_of(kernel_move(full))
 
     # -- the bot --------------------------------------------------------------------------------
 
@@ -320,14 +311,10 @@ class ReconchessAgent(Agent):
         assert self._bot is not None, "new_game comes first"
         return self._bot
 
-    def _lend(self, call: Callable[[], ResultT]) -> ResultT:
-        with self._randomness.lent():
+    def _call(self, call: Callable[[], ResultT]) -> ResultT:
+        with self._randomness.installed():
             return call()
 
 
 def _move(name: str | None) -> chess.Move | None:
     return None if name is None else chess.Move.from_uci(name)
-
-
-def _square(name: str | None) -> int | None:
-    return None if name is None else chess.parse_square(name)

@@ -1,6 +1,6 @@
-"""Reading histories of reconchess: every turn is played again and has to come out the same.
+"""Histories of reconchess 1.6.9, as its `GameHistory` saves and loads them.
 
-Records as histories of reconchess 1.6.9: what its `GameHistory.from_file` reads.
+A history is read by playing each turn again, which has to turn out as written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from miai_rbc.kernels.board import NOTHING, QUEENS
 from miai_rbc.parameters import START_FEN, RbcParameters
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of, move_name
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.observations import move_of_name
+from miai_rbc.rules.observations import move_of_name, square_of_name
 from miai_rbc.rules.state import RbcState
 
 __all__ = ["COLOURS", "LISTS", "ReconchessRecords", "piece_json"]
@@ -51,9 +51,9 @@ _REASONS: Final = {
 class ReconchessRecords:
     """The record format ``reconchess``: the history that its tools read and bots learn from.
 
-    It holds the true boards. Clocks, seeds and statistics are only in the format ``jsonl``. A
+    It holds the true boards; clocks, seeds and statistics are only in the format ``jsonl``. A
     player that failed has resigned, as on reconchess's server, and so has one that an adjudicator
-    held for lost.
+    declared lost.
     """
 
     suffix = ".json"
@@ -65,8 +65,8 @@ class ReconchessRecords:
         """Return a record of rbc as JSON.
 
         Raises:
-          RecordError: the record is of another game, its moves are not legal in it, or black
-            begins, which a history of reconchess cannot say.
+          RecordError: the record is of another game, its moves are illegal, or Black begins, which
+            a history of reconchess cannot express.
         """
         if record.game != "rbc":
             raise RecordError(
@@ -76,20 +76,25 @@ class ReconchessRecords:
             parameters = build_parameters(
                 RbcParameters, record.game_parameters, where="game_parameters"
             )
-            history = _History(RbcGame(parameters))
+            replay = _Replay(RbcGame(parameters))
             for move in record.moves:
-                history.add(move.action)
+                replay.add(move.action)
         except MiaiError as error:
             if isinstance(error, RecordError):
                 raise
             raise RecordError(
                 f"the record cannot be written as a history of reconchess: {error}"
             ) from error
-        return dumps(_head(record) | history.lists | _end(record, history.state)) + "\n"
+        return dumps(_head(record) | replay.lists | _end(record, replay.state)) + "\n"
 
 
-class _History:
-    """The lists of a history while its game is played again."""
+class _Replay:
+    """A game played again, and the lists of its history so far.
+
+    Attributes:
+      state: the current state.
+      lists: by name and colour, as in a history.
+    """
 
     def __init__(self, game: RbcGame) -> None:
         if game.start.turn == chess.BLACK:
@@ -103,38 +108,38 @@ class _History:
         self._board = game.start.copy()
 
     def add(self, action: int) -> None:
-        """Take an action and enter in the lists what it told its player."""
+        """Apply an action and record its outcome."""
         player = self.state.current_player()
         requested = self.state.move_of(action) if action > SENSE_NOTHING else NOTHING
         self.state.apply_action(action)
-        told = self.state.observation(player)
-        assert told is not None
-        assert isinstance(told.data, dict)
+        observation = self.state.observation(player)
+        assert observation is not None
+        data: Any = observation.data
         if action <= SENSE_NOTHING:
-            self._note(player, "senses", None if action == SENSE_NOTHING else action)
-            seen = [[chess.parse_square(s), piece_json(p)] for s, p in told.data["sensed"]]
-            self._note(player, "sense_results", seen)
+            window = [[chess.parse_square(s), piece_json(p)] for s, p in data["sensed"]]
+            square = None if action == SENSE_NOTHING else action
+            self._note(player, senses=square, sense_results=window)
             return
-        taken, captured = told.data["taken"], told.data["captured"]
-        self._note(player, "requested_moves", _move_json(requested))
-        self._note(player, "taken_moves", None if taken is None else _typed("Move", taken))
-        square = None if captured is None else chess.parse_square(captured)
-        self._note(player, "capture_squares", square)
-        self._note(player, "fens_before_move", self._board.fen(en_passant="fen"))
+        taken, captured = data["taken"], data["captured"]
+        before = self._board.fen(en_passant="fen")
         self._board.push(chess.Move.null() if taken is None else chess.Move.from_uci(taken))
-        self._note(player, "fens_after_move", self._board.fen(en_passant="fen"))
+        self._note(
+            player,
+            requested_moves=None if requested == NOTHING else _typed("Move", move_name(requested)),
+            taken_moves=None if taken is None else _typed("Move", taken),
+            capture_squares=square_of_name(captured),
+            fens_before_move=before,
+            fens_after_move=self._board.fen(en_passant="fen"),
+        )
 
-    def _note(self, player: int, name: str, value: Any) -> None:
-        self.lists[name][COLOURS[player]].append(value)
+    def _note(self, player: int, **values: Any) -> None:
+        for name, value in values.items():
+            self.lists[name][COLOURS[player]].append(value)
 
 
 def piece_json(symbol: str | None) -> Any:
     """Return a piece as reconchess writes it; None for none."""
     return None if symbol is None else _typed("Piece", symbol)
-
-
-def _move_json(move: int) -> Any:
-    return None if move == NOTHING else _typed("Move", move_name(move))
 
 
 def _typed(kind: str, value: str) -> dict[str, str]:
@@ -169,12 +174,12 @@ def _outcome(record: GameRecord, state: RbcState) -> tuple[int | None, str | Non
 
 
 MAX_BYTES: Final = 64 << 20
-"""Longest file that is read; a game of the greatest length takes 12 MiB."""
+"""Maximum size of a file; the longest possible game takes 12 MiB."""
 
-_MOST_TURNS: Final = 20_000  # of one colour; a game by the usual limits has at most 6,350
+_MAX_TURNS: Final = 20_000  # of one colour; a game by the usual limits has at most 6,350
 _REASON_NAMES: Final = ("KING_CAPTURE", "TIMEOUT", "RESIGN", "TURN_LIMIT", "MOVE_LIMIT")
 _NAMES: Final = ("white", "black")
-_USUAL_LIMIT, _GREATEST_LIMIT = 100, 10_000
+_USUAL_LIMIT, _MAX_LIMIT = 100, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +187,11 @@ class History:
     """A game that reconchess recorded.
 
     Attributes:
-      players: the names of white and black.
-      game: with the start and the limits that the history shows.
-      actions: oldest first, senses and moves.
-      winner: 0 for white, 1 for black, None for none.
-      reason: the name of reconchess's `WinReason`; empty where the game was stopped.
+      players: the names of White and Black.
+      game: with the start and the limits that follow from the history.
+      actions: senses and moves, oldest first.
+      winner: 0 for White, 1 for Black, None for neither.
+      reason: the name of reconchess's `WinReason`; empty if the game was stopped.
     """
 
     players: tuple[str, str]
@@ -204,23 +209,23 @@ class History:
             yield state.clone()
 
     def observations(self, player: int) -> list[Observation]:
-        """Return all that a player was told."""
-        told = (state.observation(player) for state in self.states())
-        return [observation for observation in told if observation is not None]
+        """Return all observations of a player."""
+        every = (state.observation(player) for state in self.states())
+        return [observation for observation in every if observation is not None]
 
 
 def read_history(path: Path) -> History:
     """Return the game that a file of reconchess's `GameHistory.save` holds.
 
     Raises:
-      RecordError: the file cannot be read, is too long or malformed, is of another kind or
-        version, or tells what cannot happen by the rules; the message names file, field and turn.
+      RecordError: the file is unreadable, too long, malformed or of another version, or it breaks
+        the rules; the message names file, field and turn.
     """
     with reading(path, RecordError), path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     try:
         if len(data) > MAX_BYTES:
-            raise RecordError(f"longer than {MAX_BYTES} bytes, so no history of one game")
+            raise RecordError(f"longer than {MAX_BYTES} bytes, so not the history of one game")
         return _Reader(_parsed(data)).read()
     except RecordError as error:
         raise RecordError(f"{path}: {error}") from None
@@ -232,7 +237,7 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     except ValueError as error:
         raise RecordError(f"not the JSON of a history of reconchess: {error}") from None
     if type(history) is not dict or history.get("type") != "GameHistory":
-        raise RecordError("no history of reconchess: not an object of type 'GameHistory'")
+        raise RecordError("not a history of reconchess: not an object of type 'GameHistory'")
     missing = [name for name in (*LISTS, "winner_color", "win_reason") if name not in history]
     if missing:
         raise RecordError(
@@ -249,12 +254,12 @@ class _Reader:
         self._lists = {name: _lists(history, name) for name in LISTS}
         self._check_lengths()
         self.winner, self.reason = _winner(history), _reason(history)
-        self._state = RbcGame().new_initial_state()
+        self._replay = _Replay(RbcGame())
 
     def read(self) -> History:
-        """Return the history, its turns played again; raises where they do not fit the rules."""
+        """Return the history; raises `RecordError` where a turn breaks the rules."""
         game = self._game()
-        self._state = game.new_initial_state()
+        self._replay = _Replay(game)
         senses = self._lists["senses"]
         turns = len(senses[0]) + len(senses[1])
         for number in range(turns):
@@ -270,7 +275,7 @@ class _Reader:
                 raise RecordError(f"requested_moves: none at {_at(player, turn)}, yet play goes on")
         self._check_end()
         white, black = (str(self._history.get(f"{name}_name") or "")[:200] for name in _NAMES)
-        actions = tuple(self._state.history())
+        actions = tuple(self._replay.state.history())
         return History((white, black), game, actions, self.winner, self.reason)
 
     def _check_lengths(self) -> None:
@@ -279,22 +284,22 @@ class _Reader:
             senses, moves = counts["senses"], counts["requested_moves"]
             expected = {name: senses if name.startswith("sense") else moves for name in LISTS}
             if counts != expected or not 0 <= senses - moves <= 1:
-                told = ", ".join(f"{name} {count}" for name, count in counts.items())
-                raise RecordError(f"the lists of {_NAMES[player]} differ in length: {told}")
+                lengths = ", ".join(f"{name} {count}" for name, count in counts.items())
+                raise RecordError(f"the lists of {_NAMES[player]} differ in length: {lengths}")
 
     # -- the game -------------------------------------------------------------------------------
 
     def _game(self) -> RbcGame:
-        """Return the game with the start and the limits that the boards show."""
+        """Return the game with the start and the limits that follow from the boards."""
         fens = self._lists["fens_before_move"][0]
         clocks = [_clocks(fen) for side in self._lists["fens_after_move"] for fen in side]
         longest = max((half_moves for half_moves, _ in clocks), default=0)
         turns = max((turn for _, turn in clocks), default=0)
-        # A game that did not end by it may have had no such limit, or a later one.
+        # A game that ended otherwise may have had no such limit, or a later one.
         limit = longest if self.reason == "MOVE_LIMIT" else max(_USUAL_LIMIT, longest + 1)
         values = {
             "fen": fens[0] if fens else START_FEN,
-            "reversible_moves_limit": min(max(limit, 1), _GREATEST_LIMIT),
+            "reversible_moves_limit": min(max(limit, 1), _MAX_LIMIT),
             "full_turn_limit": turns - 1 if self.reason == "TURN_LIMIT" and turns > 1 else None,
         }
         try:
@@ -308,28 +313,23 @@ class _Reader:
     def _sense(self, player: int, turn: int) -> None:
         square = self._lists["senses"][player][turn]
         if square is not None and not (type(square) is int and 0 <= square < SENSE_NOTHING):
-            raise RecordError(f"senses, {_at(player, turn)}: {_shown(square)} is no square")
-        data = self._apply(player, turn, SENSE_NOTHING if square is None else square)
-        seen = [[chess.parse_square(name), piece_json(piece)] for name, piece in data["sensed"]]
-        self._compare("sense_results", player, turn, seen)
+            self._refuse("senses", player, turn, "is not a square")
+        self._add(player, turn, SENSE_NOTHING if square is None else square)
+        self._compare("sense_results", player, turn)
 
     def _move(self, player: int, turn: int) -> None:
-        move = self._requested(player, turn)
-        before = self._fen()
+        move, state = self._requested(player, turn), self._replay.state
         action = action_of(move)
-        if not self._state.is_legal(action) or self._state.move_of(action) not in (
-            move,
-            move | QUEENS << 12,
-        ):
-            self._refuse("requested_moves", player, turn, "cannot be asked for here")
-        data = self._apply(player, turn, action)
-        taken, captured = data["taken"], data["captured"]
-        self._compare("taken_moves", player, turn, taken and {"type": "Move", "value": taken})
-        square = None if captured is None else chess.parse_square(captured)
-        self._compare("capture_squares", player, turn, square)
-        for name, fen in (("fens_before_move", before), ("fens_after_move", self._fen())):
-            if str(self._lists[name][player][turn]).split(" ")[:3] != fen:
-                self._refuse(name, player, turn, f"by the rules it is {' '.join(fen)}")
+        if not state.is_legal(action) or state.move_of(action) not in (move, move | QUEENS << 12):
+            self._refuse("requested_moves", player, turn, "cannot be requested here")
+        self._add(player, turn, action)
+        self._compare("taken_moves", player, turn)
+        self._compare("capture_squares", player, turn)
+        for name in ("fens_before_move", "fens_after_move"):
+            # Only these fields are written alike by every version.
+            expected = self._expected(name, player).split(" ")[:3]
+            if str(self._lists[name][player][turn]).split(" ")[:3] != expected:
+                self._refuse(name, player, turn, f"by the rules it is {' '.join(expected)}")
 
     def _requested(self, player: int, turn: int) -> int:
         value = self._lists["requested_moves"][player][turn]
@@ -340,39 +340,35 @@ class _Reader:
                 raise TypeError
             return move_of_name(value.get("value"))
         except (TypeError, ValueError):
-            self._refuse("requested_moves", player, turn, "is no move")
+            self._refuse("requested_moves", player, turn, "is not a move")
 
-    def _fen(self) -> list[str]:
-        """Return the fields of the true board's FEN that every version writes alike."""
-        return self._state.board().fen().split(" ")[:3]
-
-    def _apply(self, player: int, turn: int, action: int) -> Mapping[str, Any]:
+    def _add(self, player: int, turn: int, action: int) -> None:
         try:
-            self._state.apply_action(action)
+            self._replay.add(action)
         except GameError as error:
             reason = str(error).splitlines()[0]
             raise RecordError(f"{_at(player, turn)}: {reason}") from None
-        observation = self._state.observation(player)
-        assert observation is not None
-        assert isinstance(observation.data, dict)
-        return observation.data
 
     # -- comparing ------------------------------------------------------------------------------
 
-    def _compare(self, name: str, player: int, turn: int, expected: Any) -> None:
+    def _expected(self, name: str, player: int) -> Any:
+        return self._replay.lists[name][COLOURS[player]][-1]
+
+    def _compare(self, name: str, player: int, turn: int) -> None:
+        expected = self._expected(name, player)
         if self._lists[name][player][turn] != expected:
             self._refuse(name, player, turn, f"by the rules it is {_shown(expected)}")
 
     def _refuse(self, name: str, player: int, turn: int, why: str) -> NoReturn:
-        told = self._lists[name][player][turn]
-        raise RecordError(f"{name}, {_at(player, turn)}: {_shown(told)}: {why}")
+        value = self._lists[name][player][turn]
+        raise RecordError(f"{name}, {_at(player, turn)}: {_shown(value)}: {why}")
 
     def _check_end(self) -> None:
-        white, black = self._state.returns()
+        white, black = self._replay.state.returns()
         winner = None if white == black else int(black > white)
         drawn = self.reason in ("MOVE_LIMIT", "TURN_LIMIT")
         ended = self.reason == "KING_CAPTURE" or drawn
-        wrong = ended and (not self._state.is_terminal() or winner != self.winner)
+        wrong = ended and (not self._replay.state.is_terminal() or winner != self.winner)
         if wrong or (self.winner is None) != (drawn or not self.reason):
             who = "nobody" if self.winner is None else _NAMES[self.winner]
             raise RecordError(
@@ -387,8 +383,8 @@ def _lists(history: Mapping[str, Any], name: str) -> tuple[list[Any], list[Any]]
         raise RecordError(f"{name}: not an object of 'true' and 'false'")
     for colour in COLOURS:
         side = sides[colour]
-        if type(side) is not list or len(side) > _MOST_TURNS:
-            raise RecordError(f"{name}, '{colour}': not a list of at most {_MOST_TURNS} turns")
+        if type(side) is not list or len(side) > _MAX_TURNS:
+            raise RecordError(f"{name}, '{colour}': not a list of at most {_MAX_TURNS} turns")
     return sides["true"], sides["false"]
 
 
@@ -405,13 +401,13 @@ def _reason(history: Mapping[str, Any]) -> str:
         return ""
     value = reason.get("value") if type(reason) is dict else None
     if value not in _REASON_NAMES:
-        known = ", ".join(_REASON_NAMES)
-        raise RecordError(f"win_reason: {_shown(reason)} is none of reconchess 1.6.9: {known}")
+        names = ", ".join(_REASON_NAMES)
+        raise RecordError(f"win_reason: {_shown(reason)} is none of reconchess 1.6.9: {names}")
     return str(value)
 
 
 def _clocks(fen: Any) -> tuple[int, int]:
-    """Return the half-move clock and the number of the turn; zeros where there are none."""
+    """Return the half-move clock and the turn number of a FEN; zeros if they are missing."""
     fields = fen.split(" ") if isinstance(fen, str) and len(fen) < 200 else []
     numbers = [int(field) for field in fields[4:6] if field.isascii() and field.isdigit()]
     return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)

@@ -5,10 +5,6 @@
     rc-bot-match miai_rbc.reconchess_bots.rbc_random reconchess.bots.random_bot
 
 A module holds one line, `player_class("agent")`, whose class is named after the agent.
-
-The seven methods of `reconchess.Player`, answered by an agent of miai.
-
-Making a class of reconchess from an agent of miai.
 """
 
 from __future__ import annotations
@@ -27,27 +23,27 @@ from miai.api import load_game, make_agent
 from miai.clock import ClockReading, TimeControl
 from miai.game import Observation
 from miai.plain import Json
-from miai_rbc.kernels.board import NOTHING
 from miai_rbc.parameters import START_FEN
 from miai_rbc.reconchess.loading import import_reconchess
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
+from miai_rbc.rules.rows import kernel_move
 from miai_rbc.rules.state import SENSES, window
 
 _CENTRES = {frozenset(window(square)): square for square in range(64)}
-_INCREMENT = 2.5  # seconds a decision: reconchess adds 5 for a turn, which are two decisions
+_INCREMENT = 2.5  # seconds per decision: reconchess adds 5 per turn of two decisions
 
 
 class _Phase(Enum):
-    AWAY = auto()  # it is not our turn
+    AWAY = auto()  # the opponent's turn
     SENSE = auto()
     MOVE = auto()
 
 
 class ReconchessBot:
-    """Plays as an agent; the subclasses that `player_class` makes are players of reconchess.
+    """Plays by an agent; `player_class` makes subclasses that are players of reconchess.
 
-    Its games are repeated by the seed of the module `random`, from which it draws the agent's.
-    A question out of turn, as rc-playback asks for the other colour, is answered by None.
+    The seed of the module `random` repeats its games, as the agent's seed is drawn from it. A
+    question out of turn, as rc-playback asks for the other colour, is answered with None.
 
     Attributes:
       agent_name, agent_parameters: the agent, set by the subclass.
@@ -57,14 +53,14 @@ class ReconchessBot:
     agent_parameters: Mapping[str, Any]
 
     def __init__(self) -> None:
-        self._agent: Agent | None = self._make(START_FEN)  # compiled before its clock runs
+        self._agent: Agent | None = self._make(START_FEN)  # compiles before the clock runs
         self._fen = START_FEN
         self._player = 0
         self._phase = _Phase.AWAY
         self._begins = False
         self._actions: tuple[int, ...] = ()
 
-    # -- as reconchess calls --------------------------------------------------------------------
+    # -- calls of reconchess --------------------------------------------------------------------
 
     def handle_game_start(self, color: bool, board: chess.Board, opponent_name: str) -> None:
         """Begin a game."""
@@ -80,13 +76,12 @@ class ReconchessBot:
     def handle_opponent_move_result(
         self, captured_my_piece: bool, capture_square: int | None
     ) -> None:
-        """Be told of the opponent's move; before a game's first move nothing is new."""
+        """Observe the opponent's move; before a game's first move there is none."""
         self._phase = _Phase.SENSE
         if self._begins:
             self._begins = False
             return
-        told = {"captured": _name(capture_square)}
-        self._observe(1 - self._player, None, told, SENSES)
+        self._observe(1 - self._player, None, {"captured": _name(capture_square)}, SENSES)
 
     def choose_sense(
         self, sense_actions: Sequence[int], move_actions: Sequence[chess.Move], seconds_left: float
@@ -99,15 +94,15 @@ class ReconchessBot:
         return None if action is None or action == SENSE_NOTHING else action
 
     def handle_sense_result(self, sense_result: Sequence[tuple[int, chess.Piece | None]]) -> None:
-        """Be told what a window shows, be it the one that was chosen or another."""
-        seen = dict(sense_result)
-        action = _CENTRES[frozenset(seen)] if seen else SENSE_NOTHING
-        told: list[Json] = []
-        for square in window(action) if seen else ():
-            piece = seen[square]
-            told.append([chess.square_name(square), piece.symbol() if piece else None])
+        """Observe a window, the chosen one or another."""
+        pieces = dict(sense_result)
+        action = _CENTRES[frozenset(pieces)] if pieces else SENSE_NOTHING
+        sensed: list[Json] = []
+        for square in window(action) if pieces else ():
+            piece = pieces[square]
+            sensed.append([chess.square_name(square), piece.symbol() if piece else None])
         self._phase = _Phase.MOVE
-        self._observe(self._player, action, {"sensed": told}, self._actions)
+        self._observe(self._player, action, {"sensed": sensed}, self._actions)
 
     def choose_move(
         self, move_actions: Sequence[chess.Move], seconds_left: float
@@ -128,7 +123,7 @@ class ReconchessBot:
         captured_opponent_piece: bool,
         capture_square: int | None,
     ) -> None:
-        """Be told how the move turned out, be it the one that was chosen or another."""
+        """Observe the outcome of a request, the chosen one or another."""
         action = _action_of(requested_move)
         data: dict[str, Json] = {
             "requested": None if requested_move is None else action_name(action),
@@ -141,7 +136,7 @@ class ReconchessBot:
     def handle_game_end(
         self, winner_color: bool | None, win_reason: Any, game_history: Any
     ) -> None:
-        """Tell the agent the end, and let go of it."""
+        """Report the end to the agent, and close it."""
         agent, self._agent = self._agent, None
         self._phase = _Phase.AWAY
         if agent is not None:
@@ -162,7 +157,7 @@ class ReconchessBot:
         self._agent.observe(Observation(self._player, actor, action, data, legal))
 
     def _act(self, seconds: float) -> int | None:
-        """Return the agent's action; None when it resigns, for which reconchess has no word."""
+        """Return the agent's action; None if it resigns, which reconchess does not know."""
         assert self._agent is not None, "handle_game_start comes first"
         decision = self._agent.act(_reading(seconds))
         return None if decision.resign else decision.action
@@ -171,9 +166,9 @@ class ReconchessBot:
 def _reading(seconds: float) -> ClockReading:
     if math.isinf(seconds):
         return ClockReading(control=TimeControl())
-    left = max(0.0, seconds)
-    control = TimeControl(kind="fischer", seconds=left, increment=_INCREMENT)
-    return ClockReading(control=control, main=left, limit=left)
+    remaining = max(0.0, seconds)
+    control = TimeControl(kind="fischer", seconds=remaining, increment=_INCREMENT)
+    return ClockReading(control=control, main=remaining, limit=remaining)
 
 
 def _name(square: int | None) -> str | None:
@@ -181,18 +176,15 @@ def _name(square: int | None) -> str | None:
 
 
 def _action_of(move: chess.Move | None) -> int:
-    """Return the action that asks for a move; without a piece a promotion is that to a queen."""
-    if move is None:
-        return action_of(NOTHING)
-    becomes = move.promotion - 1 << 12 if move.promotion else 0
-    return action_of(move.from_square | move.to_square << 6 | becomes)
+    """Return the action that requests a move; a promotion without a piece is one to a queen."""
+    return action_of(kernel_move(move))
 
 
 def player_class(agent: str, /, **parameters: Any) -> type[Any]:
     """Return a subclass of `reconchess.Player` that plays as an agent of miai.
 
-    It is made without arguments, and named after the agent: ``RbcRandom`` for ``rbc-random``. The
-    module that calls this holds it under that name, so that other processes find it there.
+    It takes no arguments, and is named after the agent: ``RbcRandom`` for ``rbc-random``. The
+    calling module must bind it to that name, so that other processes find it there.
 
     Args:
       agent: the name of an agent that plays rbc.

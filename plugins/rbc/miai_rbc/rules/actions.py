@@ -1,4 +1,4 @@
-"""The numbering of actions, fixed: what the integers of a record mean.
+"""The fixed numbering of actions: the integers of a record.
 
 ======================  ===========================================================================
 action                  means
@@ -6,8 +6,8 @@ action                  means
 0 to 63                 sense round this square (a1 is 0, b1 is 1, h8 is 63)
 64                      sense nothing
 65                      pass
-66 + 64 * from + to     ask for the move; a pawn that reaches the last rank becomes a queen
-4162 + 9 * file + ...   ask for an underpromotion of white's pawn on this file (a is 0): plus three
+66 + 64 * from + to     request the move; a pawn that reaches the last rank becomes a queen
+4162 + 9 * file + ...   request an underpromotion of white's pawn on this file (a is 0): plus three
                         times the step (0 towards the a-file, 1 straight, 2 towards the h-file),
                         plus 0 for a knight, 1 for a bishop, 2 for a rook
 4234 + 9 * file + ...   the same for black's pawn
@@ -28,7 +28,7 @@ _PIECES = "nbrq"
 
 
 def action_of(move: int) -> int:
-    """Return the action that asks for a move of the kernels (`miai_rbc.kernels.board`)."""
+    """Return the action that requests a move of the kernels (`miai_rbc.kernels.board`)."""
     if move == NOTHING:
         return PASS
     start, end, becomes = move & 63, move >> 6 & 63, move >> 12
@@ -40,7 +40,7 @@ def action_of(move: int) -> int:
 
 
 def move_of(action: int, *, pawn: bool) -> int:
-    """Return the kernels' move that an action from `PASS` on asks for.
+    """Return the kernels' move that an action requests, from `PASS` on.
 
     Args:
       pawn: whether the piece that moves is a pawn, which promotes on the last rank.
@@ -76,8 +76,7 @@ def move_name(move: int) -> str:
 def action_name(action: int) -> str:
     """Return an action as text: ``sense e4``, ``sense -``, ``pass``, ``e2e4``, ``e7e8n``.
 
-    A promotion to a queen is written without its piece: the action alone does not say that a pawn
-    moves.
+    A promotion to a queen is written without its piece: the action does not say that a pawn moves.
     """
     if action < SENSE_NOTHING:
         return f"sense {square_name(action)}"

@@ -1,98 +1,95 @@
 """`BoardSet`: a set of distinct boards in one array, and what a turn does to it.
 
-Expanding a set of boards by the opponent's turn, with one thread or several.
-
-In turns, all threads list the successors of some of their boards, sorted by hash into parts, then
-each adds those of the parts that are its own. No two threads write the same thing. Without a limit
-the same boards come out of any number of threads, in another order; with one, which boards there
-is room for depends on that number too.
+The opponent's turn is expanded by one thread or several, in two alternating steps: all threads list
+the successors of some boards, sorted by hash into parts; then each adds those of its own parts. No
+two threads write the same memory. Without a limit the number of threads changes only the order of
+the result; with one, it also decides which boards there is room for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Self, TypeVar
 
 import chess
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.errors import InvalidStateError
 from miai_rbc.kernels import filters
 from miai_rbc.kernels.bits import Int, Words
-from miai_rbc.kernels.board import EP_SHIFT, KINGS, NO_SQUARE, PAWNS, STATE, WHITE, WORDS
+from miai_rbc.kernels.board import EP_SHIFT, NO_SQUARE, STATE, WORDS
 from miai_rbc.kernels.expand import count_successors, list_successors, shuffle
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.parts import BLOCK, add_listed, close_gaps, move_tables
+from miai_rbc.kernels.parts import BLOCK, add_boards, add_listed, close_gaps, move_tables
 from miai_rbc.kernels.scan import count_pieces
-from miai_rbc.kernels.table import add_boards
 from miai_rbc.rules.memory import POOL
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen
 
 _T = TypeVar("_T")
 
 _LISTED = 1 << 18  # successors that a thread lists at a time
-_PART = 1 << 14  # successors for each of which there is a part
-_MOST_PARTS = 64
+_PART = 1 << 14  # successors per part
+_MAX_PARTS = 64
 _WORTH_THREADS = 100_000  # successors; with fewer, threads cost more than they gain
-_FULL = 0.7  # of a table
-_SPARE = 1.1  # blocks of several threads that are taken unevenly
-_FEW = 1 << 20  # successors; for fewer, tables have room at once
-_REPEATED = 4  # of many, how many are usually one board
+_FULL = 0.7  # maximum load of a table
+_SPARE = 1.1  # threads take blocks unevenly
+_FEW = 1 << 20  # successors for which tables have room at once
+_REPEATED = 4  # successors per distinct board, usually
 
 
-def count_rows(rows: Words, told: int, *, threads: int = 1) -> int:
-    """Return the number of successors of boards, repetitions included; arguments as below."""
+def count_rows(rows: Words, captured: int, *, threads: int = 1) -> int:
+    """Return the number of successors of boards, repetitions included; see `expand_rows`."""
     if len(rows) < _WORTH_THREADS // MAX_MOVES:
-        return int(count_successors(rows, told))
+        return int(count_successors(rows, captured))
     parts = np.array_split(rows, threads)
-    return sum(_each(lambda thread: int(count_successors(parts[thread], told)), threads))
+    return sum(_each(lambda thread: int(count_successors(parts[thread], captured)), threads))
 
 
 def expand_rows(
-    rows: Words, told: int, total: int, *, limit: int | None = None, threads: int = 1
+    rows: Words, captured: int, total: int, *, limit: int | None = None, threads: int = 1
 ) -> tuple[Words, list[slice]]:
-    """Return the distinct successors of boards, and which boards there was no room for.
+    """Return the distinct successors of boards, and the boards that were not expanded.
 
     Args:
-      rows: (n, 8) distinct boards with the opponent to move.
-      told: the square on which the opponent captured, -1 for none.
-      total: their successors, repetitions included.
-      limit: most successors; None for no limit. Each thread expands boards of its own in their
-        order until the successors of the next might be too many.
+      rows: (n, 8) distinct boards, the opponent to move.
+      captured: the square on which the opponent captured, -1 for none.
+      total: the number of successors, repetitions included.
+      limit: maximum number of distinct successors; None for no limit. Each thread expands its own
+        boards in order, until the successors of the next might be too many.
     """
-    expansion = Expansion(rows, told, total, limit, threads if total > _WORTH_THREADS else 1)
+    expansion = Expansion(rows, captured, total, limit, threads if total > _WORTH_THREADS else 1)
     expansion.run()
-    return expansion.result(), expansion.left()
+    return expansion.result(), expansion.unexpanded()
 
 
 class Expansion:
-    """One expansion while it goes on.
+    """An expansion in progress.
 
     Attributes:
-      threads: how many do it.
+      threads: the number of threads.
     """
 
-    def __init__(self, rows: Words, told: int, total: int, limit: int | None, threads: int) -> None:
-        self._rows, self._told, self._limit, self.threads = rows, told, limit, threads
-        parts = 1 << max(0, min(_MOST_PARTS, total // _PART).bit_length() - 1)
+    def __init__(
+        self, rows: Words, captured: int, total: int, limit: int | None, threads: int
+    ) -> None:
+        self._rows, self._captured, self._limit, self.threads = rows, captured, limit, threads
+        parts = 1 << max(0, min(_MAX_PARTS, total // _PART).bit_length() - 1)
         self._parts = max(parts, 1 << (threads - 1).bit_length())
-        # The lists, of every thread and part.
-        most = min(_LISTED, total)
-        room = most // self._parts + 4 * int((most / self._parts) ** 0.5) + 2 * MAX_MOVES
+        # The lists of every thread and part.
+        listed = min(_LISTED, total)
+        room = listed // self._parts + 4 * int((listed / self._parts) ** 0.5) + 2 * MAX_MOVES
         shape = (threads, self._parts, room)
         words = threads * self._parts * room
         self._heads = POOL.take(words).reshape(shape)
         self._changes = POOL.take((words + 1) // 2).view(np.int32)[:words].reshape(shape)
         self._counts = np.zeros((threads, self._parts), np.int64)
-        # What is found. Rows that are not reached are never touched and cost nothing.
-        found = total if limit is None else min(total, limit)
-        self._lease = POOL.lease(WORDS * int(_SPARE * found + self._ahead(most)))
+        # The distinct boards. Rows that are not reached are never touched and cost nothing.
+        expected = total if limit is None else min(total, limit)
+        self._lease = POOL.lease(WORDS * int(_SPARE * expected + self._ahead(listed)))
         self._out = self._lease.array().reshape(-1, WORDS)
-        likely = found if found < _FEW else max(_FEW, found // _REPEATED)
+        likely = expected if expected < _FEW else max(_FEW, expected // _REPEATED)
         self._tables = _tables(self._parts, likely / self._parts)
         self._sizes = np.zeros(self._parts, np.int64)
         self._ends = np.full(self._parts, -1, np.int64)
@@ -112,16 +109,16 @@ class Expansion:
             _each(self._add, self.threads)
 
     def _list(self, thread: int) -> None:
-        most = _LISTED
+        room = _LISTED
         if self._limit is not None:
-            most = min(most, (self._limit - self._count()) // self.threads)
+            room = min(room, (self._limit - int(self._sizes.sum())) // self.threads)
         self._at[thread] = int(
             list_successors(
                 self._rows,
                 self._at[thread],
                 self._until[thread],
-                self._told,
-                most,
+                self._captured,
+                room,
                 self._heads[thread],
                 self._changes[thread],
                 self._counts[thread],
@@ -143,7 +140,7 @@ class Expansion:
             self._lease, self._out = lease, larger
 
     def _ahead(self, listed: int) -> int:
-        """Return the rows that adding so many successors may take, whosever they are."""
+        """Return the maximum number of rows that adding listed successors may take."""
         return self.threads * (listed + 2 * BLOCK * (self._parts + 1))
 
     def _add(self, thread: int) -> None:
@@ -161,13 +158,10 @@ class Expansion:
             self._free[thread : thread + 1],
         )
 
-    def _count(self) -> int:
-        return int(self._sizes.sum())
-
     # -- the end --------------------------------------------------------------------------------
 
     def result(self) -> Words:
-        """Return the boards found, in rows of their own."""
+        """Return the distinct successors, in contiguous rows."""
         top = int(self._free.max())
         free = (range(begin, top, BLOCK * self.threads) for begin in self._free.tolist())
         gaps = [(begin, begin + BLOCK) for blocks in free for begin in blocks]
@@ -177,14 +171,14 @@ class Expansion:
             : int(close_gaps(self._out, np.array(sorted(gaps), np.int64).reshape(-1, 2), top))
         ]
 
-    def left(self) -> list[slice]:
-        """Return the boards that were not expanded."""
+    def unexpanded(self) -> list[slice]:
+        """Return the ranges of boards that were not expanded."""
         ranges = zip(self._at, self._until, strict=True)
         return [slice(at, until) for at, until in ranges if at < until]
 
 
 def _each(call: Callable[[int], _T], threads: int) -> list[_T]:
-    """Call once for each thread, for the first in the caller's own: one less is to be woken up."""
+    """Call once for each thread, the first in the caller's, which saves waking one up."""
     others = [_pool(threads - 1).submit(call, thread) for thread in range(1, threads)]
     return [call(0), *(other.result() for other in others)]
 
@@ -195,23 +189,18 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def _tables(parts: int, boards: float) -> NDArray[np.uint64]:
-    """Return empty tables with room for so many boards in each part."""
+    """Return empty tables with room for a number of boards in each part."""
     size = 1 << max(10, int(boards / _FULL).bit_length())
     tables = POOL.take(parts * size).reshape(parts, size)
     tables[:] = 0
     return tables
 
 
-def rows_of(rows: Words, ranges: Sequence[slice]) -> Words:
-    """Return the rows of some ranges, copied together."""
-    return np.concatenate([rows[:0], *(rows[part] for part in ranges)])
-
+# -- the set --------------------------------------------------------------------------------------
 
 BYTES_PER_BOARD = 8 * WORDS
 _NO_WEIGHTS = np.zeros(0)
-_END_RANKS = np.uint64(0xFF000000000000FF)
 _MUCH_SMALLER = 16
-_MAX_BOARDS = 1 << 31  # their numbers are 32 bits wide
 
 
 class BoardSet:
@@ -230,7 +219,7 @@ class BoardSet:
 
     @classmethod
     def of_boards(cls, boards: Iterable[chess.Board]) -> Self:
-        """Return the set of python-chess boards; their clocks and histories are left out."""
+        """Return the set of python-chess boards, without their clocks and histories."""
         return cls._distinct([row_of_board(board) for board in boards])
 
     @classmethod
@@ -268,33 +257,33 @@ class BoardSet:
         threads: int = 1,
         rng: np.random.Generator | None = None,
     ) -> tuple[Self, Self]:
-        """Return what the boards may have become by the opponent's turn, and the boards left over.
+        """Return the possible boards after the opponent's turn, and the boards not expanded.
 
         Args:
-          captured: the square on which the opponent captured, None where it captured nothing.
-          limit: most boards that may come out. Past it this set is put in a random order, a
-            uniform sample of it is expanded and the others are left over, as they are. At least
-            `MAX_MOVES`.
+          captured: the square on which the opponent captured, or None.
+          limit: maximum number of resulting boards, at least `MAX_MOVES`. If there would be more,
+            this set is put in random order, and only a uniform sample of it is expanded.
           rng: draws that order.
 
         Raises:
-          ValueError: the limit is less than what one board may become.
+          ValueError: the limit is too small.
         """
         if limit is not None and limit < MAX_MOVES:
             raise ValueError(f"the limit is at least {MAX_MOVES} boards, got {limit}")
-        told = NO_SQUARE if captured is None else captured
-        total = count_rows(self.rows, told, threads=threads)
+        square = NO_SQUARE if captured is None else captured
+        total = count_rows(self.rows, square, threads=threads)
         if limit is not None and total > limit:
             draw = np.random.default_rng(0) if rng is None else rng
             shuffle(self.rows, draw.integers(1 << 63, dtype=np.uint64))
-        found, left = expand_rows(self.rows, told, total, limit=limit, threads=threads)
-        return type(self)(found), type(self)(rows_of(self.rows, left))
+        after, ranges = expand_rows(self.rows, square, total, limit=limit, threads=threads)
+        unexpanded = np.concatenate([self.rows[:0], *(self.rows[part] for part in ranges)])
+        return type(self)(after), type(self)(unexpanded)
 
     def sensed(self, window: int, pieces: Words) -> Self:
-        """Return the boards that look as was sensed. This set is used up.
+        """Return the boards that show a sensed window. This set is used up.
 
         Args:
-          window: the squares sensed, bit by bit.
+          window: its squares, bit by bit.
           pieces: words 0 to 6 of a row, within the window.
         """
         return self._cut(filters.keep_sensed(self.rows, np.uint64(window), pieces))
@@ -302,7 +291,7 @@ class BoardSet:
     def moved(
         self, requested: int, taken: int, captured: int | None, *, ends: bool = False
     ) -> Self:
-        """Return the boards after one's own move, where it turns out so. This set is used up.
+        """Return the boards on which a request has this outcome, after it. This set is used up.
 
         Args:
           requested, taken: moves of `miai_rbc.kernels.board`.
@@ -310,8 +299,7 @@ class BoardSet:
           ends: whether that captured the king.
         """
         square = NO_SQUARE if captured is None else captured
-        # Boards that differ in the piece captured, or in a pawn that might have been taken in
-        # passing, become the same.
+        # Boards that differ in the captured piece, or in the en passant square, become the same.
         merges = square != NO_SQUARE or bool((self.rows[:, STATE] >> EP_SHIFT).any())
         result = self._cut(filters.keep_moved(self.rows, requested, taken, square, ends))
         return result.union() if merges else result
@@ -320,7 +308,7 @@ class BoardSet:
         """Play a requested move on every board as it turns out there, in place.
 
         Returns:
-          for each board the move taken and the square of the capture.
+          The move taken and the square of the capture of each board.
         """
         results = np.empty((len(self), 2), np.int32)
         filters.play_requested(self.rows, requested, results)
@@ -328,13 +316,13 @@ class BoardSet:
 
     def _cut(self, count: Int) -> Self:
         rows = self.rows[: int(count)]
-        # A few boards do not hold the memory of many.
+        # A few boards should not keep the memory of many.
         return type(self)(rows.copy() if len(rows) * _MUCH_SMALLER < len(self) else rows)
 
     # -- looking --------------------------------------------------------------------------------
 
     def requests(self) -> list[int]:
-        """Return the moves that the side to move can ask for, which are the same on all boards."""
+        """Return the moves that the side to move can request, the same on all boards."""
         moves = np.empty(MAX_MOVES, np.int64)
         count = filters.list_requests(self.rows[0], moves)
         return [int(move) for move in moves[:count]]
@@ -346,8 +334,8 @@ class BoardSet:
           weights: (n,) of the boards; without them all count the same.
 
         Returns:
-          float64 of shape (8, 8, 13): rank, file, and white's pawn to king, black's pawn to king,
-          empty. Zeros for a set without boards.
+          float64 of shape (8, 8, 13): rank, file, and White's pawn to king, Black's pawn to king,
+          empty. Zeros for an empty set.
         """
         counts = np.zeros((64, 13))
         count_pieces(self.rows, weights, counts)
@@ -361,7 +349,7 @@ class BoardSet:
         return type(self)(self.rows[rng.choice(len(self), count, replace=False)])
 
     def boards(self) -> Iterator[chess.Board]:
-        """Return the boards as those of python-chess, with empty histories."""
+        """Return the boards as python-chess boards with empty histories."""
         return map(board_of_row, self.rows)
 
     def fens(self) -> Iterator[str]:
@@ -373,68 +361,3 @@ class BoardSet:
 
     def __contains__(self, row: Words) -> bool:
         return bool((self.rows == row).all(axis=1).any())
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of the rows."""
-        return len(self.rows) * BYTES_PER_BOARD
-
-    # -- files ----------------------------------------------------------------------------------
-
-    def save(self, path: Path) -> None:
-        """Write the boards to a file in numpy's format."""
-        with path.open("wb") as file:
-            np.save(file, self.rows, allow_pickle=False)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Return the boards of a file that `save` wrote.
-
-        Raises:
-          InvalidStateError: it holds something else.
-        """
-        try:
-            rows = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InvalidStateError(f"{path}: not a set of boards: {error}") from None
-        found = (rows.dtype, rows.shape[1:]) if isinstance(rows, np.ndarray) else None
-        if found != (np.uint64, (WORDS,)):
-            raise InvalidStateError(f"{path}: not a set of boards")
-        problem = _problem(rows)
-        if problem:
-            raise InvalidStateError(f"{path}: {problem}")
-        return cls(rows).union()  # each once, whatever the file repeats
-
-
-def _problem(rows: Words) -> str:
-    """Return why rows from a file are no boards; empty when they are."""
-    if len(rows) >= _MAX_BOARDS:
-        return f"{len(rows)} boards, more than {_MAX_BOARDS}"
-    occupied = np.zeros(len(rows), np.uint64)
-    for word in range(WHITE):
-        if (occupied & rows[:, word]).any():
-            return "two pieces stand on one square"
-        occupied |= rows[:, word]
-    if (rows[:, WHITE] & ~occupied).any():
-        return "an empty square is white's"
-    return _side_problem(rows, occupied) or _state_problem(rows[:, STATE])
-
-
-def _side_problem(rows: Words, occupied: Words) -> str:
-    white = rows[:, WHITE]
-    for side in (white, ~white):
-        if (np.bitwise_count(rows[:, KINGS] & side) != 1).any():
-            return "a side has not one king"
-        if (np.bitwise_count(occupied & side) > 16).any():
-            return "a side has more than sixteen pieces"
-    if (rows[:, PAWNS] & _END_RANKS).any():
-        return "a pawn stands on the first or last rank"
-    return ""
-
-
-def _state_problem(state: Words) -> str:
-    if (state >> np.uint64(15)).any() or ((state >> np.uint64(8)) > 64).any():
-        return "a state word is out of range"
-    if len(state) and ((state ^ state[0]) & np.uint64(1)).any():
-        return "both sides are to move"
-    return ""

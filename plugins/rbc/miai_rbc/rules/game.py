@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from miai_rbc.kernels.bits import Words
 
 
-_PAWN_MOVES, _CAPTURES = 96, 30  # the most of a game: sixteen pawns six steps each, all but kings
+_PAWN_MOVES, _CAPTURES = 96, 30  # maximum: six steps by sixteen pawns, all pieces but kings
 
 
 class RbcGame(Game):
     """The game; its actions are numbered in `miai_rbc.rules.actions`.
 
     Raises:
-      InvalidStateError: the FEN to start from is none.
+      InvalidStateError: the starting position is not a FEN.
     """
 
     parameters: RbcParameters
@@ -47,7 +47,7 @@ class RbcGame(Game):
         )
 
     def new_initial_state(self) -> RbcState:
-        """Return the position at the start, its side to sense."""
+        """Return the starting position, before a sense."""
         return RbcState(self)
 
     def state_at(
@@ -59,11 +59,11 @@ class RbcGame(Game):
         halfmove_clock: int = 0,
         fullmove_number: int = 1,
     ) -> RbcState:
-        """Return a state with a board and clocks of its own, and no history.
+        """Return a state with a given board and clocks, and no history.
 
         Args:
-          senses: whether its side to move senses next, else it moves.
-          captured: the square on which the last move captured.
+          senses: whether the side to move senses next; otherwise it moves.
+          captured: the square where the last move captured.
         """
         state = self.new_initial_state()
         state.set_board(row, senses=senses, captured=captured)

@@ -10,7 +10,7 @@ import chess
 
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of
-from miai_rbc.rules.rows import piece_at
+from miai_rbc.rules.rows import chess_move, piece_at
 
 if TYPE_CHECKING:
     from miai import Observation
@@ -171,9 +171,8 @@ class Knowledge:
         self.moved = event
         refusal = _refused_square(event, pawns=self.own.board.pawns)
         if event.taken != NOTHING:
-            promotion = event.taken >> 12
             start, end = event.taken & 63, event.taken >> 6 & 63
-            self.own.move(chess.Move(start, end, promotion + 1 if promotion else None))
+            self.own.move(chess_move(event.taken))
             self._note_empty(start, end)
             self._note_empty(*chess.SquareSet.between(start, end))
         if event.captured is not None:

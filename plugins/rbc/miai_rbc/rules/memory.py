@@ -1,9 +1,9 @@
-"""Memory that is used again: large arrays whose pages were touched before.
+"""Reusable memory: large arrays whose pages were touched before.
 
-The first touch of a page of fresh memory costs far more than writing it: on some virtual machines
-9 microseconds for 4 KiB, which would double the time of an expansion. So what an array of boards
-leaves behind goes to the next one. Each is a mapping of its own: one that is too short is made
-longer where it is, and its touched pages stay (`mremap`, on Linux).
+The first touch of a fresh page costs far more than writing it: on some virtual machines 9
+microseconds for 4 KiB, which would double the time of an expansion. So the memory of an array of
+boards is passed on to the next. Each is a mapping of its own, which is lengthened in place and
+keeps its touched pages (`mremap`, on Linux).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 from miai_rbc.kernels.bits import Words
 
-_SMALL = 1 << 12  # words; smaller arrays are not worth keeping
+_SMALL = 1 << 12  # words; smaller arrays are not pooled
 _BYTES = 8
 
 
 class BufferPool:
-    """Hands out arrays; when the last view of one is gone, its memory can be handed out again.
+    """Hands out arrays, and reuses the memory of an array once its last view is gone.
 
     Attributes:
-      limit: most words kept for later.
+      limit: maximum words kept for later.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,7 +39,7 @@ class BufferPool:
         return np.empty(count, np.uint64) if count < _SMALL else self.lease(count).array()
 
     def lease(self, count: int) -> Lease:
-        """Return memory for `count` words; what of it is not touched costs nothing."""
+        """Return memory for `count` words; untouched pages cost nothing."""
         with self._lock:
             self._sort_in()
             # The shortest that is long enough, else the longest.
@@ -47,19 +47,19 @@ class BufferPool:
             store = long[0] if long else (self._free[-1] if self._free else None)
             if store is not None:
                 self._free = [other for other in self._free if other is not store]
-        if store is None or not _lengthened(store, _BYTES * count):
+        if store is None or not (len(store) >= _BYTES * count or _resized(store, _BYTES * count)):
             store = _mapped(_BYTES * count)
         return Lease(self, store, count)
 
     def give(self, store: mmap.mmap, used: int) -> None:
-        """Take back memory of which the first `used` words are worth keeping.
+        """Take back memory whose first `used` words were touched.
 
-        It may be called in the middle of anything, by the garbage collector: it waits for nothing.
+        The garbage collector may call this at any point, so it must not wait for a lock.
         """
         self._returned.append((store, used))
 
     def _sort_in(self) -> None:
-        """Keep what was given back, the shortest first to go when it is too much."""
+        """Move returned memory to the free list, dropping the shortest when there is too much."""
         while self._returned:
             store, used = self._returned.popleft()
             if _BYTES * used < len(store):
@@ -70,7 +70,7 @@ class BufferPool:
                 self._free.pop(0)
 
     def clear(self) -> None:
-        """Keep nothing of what was given back."""
+        """Release all memory that was returned."""
         with self._lock:
             self._returned.clear()
             self._free.clear()
@@ -83,10 +83,10 @@ class BufferPool:
 
 
 class Lease:
-    """Memory on loan; it goes back when neither the lease nor a view of it is left.
+    """Memory on loan, returned when neither the lease nor a view of it is left.
 
     Attributes:
-      used: how many words, from the first, are worth keeping: those that were touched.
+      used: the number of words touched, from the first; only these are kept.
     """
 
     def __init__(self, pool: BufferPool, store: mmap.mmap, count: int) -> None:
@@ -104,7 +104,7 @@ class Lease:
 
 
 def _mapped(size: int) -> mmap.mmap:
-    """Return fresh memory, in huge pages where the system has them."""
+    """Return fresh memory, in huge pages if the system has them."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return mmap.mmap(-1, size)
     store = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -113,16 +113,12 @@ def _mapped(size: int) -> mmap.mmap:
     return store
 
 
-def _lengthened(store: mmap.mmap, size: int) -> bool:
-    return len(store) >= size or _resized(store, size)
-
-
 def _resized(store: mmap.mmap, size: int) -> bool:
-    """Make memory longer or shorter where the system can; return whether it did."""
+    """Resize memory in place; return whether the system could."""
     try:
         store.resize(size)
     except (SystemError, OSError, ValueError):
-        return False  # it stays as it is
+        return False
     return True
 
 

@@ -1,4 +1,4 @@
-"""What a player of Reconnaissance Blind Chess was told, as masks and moves for the kernels."""
+"""Observations of a player, as masks and moves for the kernels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import chess
 import numpy as np
 
 from miai import Observation
@@ -14,15 +15,15 @@ from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, QUEENS, WHITE
 
 KING_CAPTURED = "king captured"
-"""Why a game ended, as its result says it."""
+"""The reason for the end in a game's result."""
 
 _KINDS = "pnbrqk"
-_FILES, _RANKS, _BECOMES = "abcdefgh", "12345678", "nbrq"
+_BECOMES = "nbrq"
 _ENDS = 0xFF000000000000FF  # the first and the last rank
 
 
 class BadObservationError(GameError):
-    """An observation that the game never makes."""
+    """Not an observation of the game, or not in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class OpponentMoved:
     """The opponent's turn is over.
 
     Attributes:
-      captured: the square on which it captured a piece of ours, or None.
-      ends: whether that was our king.
+      captured: the square on which it captured the player's piece, or None.
+      ends: whether that was the king.
     """
 
     captured: int | None
@@ -40,7 +41,7 @@ class OpponentMoved:
 
 @dataclass(frozen=True, slots=True)
 class Sensed:
-    """A window was seen.
+    """The player sensed.
 
     Attributes:
       window: its squares, bit by bit; 0 for none.
@@ -53,7 +54,7 @@ class Sensed:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Our own move was made.
+    """The player moved.
 
     Attributes:
       requested, taken: moves of `miai_rbc.kernels.board`.
@@ -71,14 +72,14 @@ Event = OpponentMoved | Sensed | Moved
 
 
 def event_of(observation: Observation, *, pawns: int) -> Event:
-    """Return what an observation of `RbcState` tells.
+    """Return an observation of `RbcState` as an event.
 
     Args:
-      pawns: the squares of our own pawns before our move, bit by bit: a request does not say that
-        it is a promotion to a queen.
+      pawns: the squares of the player's pawns before its move, bit by bit. They show which requests
+        are promotions to a queen.
 
     Raises:
-      BadObservationError: it is none of that game.
+      BadObservationError: not an observation of the game.
     """
     data = observation.data
     try:
@@ -93,21 +94,21 @@ def event_of(observation: Observation, *, pawns: int) -> Event:
             if requested != NOTHING and promotes and requested >> 12 == 0:
                 requested |= QUEENS << 12
             taken = move_of_name(data["taken"])
-            return Moved(requested, taken, _square(data["captured"]), ends)
-        return OpponentMoved(_square(data["captured"]), ends)
+            return Moved(requested, taken, square_of_name(data["captured"]), ends)
+        return OpponentMoved(square_of_name(data["captured"]), ends)
     except (KeyError, TypeError, ValueError) as error:
         raise BadObservationError(
-            f"rbc: {str(observation)[:200]} is no observation of the game: {error}"
+            f"rbc: {str(observation)[:200]} is not an observation of the game: {error}"
         ) from None
 
 
-def _sensed(told: Any) -> Sensed:
-    if not isinstance(told, Sequence) or len(told) > 9:
-        raise TypeError("a sense tells at most nine squares")
+def _sensed(squares: Any) -> Sensed:
+    if not isinstance(squares, Sequence) or len(squares) > 9:
+        raise TypeError("a sense shows at most nine squares")
     window = 0
     pieces = np.zeros(WHITE + 1, np.uint64)
-    for name, piece in told:
-        square = _square(name)
+    for name, piece in squares:
+        square = square_of_name(name)
         if square is None or window >> square & 1:
             raise ValueError("a sense names its squares, each once")
         window |= 1 << square
@@ -123,33 +124,28 @@ def _sensed(told: Any) -> Sensed:
 
 def _put(pieces: Words, piece: Any, square: int) -> None:
     if not isinstance(piece, str) or len(piece) != 1 or not piece.isascii():
-        raise ValueError(f"{piece!r} is no piece")
+        raise ValueError(f"{piece!r} is not a piece")
     bit = np.uint64(1 << square)
     pieces[_KINDS.index(piece.lower())] |= bit
     if piece.isupper():
         pieces[WHITE] |= bit
 
 
-def _square(name: Any) -> int | None:
-    if name is None:
-        return None
-    if not isinstance(name, str) or len(name) != 2:
-        raise ValueError(f"{name!r} is no square")
-    return _FILES.index(name[0]) + 8 * _RANKS.index(name[1])
+def square_of_name(name: Any) -> int | None:
+    """Return a square, None for None. Raises `ValueError` if it is not one."""
+    return None if name is None else chess.parse_square(name)
 
 
 def move_of_name(name: Any) -> int:
-    """Return the kernels' move that is written so in UCI notation; None is `NOTHING`.
+    """Return a move in UCI notation as one of the kernels; None is `NOTHING`.
 
     Raises:
-      ValueError, TypeError: it is no move.
+      ValueError: not a move.
     """
     if name is None:
         return NOTHING
     if not isinstance(name, str) or len(name) not in (4, 5):
-        raise ValueError(f"{name!r} is no move")
-    start, end = _square(name[:2]), _square(name[2:4])
-    assert start is not None
-    assert end is not None
+        raise ValueError(f"{name!r} is not a move")
+    start, end = chess.parse_square(name[:2]), chess.parse_square(name[2:4])
     becomes = _BECOMES.index(name[4]) + 1 if len(name) == 5 else 0
     return start | end << 6 | becomes << 12

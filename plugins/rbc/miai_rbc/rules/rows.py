@@ -1,4 +1,4 @@
-"""Boards to rows and back: python-chess, FEN, text. A row is described in `kernels.board`."""
+"""Boards and moves between python-chess, FEN and the kernels; `kernels.board` describes rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import numpy as np
 
 from miai.errors import InvalidStateError
 from miai_rbc.kernels.bits import PAWN, Words
-from miai_rbc.kernels.board import PAWNS, WHITE, WORDS
+from miai_rbc.kernels.board import NOTHING, PAWNS, WHITE, WORDS
 
 _RIGHTS = ((1, chess.BB_H1), (2, chess.BB_A1), (4, chess.BB_H8), (8, chess.BB_A8))
 _MAX_FEN = 120  # characters; the longest real one has fewer than 100
 _MAX_CLOCK = 100_000
 _MAX_PIECES = 16
+
+BLACK_CAPTURES = "4k3/8/8/3p4/4P3/8/8/4K3 b - - 0 1"
+"""A small position for loading kernels."""
 
 
 def row_of_board(board: chess.Board) -> Words:
@@ -54,31 +57,31 @@ def board_of_row(row: Words) -> chess.Board:
 
 
 def row_of_fen(fen: str) -> Words:
-    """Return the row of a FEN; its clocks are left out.
-
-    Raises:
-      InvalidStateError: it is none, or no position of the game: one king a side, at most sixteen
-        pieces a side, no pawn on the first or last rank.
-    """
+    """Return the row of a FEN, without its clocks. Raises as `board_of_fen`."""
     return row_of_board(board_of_fen(fen))
 
 
 def board_of_fen(fen: str) -> chess.Board:
-    """Return the board of a FEN, checked. Raises as `row_of_fen`."""
+    """Return the board of a FEN.
+
+    Raises:
+      InvalidStateError: not a FEN, or not a position of the game: one king and at most sixteen
+        pieces a side, no pawn on the first or last rank.
+    """
     if not isinstance(fen, str) or len(fen) > _MAX_FEN:
         raise InvalidStateError(f"a FEN is a text of at most {_MAX_FEN} characters")
     try:
         board = chess.Board(fen)
     except ValueError as error:
-        raise InvalidStateError(f"{fen!r} is no FEN: {error}") from None
+        raise InvalidStateError(f"{fen!r} is not a FEN: {error}") from None
     problem = _problem(board)
     if problem:
-        raise InvalidStateError(f"{fen!r} is no position of Reconnaissance Blind Chess: {problem}")
+        raise InvalidStateError(f"{fen!r} is not a position of blind chess: {problem}")
     return board
 
 
 def _problem(board: chess.Board) -> str:
-    """Return why a board is no position of the game; empty when it is one."""
+    """Return why a board is not a position of the game; empty if it is one."""
     for colour, name in ((chess.WHITE, "white"), (chess.BLACK, "black")):
         pieces = board.occupied_co[colour]
         kings = (board.kings & pieces).bit_count()
@@ -99,7 +102,7 @@ def _problem(board: chess.Board) -> str:
 
 
 def piece_at(row: Words, square: int) -> str | None:
-    """Return the piece on a square, ``P`` for white's pawn and ``p`` for black's, or None."""
+    """Return the piece on a square, ``P`` for White's pawn and ``p`` for Black's, or None."""
     bit = 1 << square
     for kind, letter in zip(range(PAWNS, WHITE), "pnbrqk", strict=True):
         if int(row[kind]) & bit:
@@ -107,4 +110,17 @@ def piece_at(row: Words, square: int) -> str | None:
     return None
 
 
-BLACK_CAPTURES = "4k3/8/8/3p4/4P3/8/8/4K3 b - - 0 1"
+def kernel_move(move: chess.Move | None) -> int:
+    """Return a python-chess move as one of the kernels; None is `NOTHING`."""
+    if move is None:
+        return NOTHING
+    becomes = move.promotion - 1 if move.promotion else 0
+    return move.from_square | move.to_square << 6 | becomes << 12
+
+
+def chess_move(move: int) -> chess.Move | None:
+    """Return a move of the kernels as one of python-chess; `NOTHING` is None."""
+    if move == NOTHING:
+        return None
+    becomes = move >> 12
+    return chess.Move(move & 63, move >> 6 & 63, becomes + 1 if becomes else None)

@@ -1,4 +1,4 @@
-"""The state of Reconnaissance Blind Chess: a board set of one row, and what each player is told."""
+"""The state of Reconnaissance Blind Chess: the true board, and what each player observes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 SENSES = tuple(range(SENSE_NOTHING + 1))
+"""All senses as actions."""
 
 
 def window(square: int) -> tuple[int, ...]:
-    """Return the squares of the window round a square, from the top left, as one reads."""
+    """Return the squares of the window round a square, row by row from the top left."""
     rank, file = divmod(square, 8)
     return tuple(
         8 * r + f
@@ -43,7 +44,7 @@ def window(square: int) -> tuple[int, ...]:
 
 
 class RbcState(State):
-    """One point in a game: before a sense or before a move.
+    """A point in a game, before a sense or before a move.
 
     Attributes:
       boards: the true board, a set of one.
@@ -62,24 +63,24 @@ class RbcState(State):
         self._mover = 0 if board.turn == chess.WHITE else 1
         self._senses = True  # else it moves
         self._captured: int | None = None  # by the last move
-        self._taken = NOTHING  # the last move as it turned out
-        self._told: tuple[list[str], list[str]] = ([], [])
-        self._told[self._mover].append("-")
+        self._taken = NOTHING  # by the last request
+        self._texts: tuple[list[str], list[str]] = ([], [])  # observations of each player
+        self._texts[self._mover].append("-")
         self._legal: list[int] | None = None
 
     # -- rules ----------------------------------------------------------------------------------
 
     @property
     def senses(self) -> bool:
-        """Whether the side to move senses next; else it moves."""
+        """Whether the side to move senses next; otherwise it moves."""
         return self._senses
 
     def current_player(self) -> int:
-        """Return 0 for white, 1 for black, or that the game is over."""
+        """Return 0 for White, 1 for Black, or `Player.TERMINAL`."""
         return Player.TERMINAL if self._is_over() else self._mover
 
     def legal_actions(self) -> list[int]:
-        """Return every sense before a sense; the moves that can be asked for before a move."""
+        """Return all senses, or all moves that can be requested."""
         if self._legal is None:
             if self._is_over():
                 self._legal = []
@@ -99,7 +100,7 @@ class RbcState(State):
         self._legal = None
         if self._senses:
             self._senses = False
-            self._told[self._mover].append(_sensed_text(self.sensed(action)))
+            self._texts[self._mover].append(_sensed_text(self.sensed(action)))
             return
         move = self.move_of(action)
         pawns = int(self.boards.rows[0, PAWNS])
@@ -108,37 +109,35 @@ class RbcState(State):
         zeroing = self._captured is not None or not quiet
         self.halfmove_clock = 0 if zeroing else self.halfmove_clock + 1
         self.fullmove_number += self._mover
-        told = "-" if self._captured is None else square_name(self._captured)
-        self._told[self._mover].append(f"{move_name(move)}:{move_name(self._taken)}:{told}")
+        capture = "-" if self._captured is None else square_name(self._captured)
+        self._texts[self._mover].append(f"{move_name(move)}:{move_name(self._taken)}:{capture}")
         self._mover = 1 - self._mover
         self._senses = True
-        self._told[self._mover].append(told)
+        self._texts[self._mover].append(capture)
         if self._is_over():
-            for texts in self._told:
+            for texts in self._texts:
                 texts.append(self.result_to_string())
 
     def move_of(self, action: int) -> int:
-        """Return the move of `kernels.board` that an action asks for here."""
+        """Return the move of `kernels.board` that an action requests here."""
         start = (action - PASS - 1) >> 6
-        pawn = PASS < action < FIRST_UNDERPROMOTION and self._is_pawn(start)
+        pawns = int(self.boards.rows[0, PAWNS])
+        pawn = PASS < action < FIRST_UNDERPROMOTION and bool(pawns >> start & 1)
         return move_of(action, pawn=pawn)
 
-    def _is_pawn(self, square: int) -> bool:
-        return bool(int(self.boards.rows[0, PAWNS]) >> square & 1)
-
     def sensed(self, action: int) -> list[tuple[str, str | None]]:
-        """Return what a sense tells: squares and pieces (``P`` white, ``p`` black), or None."""
+        """Return the squares that a sense shows, with pieces (``P`` White's, ``p`` Black's)."""
         if action == SENSE_NOTHING:
             return []
         row = self.boards.rows[0]
         return [(square_name(square), piece_at(row, square)) for square in window(action)]
 
     def set_board(self, row: Words, *, senses: bool, captured: int | None) -> None:
-        """Put another board here; for worlds of a belief, whose history is not known."""
+        """Replace the board, for worlds of a belief, whose history is unknown."""
         self.boards = BoardSet(row[None].copy())
         self._mover = int(row[STATE]) & 1
         self._senses, self._captured, self._legal = senses, captured, None
-        self._told = ([], [])
+        self._texts = ([], [])
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -158,7 +157,7 @@ class RbcState(State):
         )
 
     def returns(self) -> tuple[float, ...]:
-        """Return 1 for who captured the king and -1 for the other; zeros for a draw."""
+        """Return 1 for the player that captured the king and -1 for the other; zeros for a draw."""
         winner = self._winner()
         if winner is None:
             return (0.0, 0.0)
@@ -175,15 +174,15 @@ class RbcState(State):
         turns = limit is not None and self.fullmove_number > limit
         return f"1/2-1/2 {'turn limit' if turns else 'move limit'}"
 
-    # -- what players are told ------------------------------------------------------------------
+    # -- observations ---------------------------------------------------------------------------
 
     def observation(self, player: int) -> Observation | None:
-        """Return what the last action told `player`.
+        """Return what `player` observes of the last action; None for the opponent's sense.
 
-        `Observation.data` is, after one's own sense ``{"sensed": [[square, piece], ...]}``; after
+        `Observation.data` is, after one's own sense, ``{"sensed": [[square, piece], ...]}``; after
         one's own move ``{"requested", "taken", "captured"}``, moves in UCI notation or None; after
         the opponent's move, and before the first turn, ``{"captured"}``, a square or None. At the
-        end both are told the ``"result"``. The opponent's sense tells nothing.
+        end there is also the ``"result"``.
         """
         legal = self._legal_for(player)
         if not self._history:
@@ -206,8 +205,8 @@ class RbcState(State):
         return Observation(player, actor, action if player == actor else None, data, legal)
 
     def information_state_string(self, player: int) -> str:
-        """Return what was told: captures, windows sensed, moves as asked, taken and captured."""
-        return " ".join(self._told[player])
+        """Return all observations: captures, senses, and moves as requested and taken."""
+        return " ".join(self._texts[player])
 
     # -- copies, identity, text -----------------------------------------------------------------
 
@@ -216,17 +215,17 @@ class RbcState(State):
         other.halfmove_clock, other.fullmove_number = self.halfmove_clock, self.fullmove_number
         other._mover, other._senses = self._mover, self._senses
         other._captured, other._taken = self._captured, self._taken
-        other._told = (self._told[0].copy(), self._told[1].copy())
+        other._texts = (self._texts[0].copy(), self._texts[1].copy())
         other._legal = self._legal
 
     def key(self) -> bytes:
-        """Return the row, the phase and the clocks that end the game."""
+        """Return the row, the phase and the clocks that can end the game."""
         turns = self.fullmove_number if self.game.parameters.full_turn_limit is not None else 0
         clocks = f"{self._senses:d} {self.halfmove_clock} {turns}"
         return self.boards.rows.tobytes() + clocks.encode()
 
     def board(self) -> chess.Board:
-        """Return the true board as one of python-chess, with its clocks and no history."""
+        """Return the true board of python-chess, with its clocks and no history."""
         board = board_of_row(self.boards.rows[0])
         board.halfmove_clock, board.fullmove_number = self.halfmove_clock, self.fullmove_number
         return board
@@ -240,15 +239,13 @@ class RbcState(State):
     def action_to_string(self, action: int) -> str:
         """Return ``sense e4``, ``sense -``, ``pass``, ``e2e4`` or ``e7e8n``."""
         if not 0 <= action < self.game.info.num_distinct_actions:
-            raise InvalidActionError(f"rbc: no action {action}")
+            raise InvalidActionError(f"rbc: {action} is not an action")
         return action_name(action)
 
     def string_to_action(self, text: str) -> int:
-        """Return the legal action; a promotion to a queen may be written with its ``q``."""
-        wanted = text.strip().lower()
-        if len(wanted) == 5 and wanted.endswith("q"):
-            wanted = wanted[:4]
-        return super().string_to_action(wanted)
+        """Return the legal action; a promotion to a queen may have its ``q``."""
+        name = text.strip().lower()
+        return super().string_to_action(name[:4] if len(name) == 5 and name[-1] == "q" else name)
 
 
 def _sensed_text(sensed: list[tuple[str, str | None]]) -> str:

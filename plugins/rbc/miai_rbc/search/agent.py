@@ -14,7 +14,7 @@ from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
+from miai_rbc.search.minimax import load_minimax, minimax_search
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
 _SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
@@ -31,11 +31,11 @@ class RbcMinimax(BeliefAgent):
     parameters: MinimaxAgentParameters
 
     def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
-        given = parameters or MinimaxAgentParameters()
-        super().__init__(game, given)
-        load_minimax(given.bounds)
+        parameters = parameters or MinimaxAgentParameters()
+        super().__init__(game, parameters)
+        named_bounds(parameters.bounds, **parameters.bounds_parameters)  # raises now, not in a game
+        load_minimax(parameters.bounds)
         self._problem = self._seeded(0)
-        self._make = named_bounds(given.bounds, **given.bounds_parameters)
         self._counts: dict[str, Json] = {}
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
@@ -73,20 +73,14 @@ class RbcMinimax(BeliefAgent):
 
     def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
         """Return the best action, the search result and the number of candidates."""
-        given = self.parameters
-        search = RbcMinimaxSearch(
-            self._problem,
-            self._make,
-            window=given.window,
-            blind_first=given.blind_first,
-            singles=given.singles,
-        )
+        parameters = self.parameters
+        search = minimax_search(self._problem, parameters)
         root = RbcRoot(self.belief.boards, senses=senses)
         seconds = None
         if deadline is not None:
             seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
         result = search.search(
-            root, given.depth, deepening=True, max_nodes=given.nodes, seconds=seconds
+            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
         )
         candidates = search.candidates(root)
         self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}

@@ -19,12 +19,11 @@ from miai_rbc.agents.choice import rank_candidates
 from miai_rbc.belief import scans
 from miai_rbc.kernels.belief_boards import (
     OVER,
-    ask,
     count_replies,
-    dress,
-    hash_boards,
+    play_request,
+    remove_pieces,
+    replace_own_pieces,
     sense_outcomes,
-    without,
     write_replies,
 )
 from miai_rbc.kernels.belief_leaves import Values
@@ -33,10 +32,10 @@ from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
 from miai_rbc.parameters import MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.search.valuing import Valuer
+from miai_rbc.search.valuing import Valuer, hashes_of
 
 AT_ROOT = -3
-"""Stands for the observation of the opponent's move at the root."""
+"""The code of the observation before the root."""
 
 
 def own_pieces(row: Words, player: int) -> bytes:
@@ -51,7 +50,7 @@ def own_pieces(row: Words, player: int) -> bytes:
 class Candidates:
     """Chooses the senses and moves to try in the tree of one root.
 
-    At the root they come from boards drawn there. Later the same boards are *dressed*: the player's
+    At the root they come from boards drawn there. Later the same boards are adapted: the player's
     pieces move to their current squares, and the opponent makes every move that fits the
     observation. So actions depend on the drawn boards and the public part, not on a belief.
 
@@ -59,27 +58,27 @@ class Candidates:
       drawn: (n, 8) boards drawn at the root, the player to move.
 
     Attributes:
-      found: windows and requests, by own pieces and observation.
+      chosen: windows and requests, by own pieces and observation.
     """
 
     def __init__(self, rules: MinimaxRules, valuer: Valuer, drawn: Words, player: int) -> None:
         self._rules, self._valuer, self._drawn, self._player = rules, valuer, drawn, player
-        self.found: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
+        self.chosen: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
 
-    def senses(self, own: bytes, told: int) -> list[int]:
+    def senses(self, own: bytes, capture: int) -> list[int]:
         """Return the centres of windows to sense, best first."""
-        return self._of(own, told)[0]
+        return self._of(own, capture)[0]
 
-    def requests(self, own: bytes, told: int) -> list[int]:
+    def requests(self, own: bytes, capture: int) -> list[int]:
         """Return the moves to request, best first."""
-        return self._of(own, told)[1]
+        return self._of(own, capture)[1]
 
-    def _of(self, own: bytes, told: int) -> tuple[list[int], list[int]]:
-        key = (own, told)
-        if key not in self.found:
-            rows = self._drawn if told == AT_ROOT else self._dressed(own, told)
-            self.found[key] = (self._windows(rows), self._moves(rows))
-        return self.found[key]
+    def _of(self, own: bytes, capture: int) -> tuple[list[int], list[int]]:
+        key = (own, capture)
+        if key not in self.chosen:
+            rows = self._drawn if capture == AT_ROOT else self._adapted(own, capture)
+            self.chosen[key] = (self._windows(rows), self._moves(rows))
+        return self.chosen[key]
 
     def _windows(self, rows: Words) -> list[int]:
         values = scans.entropy(BoardSet(rows), self._player)
@@ -90,23 +89,22 @@ class Candidates:
         named = self._valuer.best_moves(rows, self._rules.top)
         return rank_candidates(named, np.ones(len(rows)), self._rules.moves) or [NOTHING]
 
-    def _dressed(self, own: bytes, told: int) -> Words:
+    def _adapted(self, own: bytes, capture: int) -> Words:
         """Return boards of the root with these own pieces, after moves that fit an observation."""
         words = np.frombuffer(own, np.uint64)
         rows = np.empty_like(self._drawn)
-        rows = rows[: int(dress(self._drawn, words[:6].copy(), self._player, int(words[6]), rows))]
+        pieces, rights = words[:6].copy(), int(words[6])
+        rows = rows[: int(replace_own_pieces(self._drawn, pieces, self._player, rights, rows))]
         starts = np.empty(len(rows) + 1, np.int64)
         count_replies(rows, starts)
         after = np.empty((int(starts[-1]), WORDS), np.uint64)
         captures = np.empty(len(after), np.int64)
         write_replies(rows, starts, after, captures)
-        fit = after[captures == told]
+        fit = after[captures == capture]
         if len(fit) == 0:  # no move fits the observation: remove the captured piece
             fit = rows if len(rows) else self._drawn[:1].copy()
-            without(fit, np.uint64(1 << told if told >= 0 else 0), self._player)
-        hashes = np.empty(len(fit), np.uint64)
-        hash_boards(fit, hashes)
-        _, first = np.unique(hashes, return_index=True)
+            remove_pieces(fit, np.uint64(1 << capture if capture >= 0 else 0), self._player)
+        _, first = np.unique(hashes_of(fit), return_index=True)
         return np.ascontiguousarray(fit[first[: self._rules.sample]])
 
 
@@ -120,13 +118,13 @@ class Public(NamedTuple):
     Attributes:
       root: identifies the boards drawn at the root, from which candidates are chosen.
       own: the player's pieces after its last move; see `own_pieces`.
-      told: the square of the opponent's capture since, -1 for none; `AT_ROOT` at the root.
+      capture: the square of the opponent's capture since, -1 for none; `AT_ROOT` at the root.
       phase: what comes next.
     """
 
     root: int
     own: bytes
-    told: int
+    capture: int
     phase: int
 
 
@@ -151,12 +149,12 @@ class World:
         self.valuer, self.candidates = valuer, candidates
         self._layers: dict[tuple[bytes, int, int], Layer] = {}
 
-    def layer(self, rows: Words, hashes: Words, own: bytes, told: int) -> tuple[Layer, Numbers]:
+    def layer(self, rows: Words, hashes: Words, own: bytes, capture: int) -> tuple[Layer, Numbers]:
         """Return the layer of some boards, and the number of each in it."""
         distinct, first, numbers = np.unique(hashes, return_index=True, return_inverse=True)
-        key = (own, told, HashedSet(distinct).key)
+        key = (own, capture, HashedSet(distinct).key)
         if key not in self._layers:
-            self._layers[key] = Layer(self, rows[first], distinct, own, told)
+            self._layers[key] = Layer(self, rows[first], distinct, own, capture)
         return self._layers[key], numbers.reshape(-1)
 
     def layers(self) -> list[Layer]:
@@ -195,13 +193,12 @@ class LayerStep:
         self.codes = [code for code in np.unique(codes).tolist() if code != OVER]
         self.layers: list[Layer] = []
         self.offsets = [0]
-        hashes = np.empty(len(rows), np.uint64)
-        hash_boards(rows, hashes)
+        hashes = hashes_of(rows)
         for code in self.codes:
             at = np.flatnonzero(codes == code)
             pieces = own_pieces(rows[at[0]], world.player) if own is None else own
-            told = _UNTOLD if own is None else code
-            layer, numbers = world.layer(rows[at], hashes[at], pieces, told)
+            capture = _NO_CODE if own is None else code
+            layer, numbers = world.layer(rows[at], hashes[at], pieces, capture)
             self.after[at] = self.offsets[-1] + numbers
             self.layers.append(layer)
             self.offsets.append(self.offsets[-1] + len(layer))
@@ -228,8 +225,8 @@ class LayerStep:
         wanted = np.zeros(self.offsets[-1], np.bool_)
         wanted[self.offsets[at] + targets] = True
         out = np.empty(len(chosen), np.int64)
-        found = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
-        return np.sort(out[:found])
+        count = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
+        return np.sort(out[:count])
 
     def solved(self, closures: Mapping[int, Numbers], beta: float) -> Numbers:
         """Return the boards that lead only to solved boards and to ends of at least beta.
@@ -244,8 +241,8 @@ class LayerStep:
         return np.flatnonzero(every & (self.ends >= beta))
 
 
-_UNTOLD = -1
-_MOST_LOOKED_UP = 256  # lookups cached per layer
+_NO_CODE = -1
+_MAX_LOOKUPS = 256  # lookups cached per layer
 
 
 class Layer:
@@ -253,14 +250,15 @@ class Layer:
 
     Attributes:
       rows, hashes: (n, 8), (n,) uint64.
-      own, told: as in `Public`.
+      own, capture: as in `Public`.
       places: the places of the layer, by phase.
       best: float64 (n,) the best value of a last request found so far on each board alone; minus
         infinity at first.
     """
 
-    def __init__(self, world: World, rows: Words, hashes: Words, own: bytes, told: int) -> None:
-        self.world, self.rows, self.hashes, self.own, self.told = world, rows, hashes, own, told
+    def __init__(self, world: World, rows: Words, hashes: Words, own: bytes, capture: int) -> None:
+        self.world, self.rows, self.hashes = world, rows, hashes
+        self.own, self.capture = own, capture
         self.best = np.full(len(rows), -np.inf)
         self._labels: dict[int, tuple[Numbers, int]] = {}
         self._columns: dict[int, Values] = {}
@@ -268,21 +266,17 @@ class Layer:
         self._replies: LayerStep | None = None
         self._looked_up: dict[int, Numbers] = {}
         self.places = [
-            Place(self, phase, Public(world.root, own, told, phase))
+            Place(self, phase, Public(world.root, own, capture, phase))
             for phase in (SENSE, MOVE, REPLY)
         ]
 
-    def public(self, phase: int) -> Public:
-        """Return the public part."""
-        return self.places[phase].public
-
     def senses(self) -> list[int]:
         """Return the centres of the windows to sense."""
-        return self.world.candidates.senses(self.own, self.told)
+        return self.world.candidates.senses(self.own, self.capture)
 
     def requests(self) -> list[int]:
-        """Return the moves to ask for."""
-        return self.world.candidates.requests(self.own, self.told)
+        """Return the moves to request."""
+        return self.world.candidates.requests(self.own, self.capture)
 
     # -- beliefs --------------------------------------------------------------------------------
 
@@ -293,7 +287,7 @@ class Layer:
     def find(self, belief: HashedSet) -> Numbers:
         """Return the boards of a set that are in this layer; cached, as bounds repeat sets."""
         if belief.key not in self._looked_up:
-            if len(self._looked_up) >= _MOST_LOOKED_UP:
+            if len(self._looked_up) >= _MAX_LOOKUPS:
                 self._looked_up.clear()
             at = np.searchsorted(self.hashes, belief.hashes)
             at[at == len(self.hashes)] = 0
@@ -340,7 +334,7 @@ class Layer:
 
     def fill(self, request: int, some: Numbers) -> None:
         """Compute the column's values of some boards."""
-        after, _ = self._asked(self.rows[some], request)
+        after, _ = self._requested(self.rows[some], request)
         values = self.world.valuer.values(after, self.world.player)
         self.column(request)[some] = values
         self.best[some] = np.maximum(self.best[some], values)
@@ -348,10 +342,10 @@ class Layer:
     def move(self, request: int) -> LayerStep:
         """Return the outcomes of a requested move."""
         if request not in self._moves:
-            after, told = self._asked(self.rows, request)
-            ends = np.where(told == OVER, float(WIN), np.inf)
+            after, codes = self._requested(self.rows, request)
+            ends = np.where(codes == OVER, float(WIN), np.inf)
             starts = np.arange(len(self) + 1)
-            self._moves[request] = LayerStep(self.world, starts, told, after, ends=ends, own=None)
+            self._moves[request] = LayerStep(self.world, starts, codes, after, ends=ends, own=None)
         return self._moves[request]
 
     def replies(self) -> LayerStep:
@@ -360,18 +354,18 @@ class Layer:
             starts = np.empty(len(self) + 1, np.int64)
             count_replies(self.rows, starts)
             after = np.empty((int(starts[-1]), WORDS), np.uint64)
-            told = np.empty(len(after), np.int64)
-            write_replies(self.rows, starts, after, told)
-            lost = np.logical_or.reduceat(told == OVER, starts[:-1])
+            codes = np.empty(len(after), np.int64)
+            write_replies(self.rows, starts, after, codes)
+            lost = np.logical_or.reduceat(codes == OVER, starts[:-1])
             ends = np.full(len(self), np.inf)
             ends[lost] = self.world.valuer.lost(self.rows[lost], self.world.player)
-            self._replies = LayerStep(self.world, starts, told, after, ends=ends, own=self.own)
+            self._replies = LayerStep(self.world, starts, codes, after, ends=ends, own=self.own)
         return self._replies
 
-    def _asked(self, rows: Words, request: int) -> tuple[Words, Numbers]:
-        after, told = np.empty_like(rows), np.empty(len(rows), np.int64)
-        ask(rows, request, after, told)
-        return after, told
+    def _requested(self, rows: Words, request: int) -> tuple[Words, Numbers]:
+        after, codes = np.empty_like(rows), np.empty(len(rows), np.int64)
+        play_request(rows, request, after, codes)
+        return after, codes
 
     def __len__(self) -> int:
         return len(self.rows)

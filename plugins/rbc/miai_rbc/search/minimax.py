@@ -14,17 +14,21 @@ from miai.beliefs.search import Line, NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs
-from miai_rbc.kernels.belief_boards import hash_boards
+from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.belief_subsets import Numbers
 from miai_rbc.kernels.bits import WIN
-from miai_rbc.parameters import MAX_OWN_MOVES, MinimaxSearchParameters
+from miai_rbc.parameters import (
+    MAX_OWN_MOVES,
+    MinimaxProblemParameters,
+    MinimaxSearchParameters,
+)
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
 from miai_rbc.search.layers import AT_ROOT, MOVE, SENSE, Candidates, Layer, Place, World, own_pieces
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 from miai_rbc.search.recursion import BoardRecursion, BoardResult
-from miai_rbc.search.valuing import Valuer
+from miai_rbc.search.valuing import Valuer, hashes_of
 
 _LOW, _HIGH = -float(WIN), float(WIN)
 _FIRST_STEP = 16.0  # centipawns
@@ -204,8 +208,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
     def _new_layer(self, root: RbcRoot, room: int) -> Layer:
         rules, player = self.problem.rules, root.player
         rows = np.ascontiguousarray(root.boards.rows)
-        hashes = np.empty(len(rows), np.uint64)
-        hash_boards(rows, hashes)
+        hashes = hashes_of(rows)
         order = np.argsort(hashes)
         rows, hashes = rows[order], hashes[order]
         rng = np.random.default_rng((rules.seed, HashedSet(hashes).key & _64_BITS))
@@ -244,13 +247,10 @@ def _above(value: float) -> float:
 @cache
 def load_minimax(bounds: str) -> None:
     """Load the compiled functions of a search two moves deep with some bounds."""
-    from miai_rbc.kernels.belief_leaves import FAMILY as MINIMAX
-    from miai_rbc.parameters import MinimaxProblemParameters
-
     load_beliefs()
     boards = BoardSet.of_fens([BLACK_CAPTURES])
     after, _ = boards.after_opponent(None)
-    with MINIMAX.compiling("minimax"):
+    with FAMILY.compiling("minimax"):
         for forgiven in (0, 1):
             problem = RbcProblem(MinimaxProblemParameters(forgiven=forgiven, senses=2))
             search = RbcMinimaxSearch(problem, named_bounds(bounds), blind_first=True, singles=True)

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 import miai
 from miai import ClockReading, TimeControl
 from miai.agent import Agent
 from miai.beliefs.sets import HashedSet
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.kernels.belief_boards import hash_boards
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -24,6 +21,7 @@ from miai_rbc.parameters import MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.state import RbcState
+from miai_rbc.search.valuing import hashes_of
 
 Sizes = tuple[int, int]
 """Minimum and maximum number of boards of a belief."""
@@ -49,12 +47,12 @@ def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[
     number = barren = 0
     while barren < _BARREN_GAMES:
         rng = random.Random(f"{seed} {number}")
-        found = [
+        beliefs = [
             (f"seed {seed}, game {number}, turn {turn}", boards)
-            for turn, boards in _drawn(_played(game, number, sizes, rng), a_game, rng)
+            for turn, boards in _drawn(_played(game, number, sizes, rng), sizes, a_game, rng)
         ]
-        barren = 0 if found else barren + 1
-        yield from found
+        barren = 0 if beliefs else barren + 1
+        yield from beliefs
         number += 1
 
 
@@ -73,22 +71,25 @@ def beliefs_of_records(
         rng = random.Random(f"{seed} {path.name}")
         for player in (0, 1):
             belief = RbcBelief(history.game, player, limit=_limit(sizes))
-            states = history.states()
-            for turn, boards in _drawn(_followed(states, belief, sizes), a_game, rng):
+            beliefs = _followed(history.states(), belief)
+            for turn, boards in _drawn(beliefs, sizes, a_game, rng):
                 yield f"{path.name}, {('white', 'black')[player]}, turn {turn}", boards
 
 
 def _drawn(
-    found: Iterator[tuple[int, BoardSet]], a_game: int, rng: random.Random
+    beliefs: Iterator[RbcBelief], sizes: Sizes, a_game: int, rng: random.Random
 ) -> list[tuple[int, BoardSet]]:
-    every = list(found)
+    """Return some of a player's beliefs before its senses that fit, with their turns."""
+    every = [
+        (turn, belief.boards.copy())
+        for turn, belief in enumerate(beliefs)
+        if belief.complete and sizes[0] <= len(belief) <= sizes[1]
+    ]
     return [every[at] for at in sorted(rng.sample(range(len(every)), min(a_game, len(every))))]
 
 
-def _played(
-    game: RbcGame, number: int, sizes: Sizes, rng: random.Random
-) -> Iterator[tuple[int, BoardSet]]:
-    """Play one game; yield the beliefs of the right size and their turns."""
+def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Iterator[RbcBelief]:
+    """Play one game; yield the belief of `rbc-seed` before each of its senses."""
     seat = number % 2
     agents: list[Agent] = [_agent("rbc-seed", game, sizes)]
     agents.insert(1 - seat, _agent(_OPPONENTS[number // 2 % len(_OPPONENTS)], game, sizes))
@@ -100,14 +101,13 @@ def _played(
     try:
         while True:
             for player, agent in enumerate(agents):
-                if (told := state.observation(player)) is not None:
-                    agent.observe(told)
+                if (observation := state.observation(player)) is not None:
+                    agent.observe(observation)
             if state.is_terminal():
                 return
             mover = int(state.current_player())
             if mover == seat and state.senses:
-                if _fits(watched.belief, sizes):
-                    yield turn, watched.belief.boards.copy()
+                yield watched.belief
                 turn += 1
             if not state.senses and turn <= _OPENING and rng.random() < _RANDOM:
                 state.apply_action(rng.choice(state.legal_actions()))
@@ -118,25 +118,16 @@ def _played(
             agent.close()
 
 
-def _followed(
-    states: Iterator[RbcState], belief: RbcBelief, sizes: Sizes
-) -> Iterator[tuple[int, BoardSet]]:
-    turn = 0
+def _followed(states: Iterator[RbcState], belief: RbcBelief) -> Iterator[RbcBelief]:
+    """Update a belief by the states of a game; yield it before each of its player's senses."""
     try:
         for state in states:
-            if (told := state.observation(belief.player)) is not None:
-                belief.observe(told)
+            if (observation := state.observation(belief.player)) is not None:
+                belief.observe(observation)
             if not state.is_terminal() and state.current_player() == belief.player and state.senses:
-                if _fits(belief, sizes):
-                    yield turn, belief.boards.copy()
-                turn += 1
+                yield belief
     finally:
         belief.close()
-
-
-def _fits(belief: RbcBelief, sizes: Sizes) -> bool:
-    """Return whether the belief is complete and has the requested size."""
-    return belief.complete and sizes[0] <= len(belief) <= sizes[1]
 
 
 def _agent(name: str, game: RbcGame, sizes: Sizes) -> Agent:
@@ -148,7 +139,7 @@ def _limit(sizes: Sizes) -> int:
     return max(MAX_MOVES, 2 * sizes[1])
 
 
-_BARREN = 1000  # repeated beliefs in a row
+_MAX_REPEATS = 1000  # beliefs in a row that were seen before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,12 +188,11 @@ class RbcProblem:
     root_classes: Sequence[str] = ("game",)
 
     def __init__(self, parameters: MinimaxProblemParameters | None = None) -> None:
-        self._given = parameters or MinimaxProblemParameters()
-        self.rules: MinimaxRules = self._given
-        if self._given.least > self._given.most:
-            raise ValueError(
-                f"least {self._given.least}, most {self._given.most}: no belief has as many boards"
-            )
+        self._parameters = parameters or MinimaxProblemParameters()
+        self.rules: MinimaxRules = self._parameters
+        least, most = self._parameters.least, self._parameters.most
+        if least > most:
+            raise ValueError(f"least {least}, most {most}: no belief has such a size")
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
         """Return the first distinct beliefs of a class; the same arguments give the same roots.
@@ -211,36 +201,38 @@ class RbcProblem:
           depth: ignored.
 
         Raises:
-          ValueError: there is no such class, or there are too few beliefs of that size.
+          ValueError: unknown class, or too few beliefs of that size.
           RecordError: a record cannot be read.
         """
         if kind != "game":
             raise ValueError(f"rbc has no roots of class {kind!r}; its class is 'game'")
-        given = self._given
-        sizes = (given.least, given.most)
-        found: Iterable[tuple[str, BoardSet]]
-        if given.records:
-            found = beliefs_of_records(Path(given.records), sizes, a_game=given.a_game, seed=seed)
+        parameters = self._parameters
+        sizes = (parameters.least, parameters.most)
+        beliefs: Iterable[tuple[str, BoardSet]]
+        if parameters.records:
+            beliefs = beliefs_of_records(
+                Path(parameters.records), sizes, a_game=parameters.a_game, seed=seed
+            )
         else:
-            found = beliefs_of_games(sizes, a_game=given.a_game, seed=seed)
-        roots = list(islice(_distinct(found), count))
+            beliefs = beliefs_of_games(sizes, a_game=parameters.a_game, seed=seed)
+        roots = list(islice(_distinct(beliefs), count))
         if len(roots) < count:
-            where = given.records or "the games played"
+            where = parameters.records or "the games played"
             raise ValueError(
-                f"{where}: {len(roots)} beliefs of {given.least} to {given.most} boards, "
+                f"{where}: {len(roots)} beliefs of {parameters.least} to {parameters.most} boards, "
                 f"not {count}; widen least and most, or raise a_game"
             )
         return roots
 
 
-def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
+def _distinct(beliefs: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
     """Yield each belief once, as games of the same agents begin alike."""
     seen: set[int] = set()
     barren = 0
-    for name, boards in found:
+    for name, boards in beliefs:
         key = boards_key(boards)
         barren = barren + 1 if key in seen else 0
-        if barren > _BARREN:
+        if barren > _MAX_REPEATS:
             return
         if key not in seen:
             seen.add(key)
@@ -249,6 +241,4 @@ def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
 
 def boards_key(boards: BoardSet) -> int:
     """Return a 128-bit key of a set of boards, independent of their order."""
-    hashes = np.empty(len(boards), np.uint64)
-    hash_boards(np.ascontiguousarray(boards.rows), hashes)
-    return HashedSet.of(hashes).key
+    return HashedSet.of(hashes_of(boards.rows)).key

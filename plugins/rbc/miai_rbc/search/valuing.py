@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+from miai_rbc.engines.kernel import KernelEngine, KernelParameters, work_space
 from miai_rbc.kernels.belief_boards import hash_boards, material
 from miai_rbc.kernels.belief_leaves import Values, enter, look_up, quiet_values
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
-from miai_rbc.kernels.ordering import LIST, MEMORY
-from miai_rbc.kernels.search import FRAME_WORDS
-from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
 from miai_rbc.parameters import MinimaxRules
 
 DECIDED = WIN - 1000
@@ -18,6 +15,13 @@ DECIDED = WIN - 1000
 
 _TABLE_MB = 4
 _FIRST_ROOM = 1 << 12
+
+
+def hashes_of(rows: Words) -> Words:
+    """Return a 64-bit hash of each board: (n,)."""
+    hashes = np.empty(len(rows), np.uint64)
+    hash_boards(np.ascontiguousarray(rows), hashes)
+    return hashes
 
 
 class Valuer:
@@ -35,13 +39,7 @@ class Valuer:
         self.valued = 0
         depth = max(1, rules.leaf_depth)
         self._engine = KernelEngine(KernelParameters(depth=depth, table_mb=_TABLE_MB))
-        self._space = (
-            np.zeros((MAX_PLY, ROW_WORDS), np.uint64),
-            np.zeros((MAX_PLY, FRAME_WORDS), np.int64),
-            np.zeros((MAX_PLY, LIST), np.int64),
-            np.zeros(MEMORY, np.int64),
-            np.zeros(4, np.uint64),
-        )
+        self._space, self._table = work_space(), np.zeros(4, np.uint64)
         self.forget()
 
     def forget(self) -> None:
@@ -52,14 +50,13 @@ class Valuer:
 
     def values(self, rows: Words, player: int) -> Values:
         """Return the values of boards, uint64 (n, 8): float64 (n,) centipawns."""
-        hashes, found = np.empty(len(rows), np.uint64), np.empty(len(rows))
-        hash_boards(rows, hashes)
-        if look_up(self._keys, self._known, hashes, found):
-            missing = np.flatnonzero(np.isnan(found))
+        hashes, values = hashes_of(rows), np.empty(len(rows))
+        if look_up(self._keys, self._known, hashes, values):
+            missing = np.flatnonzero(np.isnan(values))
             fresh = self._fresh(rows[missing], player)
-            found[missing] = fresh
+            values[missing] = fresh
             self._keep(hashes[missing], fresh)
-        return found
+        return values
 
     def lost(self, rows: Words, player: int) -> Values:
         """Return the values of boards on which the player's king is captured: float64 (n,)."""
@@ -80,7 +77,7 @@ class Valuer:
         if self._rules.leaf_depth:
             theirs[:] = self._engine.evaluate(rows).scores
         else:
-            quiet_values(rows, *self._space, theirs)
+            quiet_values(rows, *self._space, self._table, theirs)
         ours = 0.0 - theirs
         lost = np.flatnonzero(ours < -DECIDED)
         ours[lost] = self.lost(rows[lost], player)

@@ -27,8 +27,9 @@ from miai_go.life.kernels.stack import (
     PN,
     SIDE,
     Ints,
+    SearchArrays,
 )
-from miai_go.life.kernels.stones import Int, Words
+from miai_go.life.kernels.stones import Int
 from miai_go.life.kernels.traits import count_traits
 
 Floats = NDArray[np.float32]
@@ -40,7 +41,7 @@ OUTPUTS = 3
 DOUBT = 0.5
 """Powers of two by which a number grows per unit of the log odds against it."""
 
-MOST_POWER = 18.0
+MAX_POWER = 18.0
 """Log2 of the maximum initial number, far below the maximum number."""
 
 
@@ -63,24 +64,23 @@ class Guide(NamedTuple):
 
 
 @part
-def advise(
-    zone: Words, guide: Guide, levels: Ints, children: Ints, child_sets: Words, level: Int
-) -> None:
+def advise(s: SearchArrays, guide: Guide, level: Int) -> None:
     """Set the initial numbers of a node's new children by the network."""
-    after = 1 - levels[level, SIDE]
-    for i in range(levels[level, COUNT]):
-        if children[level, i, NEW] == 0:
+    after = 1 - s.levels[level, SIDE]
+    for i in range(s.levels[level, COUNT]):
+        child, stones = s.children[level, i], s.child_sets[level, i]
+        if child[NEW] == 0:
             continue
-        attacker = child_sets[level, i, OF_ATTACKER]
-        defender = child_sets[level, i, OF_DEFENDER]
-        count_traits(zone, attacker, defender, children[level, i, CHILD_BAN], guide.traits)
-        odds, proof, disproof = foretold(guide, after)
-        children[level, i, PN] = number_of(proof + DOUBT * max(-float(odds), 0.0))
-        children[level, i, DN] = number_of(disproof + DOUBT * max(float(odds), 0.0))
+        count_traits(
+            s.zone, stones[OF_ATTACKER], stones[OF_DEFENDER], child[CHILD_BAN], guide.traits
+        )
+        odds, proof, disproof = predict(guide, after)
+        child[PN] = number_of(proof + DOUBT * max(-float(odds), 0.0))
+        child[DN] = number_of(disproof + DOUBT * max(float(odds), 0.0))
 
 
 @part
-def foretold(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float32]:
+def predict(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float32]:
     """Return the network's outputs for the traits, with `side` to move; see `ODDS`."""
     traits, units = guide.traits, guide.units
     odds, proof, disproof = np.float32(0.0), np.float32(0.0), np.float32(0.0)
@@ -104,4 +104,4 @@ def foretold(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float3
 @part
 def number_of(power: float | np.floating[Any]) -> Int:
     """Return two to a power, limited to the range of initial numbers."""
-    return np.int64(2.0 ** min(max(float(power), 0.0), MOST_POWER))
+    return np.int64(2.0 ** min(max(float(power), 0.0), MAX_POWER))

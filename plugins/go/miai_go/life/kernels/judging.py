@@ -10,7 +10,7 @@ import numpy as np
 
 from miai.kernels.bits import lowest, popcount
 from miai_go.life.kernels import part
-from miai_go.life.kernels.stack import CAPTURE, DISPROVEN, GOAL, LIFE, PROVEN, Ints
+from miai_go.life.kernels.stack import CAPTURE, DISPROVEN, GOAL, LIFE, PROVEN, SearchArrays
 from miai_go.life.kernels.stones import (
     ATTACKER,
     NO_BAN,
@@ -53,13 +53,13 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
     if regions < 2:
         return False
     alive = defender
-    struck = True
-    while struck:
-        struck = False
-        left = alive
-        while left:
-            block, rim = block_at(zone, alive, lowest(left))
-            left &= ~block
+    changed = True
+    while changed:
+        changed = False
+        rest = alive
+        while rest:
+            block, rim = block_at(zone, alive, lowest(rest))
+            rest &= ~block
             vital = np.int64(0)
             for i in range(regions):
                 within = room[64 + i] & ~alive == ZERO and room[64 + i] & block != ZERO
@@ -69,51 +69,43 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
                 if block & zone[TARGET] != ZERO:
                     return False
                 alive &= ~block
-                struck = True
+                changed = True
     return True
 
 
 @part
-def judge(
-    zone: Words,
-    task: Ints,
-    side: Int,
-    ban: Int,
-    attacker: np.uint64,
-    defender: np.uint64,
-    room: Words,
-) -> Int:
+def judge(s: SearchArrays, side: Int, ban: Int, attacker: np.uint64, defender: np.uint64) -> Int:
     """Return PROVEN, DISPROVEN or 0 for a position after a move of `side`.
 
     The target is captured, or in atari with the attacker to move and no ban on its last liberty, or
     alive unconditionally. After a move of the attacker the last is checked only if the goal is
     life: there it is necessary, since a defender with nothing but eyes left may not pass.
     """
-    capturing = task[GOAL] == CAPTURE
+    capturing = s.task[GOAL] == CAPTURE
     if side == ATTACKER:
-        if defender & zone[TARGET] == ZERO:
+        if defender & s.zone[TARGET] == ZERO:
             return PROVEN if capturing else DISPROVEN
         if capturing:
             return 0
     else:
-        liberties = target_liberties(zone, attacker, defender)
+        liberties = target_liberties(s.zone, attacker, defender)
         if liberties & (liberties - ONE) == ZERO:
             if ban == NO_BAN or bit(ban) != liberties:
                 return PROVEN if capturing else DISPROVEN
             return 0
-    if lives(zone, attacker, defender, room):
+    if lives(s.zone, attacker, defender, s.room):
         return DISPROVEN if capturing else PROVEN
     return 0
 
 
 @part
-def outlook(zone: Words, task: Ints, attacker: np.uint64, defender: np.uint64) -> Int:
+def outlook(s: SearchArrays, attacker: np.uint64, defender: np.uint64) -> Int:
     """Return the initial proof number of a new position."""
-    if task[GOAL] == LIFE:
+    if s.task[GOAL] == LIFE:
         return np.int64(1)
-    eyes = popcount(eye_points(zone, attacker, defender))
-    hard: np.int64 = 1 + eyes + 2 * popcount(target_liberties(zone, attacker, defender))
-    return hard
+    eyes = popcount(eye_points(s.zone, attacker, defender))
+    number: np.int64 = 1 + eyes + 2 * popcount(target_liberties(s.zone, attacker, defender))
+    return number
 
 
 @part

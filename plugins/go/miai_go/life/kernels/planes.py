@@ -6,11 +6,14 @@ plane. The codes become planes for torch, and are the input of the networks in k
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest, popcount
 from miai_go.life.kernels import inlined, kernel, part
+from miai_go.life.kernels.judging import eye_points
 from miai_go.life.kernels.stones import (
     ATTACKER,
     DEFENDER,
@@ -24,8 +27,8 @@ from miai_go.life.kernels.stones import (
     Words,
     bit,
     block_at,
-    breathes,
-    taken,
+    captured_by,
+    has_liberty,
 )
 
 Ints = NDArray[np.int64]
@@ -65,16 +68,16 @@ def lay_out(zone: Words, size: int, facts: Ints, diagonals: Words) -> None:
     count = popcount(zone[POINTS])
     for p in range(count):
         row, column = facts[p, ROW], facts[p, COLUMN]
-        within, off, found = np.int64(0), np.int64(0), ZERO
+        within, off, near = np.int64(0), np.int64(0), ZERO
         for q in range(count):
             if abs(facts[q, ROW] - row) == 1 and abs(facts[q, COLUMN] - column) == 1:
-                found |= bit(q)
+                near |= bit(q)
                 within += 1
         for dr in (-1, 1):
             for dc in (-1, 1):
                 if not (0 <= row + dr < size and 0 <= column + dc < size):
                     off += 1
-        diagonals[p] = found
+        diagonals[p] = near
         facts[p, OFF] = off
         facts[p, WALLS] = 4 - off - within
 
@@ -94,17 +97,33 @@ def target_blocks(
         out[i] = block_at(zone, defenders[i], lowest(zone[TARGET]))[0]
 
 
+class Batch(NamedTuple):
+    """n positions, of zones that are numbered.
+
+    Attributes:
+      zones: uint64 of shape (zones, 67).
+      diagonals, facts: of shapes (zones, 64) and (zones, 64, FACTS), from `lay_out`.
+      boards: int64 of shape (zones,), points on a side of the board.
+      problems: int64 of shape (n,), which zone each position is of.
+      attackers, defenders: uint64 of shape (n,), the stones within the zone.
+      sides: int64 of shape (n,), the side that moves first, 0 the attacker.
+      picks: int64 of shape (n,), the target's stone in the centre, modulo their number, or NEAREST.
+    """
+
+    zones: Words
+    diagonals: Words
+    facts: Ints
+    boards: Ints
+    problems: Ints
+    attackers: Words
+    defenders: Words
+    sides: Ints
+    picks: Ints
+
+
 @kernel
 def encode(
-    zones: Words,
-    diagonals: Words,
-    facts: Ints,
-    boards: Ints,
-    problems: Ints,
-    attackers: Words,
-    defenders: Words,
-    sides: Ints,
-    picks: Ints,
+    batch: Batch,
     turns: Ints,
     window: int,
     out: NDArray[np.uint8],
@@ -114,37 +133,32 @@ def encode(
     """Write the planes of n positions, and where the points of their zones are in the window.
 
     Args:
-      zones: uint64 of shape (problems, 67).
-      diagonals, facts: of shapes (problems, 64) and (problems, 64, FACTS), from `lay_out`.
-      boards: points on a side of each problem's board.
-      problems: which zone each position is of; so are the following, one for each position.
-      sides: the side that moves first, 0 the attacker.
-      picks: the target's stone in the centre, modulo their number, or NEAREST.
-      turns: symmetries, numbered as in `miai_go.rules.symmetry`.
+      turns: symmetries of the positions, numbered as in `miai_go.rules.symmetry`.
       window: points on a side, odd.
       out: of shape (n, 14 or 21, window * window), written.
       places: of shape (n, 64): the point of the window, -1 beyond it and beyond the zone; written.
       codes: work space, 64 words.
     """
     few = out.shape[1] == FEW_PLANES
-    for i in range(len(problems)):
-        problem = problems[i]
-        zone, fact = zones[problem], facts[problem]
-        centre = centre_of(zone, fact, defenders[i], picks[i])
-        place_points(zone, fact, centre, turns[i], window, places[i])
-        paint_board(fact, boards[problem], centre, turns[i], sides[i], window, out[i])
-        find_codes(zone, diagonals[problem], fact, attackers[i], defenders[i], few, codes)
+    for i in range(len(batch.problems)):
+        problem = batch.problems[i]
+        zone, facts = batch.zones[problem], batch.facts[problem]
+        attacker, defender = batch.attackers[i], batch.defenders[i]
+        centre = centre_of(zone, facts, defender, batch.picks[i])
+        place_points(zone, facts, centre, turns[i], window, places[i])
+        paint_board(facts, batch.boards[problem], centre, turns[i], batch.sides[i], window, out[i])
+        find_codes(zone, batch.diagonals[problem], facts, attacker, defender, few, codes)
         for p in range(popcount(zone[POINTS])):
             at = places[i, p]
             if at >= 0:
-                # What the wall showed here; the board's own plane stays.
+                # Erase the wall; the board's own plane stays.
                 out[i, OPPOSITE, at] = 0
                 out[i, LIBERTIES + 3, at] = 0
                 out[i, SIZES + 3, at] = 0
-                left = codes[p]
-                while left:
-                    out[i, lowest(left), at] = 1
-                    left &= left - ONE
+                rest = codes[p]
+                while rest:
+                    out[i, lowest(rest), at] = 1
+                    rest &= rest - ONE
 
 
 @part
@@ -153,24 +167,24 @@ def centre_of(zone: Words, facts: Ints, defender: np.uint64, pick: Int) -> Int:
     block, _rim = block_at(zone, defender, lowest(zone[TARGET]))
     count = popcount(block)
     if pick >= 0:
-        left = block
+        remaining = block
         for _ in range(pick % count):
-            left &= left - ONE
-        stone: np.int64 = lowest(left)
+            remaining &= remaining - ONE
+        stone: np.int64 = lowest(remaining)
         return stone
     rows, columns = np.int64(0), np.int64(0)
-    left = block
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = block
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         rows += facts[p, ROW]
         columns += facts[p, COLUMN]
     best: Int = lowest(block)
     nearest: Int = np.int64(1 << 40)
-    left = block
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = block
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         away = (facts[p, ROW] * count - rows) ** 2 + (facts[p, COLUMN] * count - columns) ** 2
         if away < nearest:
             best, nearest = p, away
@@ -254,10 +268,10 @@ def find_codes(
     target = code_blocks(zone, attacker, defender, DEFENDER, codes)
     code_blocks(zone, attacker, defender, ATTACKER, codes)
     free = zone[POINTS] & ~(attacker | defender)
-    left = free
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = free
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         if is_eye(zone, diagonals, facts, defender, p):
             codes[p] |= plane(EYE)
     if not few:
@@ -272,10 +286,10 @@ def code_blocks(
     stones = defender if side == DEFENDER else attacker
     free = zone[POINTS] & ~(attacker | defender)
     target = ZERO
-    left = stones
-    while left:
-        block, rim = block_at(zone, stones, lowest(left))
-        left &= ~block
+    remaining = stones
+    while remaining:
+        block, rim = block_at(zone, stones, lowest(remaining))
+        remaining &= ~block
         liberties, size = popcount(rim & free), popcount(block)
         if side == ATTACKER and block & zone[OPEN] != ZERO:
             liberties, size = 4, 4
@@ -313,7 +327,7 @@ def code_more(
     free = points & ~(attacker | defender)
     _block, rim = block_at(zone, defender, lowest(target))
     liberties = rim & free
-    eyes = points & ~(defender | out_of_reach(zone, attacker))
+    eyes = eye_points(zone, attacker, defender)
     vital = vital_points(zone, eyes)
     full = ZERO
     if euler(zone, diagonals, target) <= 0:
@@ -338,26 +352,6 @@ def code_more(
 
 
 @part
-def out_of_reach(zone: Words, attacker: np.uint64) -> np.uint64:
-    """Return where the defender cannot have an eye: the attacker's safe stones and all beside them.
-
-    Stones connected with points outside the zone are safe.
-    """
-    safe = attacker & zone[OPEN]
-    edge = safe
-    rim = ZERO
-    while edge:
-        near = zone[lowest(edge)]
-        edge &= edge - ONE
-        rim |= near
-        new = near & attacker & ~safe
-        safe |= new
-        edge |= new
-    lost: np.uint64 = safe | rim | zone[OPEN]
-    return lost
-
-
-@part
 def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
     """Return the centres of rooms of three to six points: their points with the most neighbours."""
     vital = ZERO
@@ -366,10 +360,10 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
         room, _rim = block_at(zone, rest, lowest(rest))
         rest &= ~room
         if 3 <= popcount(room) <= 6:
-            most, middle, left = np.int64(1), ZERO, room
-            while left:
-                p = lowest(left)
-                left &= left - ONE
+            most, middle, remaining = np.int64(1), ZERO, room
+            while remaining:
+                p = lowest(remaining)
+                remaining &= remaining - ONE
                 near = popcount(zone[p] & room)
                 if near > most:
                     most, middle = near, bit(p)
@@ -383,10 +377,10 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
 def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
     """Return the Euler number of a block: 1 minus its holes within the zone."""
     stones, sides, squares = popcount(block), np.int64(0), np.int64(0)
-    left = block
-    while left:
-        p = lowest(left)
-        left &= left - ONE
+    remaining = block
+    while remaining:
+        p = lowest(remaining)
+        remaining &= remaining - ONE
         sides += popcount(zone[p] & block)
         corners = diagonals[p] & block
         while corners:
@@ -402,25 +396,25 @@ def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
 def playable(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
     """Return whether a side may play on an empty point, kos apart."""
     mine = own | bit(p)
-    lost = taken(zone, side, mine, other, p)
-    return bool(lost != ZERO or breathes(zone, side, mine, other, p))
+    captured = captured_by(zone, side, mine, other, p)
+    return bool(captured != ZERO or has_liberty(zone, side, mine, other, p))
 
 
 @kernel
-def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, found: Ints) -> Int:
+def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, row: Ints) -> Int:
     """Find the row that differs least from any view of a query; return the number of points.
 
     Args:
       query: uint64 of shape (views, words), the first half of the words one bit a point, the
         second half another.
       rows: uint64 of shape (n, words).
-      keys: rows with another key than `key` are left out.
-      found: the number of the row is written here, -1 if there is none.
+      keys: rows with another key than `key` are remaining out.
+      row: the number of the row is written here, -1 if there is none.
     """
     words = query.shape[1]
     half = words // 2
     least = np.int64(1 << 30)
-    found[0] = -1
+    row[0] = -1
     for i in range(len(rows)):
         if keys[i] != key:
             continue
@@ -434,5 +428,5 @@ def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, found: 
                     break
             if away < least:
                 least = away
-                found[0] = i
+                row[0] = i
     return least

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.kernels.bits import lowest, popcount
+from miai.kernels.bits import lowest
 from miai_go.life.kernels import inlined, part
 
 Int = int | np.signedinteger[Any]
@@ -58,17 +58,17 @@ def block_at(zone: Words, stones: np.uint64, p: Int) -> tuple[np.uint64, np.uint
 
 
 @part
-def taken(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> np.uint64:
-    """Return the stones of `other` that lose their last liberty by a move of `side` at `p`.
+def captured_by(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> np.uint64:
+    """Return the stones of `other` that a move of `side` at `p` captures.
 
     `own` already includes the stone at `p`.
     """
     empty = zone[POINTS] & ~(own | other)
-    left = zone[p] & other
+    rest = zone[p] & other
     out = ZERO
-    while left:
-        block, rim = block_at(zone, other, lowest(left))
-        left &= ~block
+    while rest:
+        block, rim = block_at(zone, other, lowest(rest))
+        rest &= ~block
         free = (rim & empty) != ZERO
         if side == DEFENDER:
             free |= (block & zone[OPEN]) != ZERO
@@ -78,7 +78,7 @@ def taken(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> n
 
 
 @part
-def breathes(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
+def has_liberty(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
     """Return whether the block of `side` at `p` has a liberty."""
     block, rim = block_at(zone, own, p)
     free = (rim & zone[POINTS] & ~(own | other)) != ZERO
@@ -96,22 +96,15 @@ def target_liberties(zone: Words, attacker: np.uint64, defender: np.uint64) -> n
 
 
 @part
-def ko_left(
-    zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, lost: np.uint64
+def ban_after(
+    zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, captured: np.uint64
 ) -> Int:
-    """Return the ban after `side` captured `lost` at `p`; `own` and `other` are after the move."""
-    if lost == ZERO or lost & (lost - ONE) != ZERO or zone[p] & own != ZERO:
+    """Return the ban after a move of `side` at `p`; `own` and `other` are after the move."""
+    if captured == ZERO or captured & (captured - ONE) != ZERO or zone[p] & own != ZERO:
         return NO_BAN
     if side == ATTACKER and bit(p) & zone[OPEN] != ZERO:
         return NO_BAN
-    if zone[p] & zone[POINTS] & ~(own | other) != lost:
+    if zone[p] & zone[POINTS] & ~(own | other) != captured:
         return NO_BAN
-    taken_back: np.int64 = lowest(lost)
-    return taken_back
-
-
-@inlined
-def size_of(points: np.uint64) -> Int:
-    """Return the number of points in a set."""
-    count: np.int64 = popcount(points)
-    return count
+    ban: np.int64 = lowest(captured)
+    return ban

@@ -22,7 +22,7 @@ BUCKET = 4
 
 D, A, INFO, NUMBERS, WORK = range(ENTRY_WORDS)
 
-ESTIMATE, SOLVED, ON_THIS_WAY = np.int64(1), np.int64(2), np.int64(3)
+ESTIMATE, SOLVED, ON_THIS_PATH = np.int64(1), np.int64(2), np.int64(3)
 
 _32 = U64(32)
 _LOW = U64(0xFFFFFFFF)
@@ -57,29 +57,29 @@ def digest(attacker: np.uint64, defender: np.uint64, turn: np.uint64) -> np.uint
 
 @part
 def find(
-    table: Words, attacker: np.uint64, defender: np.uint64, turn: np.uint64, way: np.uint64
+    table: Words, attacker: np.uint64, defender: np.uint64, turn: np.uint64, path: np.uint64
 ) -> Int:
     """Return the index of a position's most certain entry, -1 for none.
 
     Args:
       table: uint64 of shape (buckets * 4 * 5,), buckets a power of two.
-      way: digest of the positions on the path to this one.
+      path: digest of the positions on the path to this one.
     """
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
-    found: Int = np.int64(-1)
+    entry: Int = np.int64(-1)
     surest: Int = np.int64(0)
     for i in range(BUCKET):
         at = first + i * ENTRY_WORDS
         if table[at + D] == defender and table[at + A] == attacker:
             info = table[at + INFO]
             kind = kind_of(info)
-            known = info & _KEY == turn and (kind != ON_THIS_WAY or table[at + WORK] == way)
-            if known and kind > surest:
-                found, surest = at, kind
+            holds = info & _KEY == turn and (kind != ON_THIS_PATH or table[at + WORK] == path)
+            if holds and kind > surest:
+                entry, surest = at, kind
                 if kind == SOLVED:
-                    return found
-    return found
+                    return entry
+    return entry
 
 
 @inlined
@@ -97,10 +97,10 @@ def move_of(info: np.uint64) -> Int:
 
 
 @inlined
-def least_of(info: np.uint64) -> Int:
+def depends_of(info: np.uint64) -> Int:
     """Return the highest level that a disproof on this path depends on."""
-    least: np.int64 = np.int64((info >> _24) & _FFFF)
-    return least
+    level: np.int64 = np.int64((info >> _24) & _FFFF)
+    return level
 
 
 @part
@@ -114,12 +114,12 @@ def keep(
     pn: Int,
     dn: Int,
     work: np.uint64,
-    least: Int,
+    depends: Int,
 ) -> None:
     """Store a result, in place of one of the same position or of the one with the least work.
 
     Args:
-      work: positions searched; for an entry of `ON_THIS_WAY`, the digest of the path.
+      work: positions searched; for an entry of `ON_THIS_PATH`, the digest of the path.
     """
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
@@ -136,12 +136,12 @@ def keep(
         if same and (old == kind or (old == ESTIMATE and kind == SOLVED)):
             chosen = at
             break
-        cost = ZERO if old == ON_THIS_WAY else table[at + WORK]
+        cost = ZERO if old == ON_THIS_PATH else table[at + WORK]
         if cost < cheapest:
             chosen, cheapest = at, cost
     table[chosen + D] = defender
     table[chosen + A] = attacker
-    table[chosen + INFO] = turn | (U64(kind) << _8) | (U64(move) << _16) | (U64(least) << _24)
+    table[chosen + INFO] = turn | (U64(kind) << _8) | (U64(move) << _16) | (U64(depends) << _24)
     table[chosen + NUMBERS] = (U64(pn) << _32) | U64(dn)
     table[chosen + WORK] = work
 
@@ -178,5 +178,5 @@ def move_all(old: Words, new: Words) -> None:
                 proof_number(numbers),
                 disproof_number(numbers),
                 old[at + WORK],
-                least_of(info),
+                depends_of(info),
             )

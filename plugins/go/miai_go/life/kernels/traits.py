@@ -118,13 +118,13 @@ def count_liberties(
 
 @part
 def count_friends(
-    zone: Words, left: np.uint64, empty: np.uint64, liberties: np.uint64, out: Floats
+    zone: Words, remaining: np.uint64, empty: np.uint64, liberties: np.uint64, out: Floats
 ) -> None:
     """Count the defender's other blocks: all, in atari, with two liberties of the target's."""
     others, atari, joined = np.int64(0), np.int64(0), np.int64(0)
-    while left:
-        block, rim = block_at(zone, left, lowest(left))
-        left &= ~block
+    while remaining:
+        block, rim = block_at(zone, remaining, lowest(remaining))
+        remaining &= ~block
         others += 1
         atari += few(rim & empty) <= 1
         joined += few(rim & liberties) >= 2
@@ -134,12 +134,12 @@ def count_friends(
 
 
 @part
-def count_inner(zone: Words, left: np.uint64, empty: np.uint64, out: Floats) -> None:
+def count_inner(zone: Words, remaining: np.uint64, empty: np.uint64, out: Floats) -> None:
     """Count the attacker's blocks that may be captured: all, in atari, with two liberties."""
     inner, atari, two = np.int64(0), np.int64(0), np.int64(0)
-    while left:
-        block, rim = block_at(zone, left, lowest(left))
-        left &= ~block
+    while remaining:
+        block, rim = block_at(zone, remaining, lowest(remaining))
+        remaining &= ~block
         if block & zone[OPEN] != ZERO:
             continue
         count = few(rim & empty)
@@ -161,10 +161,10 @@ def count_rooms(
       rim: all neighbours of the target; a region is vital if its empty points are among them.
     """
     spaces, largest = np.int64(0), np.int64(0)
-    left = eyes
-    while left:
-        space, _near = block_at(zone, eyes, lowest(left))
-        left &= ~space
+    remaining = eyes
+    while remaining:
+        space, _near = block_at(zone, eyes, lowest(remaining))
+        remaining &= ~space
         spaces += 1
         largest = max(largest, popcount(space))
     regions, vital = np.int64(0), np.int64(0)

@@ -26,6 +26,7 @@ from miai_go.life.kernels.planes import (
     ROW,
     TARGET_BLOCK,
     ZONE,
+    Batch,
     Ints,
     centre_of,
     find_codes,
@@ -174,11 +175,11 @@ def lay_base(
         for c in range(across):
             step = (r - reach) * breadth + c - reach
             for p in range(count):
-                found = BEYOND
+                square = BEYOND
                 if work.at[p] >= 0:
-                    found = work.squares[work.at[p] + step]
-                if found != BEYOND:
-                    row = ground if found >= 0 else wall
+                    square = work.squares[work.at[p] + step]
+                if square != BEYOND:
+                    row = ground if square >= 0 else wall
                     for v in range(0, width, LANES):
                         add_lanes(work.base, p * width + v, weights.around, row + v)
             wall += width
@@ -203,10 +204,10 @@ def pool(within: np.uint64, target: np.uint64, width: Int, work: Any) -> None:
 @part
 def pool_over(points: np.uint64, width: Int, at: Int, work: Any) -> None:
     """Write the mean of features over points at `at` of `pooled`, then their maximum."""
-    left = points
-    while left:
-        row = lowest(left) * width
-        left &= left - ONE
+    remaining = points
+    while remaining:
+        row = lowest(remaining) * width
+        remaining &= remaining - ONE
         for v in range(0, width, LANES):
             add_lanes(work.pooled, at + v, work.features, row + v)
             raise_lanes(work.pooled, at + width + v, work.features, row + v)
@@ -216,23 +217,23 @@ def pool_over(points: np.uint64, width: Int, at: Int, work: Any) -> None:
 
 
 @part
-def begin(points: np.uint64, width: Int, row: Floats, start: Int, out: Floats) -> None:
+def fill(points: np.uint64, width: Int, row: Floats, start: Int, out: Floats) -> None:
     """Set the rows of points to one row, which begins at `start`."""
-    left = points
-    while left:
-        p = lowest(left) * width
-        left &= left - ONE
+    remaining = points
+    while remaining:
+        p = lowest(remaining) * width
+        remaining &= remaining - ONE
         for i in range(width):
             out[p + i] = row[start + i]
 
 
 @part
-def begin_with(points: np.uint64, width: Int, rows: Floats, out: Floats) -> None:
+def copy_rows(points: np.uint64, width: Int, rows: Floats, out: Floats) -> None:
     """Set the rows of points to their own rows of another array."""
-    left = points
-    while left:
-        p = lowest(left) * width
-        left &= left - ONE
+    remaining = points
+    while remaining:
+        p = lowest(remaining) * width
+        remaining &= remaining - ONE
         for i in range(width):
             out[p + i] = rows[p + i]
 
@@ -240,10 +241,10 @@ def begin_with(points: np.uint64, width: Int, rows: Floats, out: Floats) -> None
 @part
 def add_bias(points: np.uint64, width: Int, row: Floats, start: Int, out: Floats) -> None:
     """Add one row, which begins at `start`, to the rows of points."""
-    left = points
-    while left:
-        p = lowest(left) * width
-        left &= left - ONE
+    remaining = points
+    while remaining:
+        p = lowest(remaining) * width
+        remaining &= remaining - ONE
         for v in range(0, width, LANES):
             add_lanes(out, p + v, row, start + v)
 
@@ -251,10 +252,10 @@ def add_bias(points: np.uint64, width: Int, row: Floats, start: Int, out: Floats
 @part
 def rectify(points: np.uint64, width: Int, out: Floats, zeros: Floats) -> None:
     """Set negative numbers to 0 in the rows of points."""
-    left = points
-    while left:
-        p = lowest(left) * width
-        left &= left - ONE
+    remaining = points
+    while remaining:
+        p = lowest(remaining) * width
+        remaining &= remaining - ONE
         for v in range(0, width, LANES):
             raise_lanes(out, p + v, zeros, 0)
 
@@ -320,7 +321,7 @@ def evaluate(
     Args:
       zone, diagonals, facts: of the zone, see `miai_go.life.kernels.planes`.
       attacker, defender: the stones; the work's `base` includes the first mover.
-      weights, work: `Weights`, and `Work` after `lay_ground` and `lay_base`.
+      weights, work: `ZoneWeights`, and `ZoneWork` after `lay_ground` and `lay_base`.
       logits: of shape (64,), written: of every point of the zone, NONE for no move; -inf where
         there is no such point, or it is beyond the window.
     """
@@ -337,7 +338,7 @@ def evaluate(
         for i in range(width):
             work.shift[i] = weights.biases[2 * block * width + i]
         spread(work.pooled, weights.spread, block * POOLED * width * width, work.shift)
-        begin(within, width, work.shift, 0, work.inner)
+        fill(within, width, work.shift, 0, work.inner)
         near(work.features, 2 * block, width, weights, work, work.inner)
         rectify(within, width, work.inner, work.zeros)
         add_bias(within, width, weights.biases, (2 * block + 1) * width, work.features)
@@ -361,11 +362,11 @@ def evaluate(
 @part
 def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
     """Compute the first features: the base, and what each point sees of the zone."""
-    begin_with(within, width, work.base, work.features)
-    left = within
-    while left:
-        q = lowest(left)
-        left &= left - ONE
+    copy_rows(within, width, work.base, work.features)
+    remaining = within
+    while remaining:
+        q = lowest(remaining)
+        remaining &= remaining - ONE
         code = work.codes[q] & ~plane(ZONE)
         while code:
             shown = lowest(code) * width
@@ -421,15 +422,7 @@ def eight_near(
 
 @kernel
 def evaluate_all(
-    zones: Words,
-    diagonals: Words,
-    facts: Ints,
-    boards: Ints,
-    problems: Ints,
-    attackers: Words,
-    defenders: Words,
-    sides: Ints,
-    picks: Ints,
+    batch: Batch,
     window: int,
     reach: int,
     width: int,
@@ -442,30 +435,23 @@ def evaluate_all(
     """Evaluate n positions; those of one zone, mover and centre in a row cost less.
 
     Args:
-      picks: the stone of the target in the middle, as in `miai_go.life.kernels.planes.encode`.
       reach: how far a point sees in the first layer.
       values: of shape (n,), written; logits: of shape (n, 64), written.
     """
-    problem, side = np.int64(-1), np.int64(-1)
+    last, last_side = np.int64(-1), np.int64(-1)
     centre: Int = np.int64(-1)
-    for i in range(len(problems)):
-        zone, fact = zones[problems[i]], facts[problems[i]]
-        middle = centre_of(zone, fact, defenders[i], picks[i])
-        if problems[i] != problem or middle != centre:
-            problem, centre, side = problems[i], middle, np.int64(-1)
-            lay_ground(zone, fact, boards[problem], centre, window, reach, width, work)
-        if sides[i] != side:
-            side = sides[i]
+    for i in range(len(batch.problems)):
+        problem, side = batch.problems[i], batch.sides[i]
+        zone, facts = batch.zones[problem], batch.facts[problem]
+        attacker, defender = batch.attackers[i], batch.defenders[i]
+        middle = centre_of(zone, facts, defender, batch.picks[i])
+        if problem != last or middle != centre:
+            last, centre, last_side = problem, middle, np.int64(-1)
+            lay_ground(zone, facts, batch.boards[problem], centre, window, reach, width, work)
+        if side != last_side:
+            last_side = side
             lay_base(zone, side, window, reach, width, weights, work)
+        diagonals = batch.diagonals[problem]
         values[i] = evaluate(
-            zone,
-            diagonals[problem],
-            fact,
-            attackers[i],
-            defenders[i],
-            width,
-            blocks,
-            weights,
-            work,
-            logits[i],
+            zone, diagonals, facts, attacker, defender, width, blocks, weights, work, logits[i]
         )

@@ -1,4 +1,4 @@
-"""Rules as KataGo writes them: ``kata-get-rules``, ``kata-set-rules``, ``kgs-rules``."""
+"""Rules as KataGo writes them, sent to engines and read from controllers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from miai.errors import near_matches
 from miai_go.gtp.wire import GtpError
 from miai_go.rules.parameters import PRESETS, Rules
 
-SHORTHANDS: Final[Mapping[str, Mapping[str, Any]]] = {
+_RULE_SETS: Final[Mapping[str, Mapping[str, Any]]] = {
     **{name: {"rules": name} for name in PRESETS},
     "tromp_taylor": {"rules": "tromp-taylor"},
     "chinese-ogs": {"rules": "chinese"},
@@ -18,13 +18,9 @@ SHORTHANDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "korean": {"rules": "japanese"},
     "bga": {"rules": "aga"},
     "french": {"rules": "aga"},
-    "new-zealand": {
-        "rules": "tromp-taylor",
-        "ko": "situational",
-        "dead_stones": "playouts",
-    },
+    "new-zealand": {"rules": "tromp-taylor", "ko": "situational", "dead_stones": "playouts"},
 }
-"""Rule sets by KataGo's names, as parameters of the game."""
+"""Parameters of the game, by KataGo's name of the rule set."""
 
 KGS_NAMES: Final[Mapping[str, str]] = {
     "chinese": "chinese",
@@ -33,7 +29,7 @@ KGS_NAMES: Final[Mapping[str, str]] = {
     "new_zealand": "new-zealand",
 }
 
-SETTLED: Final = (
+RULE_PARAMETERS: Final = (
     "ko",
     "suicide",
     "scoring",
@@ -42,7 +38,7 @@ SETTLED: Final = (
     "pass_stones",
     "compensation",
 )
-"""The parameters of the game that rules settle; komi is told on its own."""
+"""The parameters of the game that are part of the rules; komi has its own command."""
 
 _KO: Final = {"SIMPLE": "simple", "POSITIONAL": "positional", "SITUATIONAL": "situational"}
 _SCORING: Final = {"AREA": "area", "TERRITORY": "territory"}
@@ -51,74 +47,75 @@ _FLAGS: Final = ("suicide", "hasButton", "friendlyPassOk")
 _FIELDS: Final = ("ko", "scoring", "tax", "whiteHandicapBonus", *_FLAGS)
 
 
-def rules_as_json(rules: Rules) -> str:
-    """Return rules as KataGo's dictionary."""
-    return json.dumps(_as_fields(rules), separators=(",", ":"), sort_keys=True)
+def rules_fields(rules: Rules) -> dict[str, str | bool]:
+    """Return KataGo's dictionary of rules, as engines accept it."""
+    territory = rules.scoring == "territory"
+    return {
+        "ko": rules.ko.upper(),
+        "scoring": rules.scoring.upper(),
+        "tax": "SEKI" if territory and not rules.seki_territory else "NONE",
+        "suicide": rules.suicide,
+        "hasButton": False,
+        "whiteHandicapBonus": next(k for k, v in _BONUS.items() if v == rules.compensation),
+    }
+
+
+def _all_fields(rules: Rules) -> dict[str, str | bool]:
+    return {**rules_fields(rules), "friendlyPassOk": rules.dead_stones != "none"}
+
+
+def rules_json(rules: Rules) -> str:
+    """Return the answer to ``kata-get-rules``."""
+    return json.dumps(_all_fields(rules), separators=(",", ":"), sort_keys=True)
 
 
 def parse_rules(text: str) -> dict[str, Any]:
-    """Return parameters of the game for KataGo's dictionary, or the name of a rule set.
+    """Return parameters of the game for KataGo's dictionary or the name of a rule set.
 
-    Every parameter of `SETTLED` that is not among them is the preset's.
+    For every other parameter of `RULE_PARAMETERS` the preset's value holds.
 
     Raises:
-      GtpError: no such rules, or rules that are not played here.
+      GtpError: the rules are unknown or not supported.
     """
     stripped = text.strip()
     if not stripped.startswith("{"):
         name = stripped.lower()
-        if name not in SHORTHANDS:
-            raise GtpError(f"no rules '{stripped[:40]}'. {near_matches(name, SHORTHANDS)}")
-        return dict(SHORTHANDS[name])
+        if name not in _RULE_SETS:
+            raise GtpError(f"unknown rules '{stripped[:40]}'. {near_matches(name, _RULE_SETS)}")
+        return dict(_RULE_SETS[name])
     try:
         fields = json.loads(stripped)
     except (ValueError, RecursionError) as error:
-        raise GtpError("the rules are no JSON dictionary") from error
-    if not isinstance(fields, dict):
-        raise GtpError("the rules are no JSON dictionary")
+        raise GtpError("the rules are not a JSON dictionary") from error
     return _from_fields(fields)
 
 
 def changed_rule(rules: Rules, field: str, value: str) -> dict[str, Any]:
     """Return parameters of the game for `rules` with one field of KataGo's changed."""
-    wanted: Any = {"true": True, "false": False}.get(value.lower(), value.upper())
-    if field not in _FIELDS:
-        raise GtpError(f"no rule '{field[:40]}'. {near_matches(field, _FIELDS)}")
-    return _from_fields({**_as_fields(rules), field: wanted})
-
-
-def _as_fields(rules: Rules) -> dict[str, Any]:
-    return {
-        "ko": rules.ko.upper(),
-        "scoring": rules.scoring.upper(),
-        "suicide": rules.suicide,
-        "tax": "NONE" if rules.scoring == "area" or rules.seki_territory else "SEKI",
-        "whiteHandicapBonus": _name_of(_BONUS, rules.compensation),
-        "hasButton": False,
-        "friendlyPassOk": rules.dead_stones != "none",
-    }
+    parsed = {"true": True, "false": False}.get(value.lower(), value.upper())
+    return _from_fields({**_all_fields(rules), field: parsed})
 
 
 def _from_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in fields:
         if name not in _FIELDS:
-            raise GtpError(f"no rule '{str(name)[:40]}'. {near_matches(str(name), _FIELDS)}")
+            raise GtpError(f"unknown rule '{name[:40]}'. {near_matches(name, _FIELDS)}")
     for name in _FLAGS:
         if not isinstance(fields.get(name, False), bool):
-            raise GtpError(f"{name} is true or false")
+            raise GtpError(f"{name} must be true or false")
     missing = [name for name in ("ko", "scoring", "suicide") if name not in fields]
     if missing:
         raise GtpError(f"the rules lack {', '.join(missing)}")
     if fields.get("hasButton"):
-        raise GtpError("button go is not played here")
+        raise GtpError("button go is not supported")
     ko = _one_of(_KO, fields, "ko")
     scoring = _one_of(_SCORING, fields, "scoring")
     tax = str(fields.get("tax", "NONE")).upper()
     if tax not in ("NONE", "SEKI") or (tax == "SEKI" and scoring == "area"):
-        raise GtpError(f"tax {tax[:20]} is not played here under {scoring} scoring")
+        raise GtpError(f"tax {tax[:20]} is not supported under {scoring} scoring")
     suicide = fields["suicide"]
-    as_it_stands = ko == "positional" and suicide  # as Tromp and Taylor count
-    judged = scoring == "territory" or fields.get("friendlyPassOk", not as_it_stands)
+    tromp_taylor = ko == "positional" and suicide  # where every stone on the board counts
+    judged = scoring == "territory" or fields.get("friendlyPassOk", not tromp_taylor)
     return {
         "rules": "tromp-taylor",
         "ko": ko,
@@ -132,13 +129,9 @@ def _from_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _one_of(
-    known: Mapping[str, str], fields: Mapping[str, Any], name: str, default: str = ""
+    choices: Mapping[str, str], fields: Mapping[str, Any], name: str, default: str = ""
 ) -> str:
     value = str(fields.get(name, default)).upper()
-    if value not in known:
-        raise GtpError(f"{name} is one of {', '.join(known)}, not {value[:20]}")
-    return known[value]
-
-
-def _name_of(known: Mapping[str, str], value: str) -> str:
-    return next(name for name, meant in known.items() if meant == value)
+    if value not in choices:
+        raise GtpError(f"{name} must be one of {', '.join(choices)}, not {value[:20]}")
+    return choices[value]

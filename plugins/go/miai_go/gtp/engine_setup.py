@@ -1,0 +1,256 @@
+"""What an engine is sent: board, rules, komi, handicap, starting position and clock.
+
+GTP knows main time with Canadian overtime, in whole seconds; extensions know more. The settings
+sent for a time control with `m` its main time, `p` its period and `i` its increment:
+
+=========  ====================  ==============================  =============================
+control    kata-time_settings    kgs-time_settings               time_settings
+=========  ====================  ==============================  =============================
+none       none                  none                            0 1 0
+per-move   canadian 0 m 1        canadian 0 m 1                  0 m 1
+absolute   absolute m            absolute m                      m 0 0
+fischer    fischer m i                                           m - i, i for one stone
+byo-yomi   byoyomi m p periods   byoyomi m p periods             m, p for one stone
+=========  ====================  ==============================  =============================
+
+Times are rounded down, a period to at least 1 second, so that an engine never thinks it has more
+than it has. Under ``time_settings`` the increment of a Fischer clock becomes a Canadian period that
+every move renews, and of several byo-yomi periods only the last is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from miai.clock import ClockReading, TimeControl
+from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUnavailableError
+from miai_go.gtp.client import Conversation, GtpClient, excerpt
+from miai_go.gtp.engine import EngineProcess, advice_for
+from miai_go.gtp.kata_rules import rules_fields
+from miai_go.gtp.parameters import GtpEngineParameters, GtpParameters
+from miai_go.rules.coordinates import vertex
+
+if TYPE_CHECKING:
+    from miai_go.rules.game import GoGame
+
+
+COLOR_NAMES: Final = ("b", "w")
+"""Players 0 and 1 in GTP."""
+
+
+def launch(
+    parameters: GtpEngineParameters,
+    conversation: Conversation,
+    *,
+    seed: int,
+    board_size: int,
+    komi: float,
+) -> GtpClient:
+    """Start an engine, wait for it to answer, and send its start-up commands.
+
+    Args:
+      seed, board_size, komi: values of the placeholders.
+
+    Raises:
+      AgentUnavailableError: it cannot be found or started, dies, hangs, does not speak GTP or
+        refuses a command.
+      AgentFloodError: it writes more than the limits allow.
+    """
+    command, startup = parameters.filled(seed=seed, board_size=board_size, komi=komi)
+    engine = EngineProcess(command, cwd=parameters.folder(), environment=parameters.environment)
+    conversation.note(f"started process {engine.pid}: {shlex.join(command)}")
+    client = GtpClient(engine, conversation, who=parameters.called)
+    try:
+        client.handshake(seconds=parameters.startup_timeout)
+        for text in startup:
+            client.ask(text, seconds=parameters.startup_timeout)
+    except AgentFloodError:
+        raise
+    except AgentError as error:
+        client.kill(str(error))
+        hint = "" if client.commands else "; does its command start it in GTP mode?"
+        raise AgentUnavailableError(f"{error}{hint}{advice_for(command[0])}") from error
+    return client
+
+
+def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> None:
+    """Set an engine up for the start of a game.
+
+    Raises:
+      AgentUnavailableError: it does not play on this board or under these rules.
+      AgentError: it died, hung or refused a command that every engine has to know.
+    """
+    seconds = parameters.command_timeout
+    clear_board(client, game.size, seconds)
+    if parameters.rules == "told" and client.knows("kata-set-rules"):
+        _tell_rules(client, game, parameters)
+    client.ask(f"komi {engine_komi(game, parameters):g}", seconds=seconds)
+    if not (parameters.handicap == "announced" and _announce_handicap(client, game, seconds)):
+        place_points(client, (game.start.black, game.start.white), game.size, seconds)
+
+
+def clear_board(client: GtpClient, size: int, seconds: float) -> None:
+    """Give an engine an empty board. Raises `AgentUnavailableError` for a size it refuses."""
+    response = client.command(f"boardsize {size}", seconds=seconds)
+    if not response.ok:
+        raise AgentUnavailableError(
+            f"{client.who} does not play on a board of size {size}: {excerpt(response.text)}"
+        )
+    client.ask("clear_board", seconds=seconds)
+
+
+def engine_komi(game: GoGame, parameters: GtpEngineParameters) -> float:
+    """Return the komi to send to an engine; see `GtpParameters.handicap`."""
+    announced = isinstance(parameters, GtpParameters) and parameters.handicap == "announced"
+    return game.rules.komi if announced else game.white_bonus
+
+
+def place_points(
+    client: GtpClient, stones: Sequence[Sequence[int]], size: int, seconds: float
+) -> None:
+    """Play the stones of a position, those of Black and of White.
+
+    The order does not matter: every chain has a liberty at the end, so none is captured before.
+    """
+    for color, points in zip(COLOR_NAMES, stones, strict=True):
+        for point in points:
+            client.ask(f"play {color} {vertex(point, size)}", seconds=seconds)
+
+
+def play_move(client: GtpClient, game: GoGame, player: int, action: int, seconds: float) -> None:
+    """Play a legal move on an engine's board.
+
+    Raises:
+      AgentProtocolError: it refuses the move.
+      AgentError: it died or hung.
+    """
+    name = vertex(action, game.size)
+    response = client.command(f"play {COLOR_NAMES[player]} {name}", seconds=seconds)
+    if not response.ok:
+        raise AgentProtocolError(
+            f"{client.who} refused {name} of {game.info.player_names[player]} "
+            f"({excerpt(response.text)}), which is legal in this game; have it play by the same "
+            f"rules of ko ({game.rules.ko}) and suicide "
+            f"({'allowed' if game.rules.suicide else 'forbidden'})"
+        )
+
+
+def _tell_rules(client: GtpClient, game: GoGame, parameters: GtpParameters) -> None:
+    fields = rules_fields(game.rules)
+    if parameters.handicap != "announced":
+        fields["whiteHandicapBonus"] = "0"
+    rules = json.dumps(fields, separators=(",", ":"))
+    seconds = parameters.command_timeout
+    response = client.command(f"kata-set-rules {rules}", seconds=seconds)
+    if not response.ok:
+        raise AgentUnavailableError(
+            f"{client.who} does not play by these rules ({excerpt(response.text)}): {rules}; "
+            "set rules = 'own' to have it play by its own"
+        )
+
+
+def _announce_handicap(client: GtpClient, game: GoGame, seconds: float) -> bool:
+    """Announce the handicap. Returns False if there is none or the engine has no command for it."""
+    start, stones = game.start, game.parameters.handicap_stones
+    if not stones or start.white or len(start.black) != stones:
+        return False
+    wanted = [vertex(point, game.size) for point in start.black]
+    if client.knows("set_free_handicap"):
+        client.ask(f"set_free_handicap {' '.join(wanted)}", seconds=seconds)
+        return True
+    if not client.knows("fixed_handicap") or game.parameters.handicap_points:
+        return False
+    placed = client.ask(f"fixed_handicap {stones}", seconds=seconds).split()
+    if {word.upper() for word in placed} != set(wanted):
+        raise AgentProtocolError(
+            f"{client.who} placed the handicap on {excerpt(' '.join(placed))}, not on "
+            f"{' '.join(wanted)}"
+        )
+    return True
+
+
+# The clock.
+
+ClockDialect: TypeAlias = Literal["kata", "kgs", "gtp"]
+
+_DIALECTS: Final[tuple[tuple[ClockDialect, str], ...]] = (
+    ("kata", "kata-time_settings"),
+    ("kgs", "kgs-time_settings"),
+    ("gtp", "time_settings"),
+)
+
+
+def dialect_for(control: TimeControl, commands: Collection[str]) -> ClockDialect | None:
+    """Return the most precise dialect among an engine's commands, or None."""
+    for dialect, command in _DIALECTS:
+        if command in commands and not (dialect == "kgs" and control.kind == "fischer"):
+            return dialect
+    return None
+
+
+def time_settings(control: TimeControl, dialect: ClockDialect) -> str:
+    """Return the command that sets the time control."""
+    if dialect == "gtp":
+        return f"time_settings {_plain_settings(control)}"
+    number = _whole if dialect == "kgs" else _decimal
+    main = number(control.seconds)
+    settings = {
+        "none": "none",
+        "per-move": f"canadian 0 {_period(control.seconds, dialect)} 1",
+        "absolute": f"absolute {main}",
+        "fischer": f"fischer {main} {number(control.increment)}",
+        "byo-yomi": f"byoyomi {main} {_period(control.period_seconds, dialect)} {control.periods}",
+    }
+    return f"{dialect}-time_settings {settings[control.kind]}"
+
+
+def time_left(reading: ClockReading, color: str, dialect: ClockDialect) -> str:
+    """Return the command that sets the time left of a colour; empty without a clock."""
+    if reading.main is None:
+        return ""
+    seconds, stones = _left(reading, reading.main, dialect)
+    shown = _decimal(seconds) if dialect == "kata" else _whole(seconds)
+    return f"time_left {color} {shown} {stones}"
+
+
+def _plain_settings(control: TimeControl) -> str:
+    main, period = control.seconds, 0.0
+    if control.kind == "none":
+        return "0 1 0"
+    if control.kind == "per-move":
+        main, period = 0.0, control.seconds
+    elif control.kind == "fischer":
+        main, period = max(0.0, main - control.increment), control.increment
+    elif control.kind == "byo-yomi":
+        period = control.period_seconds
+    if period == 0 or (control.kind == "fischer" and period < 1):
+        return f"{_whole(control.seconds)} 0 0"
+    return f"{_whole(main)} {_period(period, 'gtp')} 1"
+
+
+def _left(reading: ClockReading, main: float, dialect: ClockDialect) -> tuple[float, int]:
+    """Return seconds and stones (kgs, kata: periods) of `time_left`."""
+    control = reading.control
+    if control.kind == "per-move":
+        return main, 1
+    if control.kind == "byo-yomi" and (main == 0 or (main < 1 and dialect != "kata")):
+        return control.period_seconds, 1 if dialect == "gtp" else reading.periods
+    if control.kind == "fischer" and dialect == "gtp" and control.increment >= 1:
+        reserve = main - control.increment
+        return (reserve, 0) if reserve >= 1 else (main, 1)
+    return main, 0
+
+
+def _period(seconds: float, dialect: ClockDialect) -> str:
+    return _decimal(seconds) if dialect == "kata" else str(max(1, int(seconds)))
+
+
+def _whole(seconds: float) -> str:
+    return str(int(seconds))
+
+
+def _decimal(seconds: float) -> str:
+    return f"{int(seconds * 1000) / 1000:.3f}".rstrip("0").rstrip(".")

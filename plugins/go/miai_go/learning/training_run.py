@@ -1,0 +1,249 @@
+"""A training run: steps or rounds, from the newest checkpoint to the end.
+
+Every training of a network is a `TrainingRun`. What differs between trainings is passed in: the
+lessons or rounds, the measurement, the state beside the learner, and how weights are saved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from miai_go.errors import DivergedError, TrainingError
+from miai_go.learning.checkpoints import Checkpoint, Checkpoints
+from miai_go.learning.learner import Learner, Lesson
+from miai_go.learning.measuring import Measures
+from miai_go.learning.run_folder import TrainingJournal
+from miai_go.learning.sections import TrainingRunSection
+
+MeasuresT = TypeVar("MeasuresT", bound=Measures)
+
+ROUNDS: Final = "rounds"
+"""Key of the number of rounds in a checkpoint's state."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult(Generic[MeasuresT]):
+    """The end of a run that goes in steps.
+
+    Attributes:
+      weights: the file of the last checkpoint.
+      steps: optimiser steps made.
+      measures: of the held-out positions.
+      loading_share: share of the time spent waiting for lessons.
+    """
+
+    weights: Path
+    steps: int
+    measures: MeasuresT
+    loading_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsResult:
+    """The end of a run that goes in rounds.
+
+    Attributes:
+      weights: the file of the last checkpoint.
+      rounds: rounds made.
+      steps: optimiser steps made.
+      seconds: duration of this invocation.
+    """
+
+    weights: Path
+    rounds: int
+    steps: int
+    seconds: float
+
+
+class LossMeans:
+    """Means of losses over the steps since they were last taken."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, float] = {}
+        self._steps = 0
+
+    def add(self, losses: Mapping[str, float]) -> None:
+        """Add the losses of one step."""
+        self._steps += 1
+        for name, value in losses.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value
+
+    def take(self) -> dict[str, float]:
+        """Return the means, and start again."""
+        means = {name: value / self._steps for name, value in self._sums.items()}
+        self._sums, self._steps = {}, 0
+        return means
+
+
+class TrainingRun:
+    """The steps or rounds of one run, resumed from its newest checkpoint.
+
+    Args:
+      folder: of the run.
+      learner: the network and its optimiser.
+      save: writes the weights to a file.
+      state: returns plain data to keep in checkpoints beside the learner.
+      restore: takes up a checkpoint's state; raises `TrainingError` if the run cannot resume.
+      journal: receives the figures; by default the folder's own.
+
+    Attributes:
+      checkpoints: of the run.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        learner: Learner,
+        save: Callable[[Path], None],
+        state: Callable[[], dict[str, Any]],
+        restore: Callable[[Checkpoint], None],
+        journal: TrainingJournal | None,
+    ) -> None:
+        self.checkpoints = Checkpoints(folder / "checkpoints")
+        self._folder = folder
+        self._learner = learner
+        self._save = save
+        self._state = state
+        self._restore = restore
+        self._journal = journal
+
+    def steps(
+        self,
+        lessons: Callable[[int], Generator[Lesson, None, None]],
+        *,
+        run: TrainingRunSection,
+        positions: int,
+        measure: Callable[[], MeasuresT],
+        held_out: str,
+        greeting: str,
+        notes: Sequence[str] = (),
+    ) -> TrainingResult[MeasuresT]:
+        """Make the remaining steps.
+
+        Args:
+          lessons: yields lessons without end, from that of a given step.
+          positions: per step.
+          measure: measures the learner's network, which has the averaged weights at that time.
+          held_out: name of the measured positions; a prefix in the log.
+          greeting: the first line.
+        notes: more lines to begin with.
+
+        Raises:
+          MiaiError: the data is wrong, a loss is not finite, or a checkpoint cannot be written.
+        """
+        found = self._resume()
+        learner, last = self._learner, found
+        began, waited, first = time.perf_counter(), 0.0, learner.steps
+        measures, measured = None, -1
+        means = LossMeans()
+        with self._noting() as journal, closing(lessons(first)) as stream:
+            resumed = f"; resuming from step {found.step}" if found else ""
+            for line in (f"{greeting}; {run.steps} steps{resumed}", *notes):
+                journal.say(line)
+            while learner.steps < run.steps:
+                before = time.perf_counter()
+                lesson = next(stream)
+                waited += time.perf_counter() - before
+                with self._diverging():
+                    means.add(learner.learn(lesson))
+                step = learner.steps
+                if step % run.log_every == 0:
+                    speed = (step - first) * positions / (time.perf_counter() - began)
+                    _note_losses(journal, step, means.take(), of=run.steps, speed=speed)
+                if step % run.measure_every == 0:
+                    measures, measured = self._measure(journal, measure, held_out), step
+                if step % run.checkpoint_every == 0 or step == run.steps:
+                    last = self._write(step=step)
+            if measures is None or measured != learner.steps:
+                measures = self._measure(journal, measure, held_out)
+        last = last or self._write(step=learner.steps)
+        share = waited / max(time.perf_counter() - began, 1e-9)
+        return TrainingResult(last.weights, learner.steps, measures, share)
+
+    def rounds(
+        self,
+        count: int,
+        one_round: Callable[[int, TrainingJournal], None],
+        *,
+        keep_first: bool = False,
+        greeting: str = "",
+    ) -> RoundsResult:
+        """Make the remaining rounds, with a checkpoint after each.
+
+        Args:
+          count: rounds of the whole run.
+          one_round: makes the round of a number, from 0.
+          keep_first: write a checkpoint of the initial weights, too, as of step 0.
+          greeting: the first line; empty for none.
+
+        Raises:
+          MiaiError: from a round, or a checkpoint cannot be read or written.
+        """
+        began = time.perf_counter()
+        found = self._resume()
+        done = int(found.state.get(ROUNDS, 0)) if found else 0
+        last = self._write(rounds=0) if found is None and keep_first else found
+        with self._noting() as journal:
+            if greeting:
+                journal.say(greeting)
+            if done:
+                journal.say(f"resuming after round {done} of {count}")
+            for number in range(done, count):
+                with self._diverging():
+                    one_round(number, journal)
+                last = self._write(rounds=number + 1)
+        last = last or self._write(rounds=0)
+        seconds = time.perf_counter() - began
+        return RoundsResult(last.weights, max(count, done), self._learner.steps, seconds)
+
+    def _resume(self) -> Checkpoint | None:
+        """Load the newest checkpoint, if there is one, and return it."""
+        found = self.checkpoints.latest()
+        if found is not None:
+            self._restore(found)
+            self._learner.load_tensors(found.tensors(), steps=found.step)
+        return found
+
+    def _noting(self) -> TrainingJournal:
+        return self._journal or TrainingJournal(self._folder, step=self._learner.steps)
+
+    @contextmanager
+    def _diverging(self) -> Iterator[None]:
+        """Add the last good checkpoint to the error of a loss that is not finite."""
+        try:
+            yield
+        except DivergedError as error:
+            raise TrainingError(f"{error}; {self.checkpoints.last_good()}") from error
+
+    def _measure(
+        self, journal: TrainingJournal, measure: Callable[[], MeasuresT], held_out: str
+    ) -> MeasuresT:
+        with self._learner.averaged_weights():
+            measures = measure()
+        prefix = held_out.replace(" ", "_")
+        figures = {f"{prefix}_{name}": value for name, value in measures.figures().items()}
+        journal.note(self._learner.steps, figures, line=f"  {held_out}: {measures.line()}")
+        return measures
+
+    def _write(self, **state: int) -> Checkpoint:
+        return self.checkpoints.write(
+            self._learner.steps,
+            memory=self._learner.tensors(),
+            state={**self._state(), **state},
+            save_weights=self._save,
+        )
+
+
+def _note_losses(
+    journal: TrainingJournal, step: int, means: Mapping[str, float], *, of: int, speed: float
+) -> None:
+    """Write mean losses to the journal, with the speed in positions per second on its line."""
+    losses = "  ".join(f"{n} {v:.4g}" for n, v in means.items() if n != "rate")
+    line = f"[{step}/{of}] {losses}  ({speed:.0f} positions/s)"
+    journal.note(step, means, line=line)
