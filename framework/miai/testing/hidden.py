@@ -250,9 +250,8 @@ def check_perfect_information(
 class PartingBelief(EnumeratedBelief):
     """Every world, and beside them the states that the last list of legal actions ruled out.
 
-    A player is told its legal actions, so that worlds in which they are others are no worlds any
-    more. Where its information state does not tell them apart either, what it may do depends on
-    what is hidden.
+    A player observes its legal actions, which rules out worlds with other legal actions. If its
+    information state does not distinguish those worlds, its legal actions depend on hidden parts.
 
     Attributes:
       parted: the states that explain the last observation but for its legal actions, and all
