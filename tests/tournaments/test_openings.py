@@ -292,7 +292,7 @@ def test_valuation_shows_progress_and_stops_when_asked() -> None:
 BAD = {
     "seconds": (
         {"search": "mcts", "seconds": 0.5, "within": 0.1},
-        "openings.balance.seconds: a budget in seconds gives other values each time",
+        "openings.balance.seconds: a budget in seconds is not reproducible",
     ),
     "neither": ({"within": 0.1}, "openings.balance: an evaluator or a search is needed"),
     "no range": ({"evaluator": "zero"}, "openings.balance.within: is required"),
