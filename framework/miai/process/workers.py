@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import selectors
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
@@ -78,6 +79,11 @@ class Failed:
 
 
 JobEvent = Finished | Failed
+
+
+def to_stderr(line: str) -> None:
+    """Print what a worker printed to standard error."""
+    print(line, file=sys.stderr)
 
 
 class Worker(Protocol):

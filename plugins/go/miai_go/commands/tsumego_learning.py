@@ -15,7 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.learning.life_dataset import LabelledPositions
-    from miai_go.learning.life_making import Made
+    from miai_go.learning.life_making import SetCounts
     from miai_go.learning.life_measuring import Baselines, LifeMeasures
     from miai_go.learning.measuring import Row
     from miai_go.life.problems import Problem
@@ -297,7 +297,7 @@ class _Line:
         self._first = -1
         self._live = sys.stderr.isatty()
 
-    def show(self, made: Made) -> None:
+    def show(self, made: SetCounts) -> None:
         """Show how far it is."""
         now = time.monotonic()
         if self._first < 0:
