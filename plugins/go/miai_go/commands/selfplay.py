@@ -82,7 +82,7 @@ def selfplay(
     if tally.lost:
         numbers = ", ".join(map(str, sorted(tally.lost)[:10]))
         raise DataError(
-            f"{len(tally.lost)} games could not be played, including {numbers}: see above and "
+            f"{len(tally.lost)} games could not be played, among them {numbers}: see above and "
             f"{out / 'logs'}"
         )
 
@@ -110,7 +110,7 @@ def _plan(
     for player in parse_players(load_go(game), words, known=known):
         if player.agent == "human":
             raise ConfigError(
-                f"--{player.player}: a person cannot play here; see `miai list agents --game go`"
+                f"--{player.player}: name an agent; `miai list agents --game go` lists them"
             )
         component = registry().get("agent", player.agent, game="go")
         filled = component.fill(player.values, where=f"--{player.player}")
