@@ -49,10 +49,8 @@ class Setup:
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_plain` wrote."""
-        agents = {
-            name: (agent, parameters) for name, (agent, parameters) in values["agents"].items()
-        }
-        rules = [(name, parameters) for name, parameters in values["rules"]]
+        agents = {name: tuple(pair) for name, pair in values["agents"].items()}
+        rules = [tuple(pair) for pair in values["rules"]]
         return cls(**{**values, "agents": agents, "rules": rules})
 
 
