@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Final, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, ProgressColumn, Task
 from rich.progress import Progress as RichProgress
+from rich.status import Status
 from rich.text import Text
 
 REFRESH_SECONDS: Final = 0.25
@@ -44,6 +47,12 @@ class Progress:
             last such line.
         """
         self.done += 1
+        if time.monotonic() - self._printed >= every:
+            self.milestone(line)
+
+    def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
+        """Set the count of a task that counts by itself, with a line as for `advance`."""
+        self.done = done
         if time.monotonic() - self._printed >= every:
             self.milestone(line)
 
@@ -98,6 +107,12 @@ class LiveProgress(Progress):
         self.done += 1
         self._bar.advance(self._task)
 
+    def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
+        """Set the count of a task that counts by itself; the line is its status."""
+        self.done, self.status = done, line
+        self._bar.update(self._task, completed=done)
+        self.refresh()
+
     def milestone(self, line: str) -> None:
         """Show a line above the view."""
         self.note(line)
@@ -149,6 +164,25 @@ def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False)
     if aside:
         return Progress(file=sys.stderr)
     return LiveProgress(title, unit=unit, hint=hint) if is_live_terminal() else Progress()
+
+
+@contextmanager
+def show_activity(title: str) -> Iterator[Callable[[str], None]]:
+    """Show a line for a task of unknown length, if standard error is a terminal.
+
+    Yields:
+      A function that replaces the text after the title.
+    """
+    console, shown = Console(stderr=True, highlight=False), 0.0
+
+    def show(text: str) -> None:
+        nonlocal shown
+        if console.is_terminal and time.monotonic() - shown >= REFRESH_SECONDS:
+            shown = time.monotonic()
+            status.update(Text(f"{title}: {text}"))
+
+    with console.status(Text(title)) if console.is_terminal else nullcontext(Status("")) as status:
+        yield show
 
 
 def is_live_terminal() -> bool:

@@ -105,6 +105,7 @@ def test_a_killed_worker_costs_the_job_it_was_at_and_no_other(tmp_path: Path) ->
     fatal = Job("fatal", {"do": "die", "flag": str(flag), "value": -1})
     jobs = [echo(0), fatal, *(echo(n) for n in range(1, 8))]
     with make_pool() as pool:
+        pool.count(1e-3)  # jobs are short: they are sent ahead
         for job in jobs:
             pool.submit(job)
         events = wait_for(pool, len(jobs))
@@ -202,6 +203,8 @@ def test_cancelled_jobs_are_those_that_no_worker_has() -> None:
         assert pool.running == jobs[:1]
         assert pool.cancel() == jobs[1:]
         assert values(wait_for(pool, 1)) == [0]
+        assert pool.wait(1.0) == []
+        assert pool.running == []
 
 
 def test_idle_workers_close_and_busy_ones_are_killed(tmp_path: Path, gone: Gone) -> None:

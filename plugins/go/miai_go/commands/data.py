@@ -1,4 +1,4 @@
-"""``miai go data``: public collections, importing games, what a data set holds."""
+"""``miai go data``: download, import and inspect recorded games."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from miai_go.learning.importing import ImportReport
 
 
-_TOLD: Final = 20
-"""How many bad files are told on the screen; with --json there are more."""
-_SHOW_SECONDS: Final = 0.2
+_MAX_BAD: Final = 20
+"""Bad files listed as text; --json lists more."""
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -69,6 +68,7 @@ def download(
     ] = False,
 ) -> None:
     """Download an archive of a public collection over https and check its SHA-256."""
+    from miai.progress import show_activity
     from miai_go.errors import DataError
     from miai_go.learning.collections import fetch, public_collection
 
@@ -77,16 +77,15 @@ def download(
     if not address:
         raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
     path = to or Path(address.rpartition("/")[2] or name)
-    line = _Line()
     known = sha256 or ("" if url else dataset.sha256)
-    digest = fetch(
-        address,
-        path,
-        sha256=known,
-        trust_first=trust_first,
-        progress=lambda count: line.show(f"{count / 1e6:.1f} MB"),
-    )
-    line.end()
+    with show_activity(f"download {name}") as show:
+        digest = fetch(
+            address,
+            path,
+            sha256=known,
+            trust_first=trust_first,
+            progress=lambda count: show(f"{count / 1e6:.1f} MB"),
+        )
     print(f"{path}: SHA-256 {digest}; next: miai go data import {path} --out DIR")
 
 
@@ -97,7 +96,7 @@ def import_sources(
     out: Annotated[
         Path, typer.Option("--out", help="Folder of the shard set; an existing set is extended.")
     ],
-    size: Annotated[int, typer.Option("--size", help="Points on a side.")] = 9,
+    size: Annotated[int, typer.Option("--size", help="Board size.")] = 9,
     komi_min: Annotated[float | None, typer.Option("--komi-min", help="Minimum komi.")] = None,
     komi_max: Annotated[float | None, typer.Option("--komi-max", help="Maximum komi.")] = None,
     default_komi: Annotated[
@@ -114,29 +113,27 @@ def import_sources(
         str | None, typer.Option("--min-rank", help="Minimum rank of both players: 5k, 1d, 1p.")
     ] = None,
     min_rating: Annotated[
-        float | None, typer.Option("--min-rating", help="Least rating of both.")
+        float | None, typer.Option("--min-rating", help="Minimum rating of both players.")
     ] = None,
     rules: Annotated[
-        list[str] | None, typer.Option("--rules", help="Only of this rule set; repeatable.")
+        list[str] | None, typer.Option("--rules", help="Accept only this rule set (repeatable).")
     ] = None,
     any_result: Annotated[
-        bool, typer.Option("--any-result", help="Also games without a result.")
+        bool, typer.Option("--any-result", help="Include games without a result.")
     ] = False,
     setups: Annotated[
-        bool, typer.Option("--setups", help="Also handicap and set-up games.")
+        bool, typer.Option("--setups", help="Include handicap and set-up games.")
     ] = False,
-    duplicates: Annotated[
-        bool, typer.Option("--duplicates", help="Also games met before.")
-    ] = False,
+    duplicates: Annotated[bool, typer.Option("--duplicates", help="Include duplicates.")] = False,
     games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Size of a shard.")
+        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
     """Import games from SGF into a set of memory-mapped shards.
 
-    Bad SGF is counted, told by file and skipped. Games that the set has already are not taken
-    again, so an import that was interrupted goes on when it is called again.
+    Bad SGF files are counted, listed and skipped. Games that the set already has are skipped, so
+    repeating an interrupted import resumes it.
     """
     from miai.parameters import build_parameters
     from miai_go.learning.filters import GameFilters
@@ -155,8 +152,8 @@ def import_sources(
         "setups": setups,
         "duplicates": duplicates,
     }
-    told = {name: value for name, value in given.items() if value is not None}
-    filters = build_parameters(GameFilters, told, where="miai go data import")
+    values = {name: value for name, value in given.items() if value is not None}
+    filters = build_parameters(GameFilters, values, where="miai go data import")
     began = time.perf_counter()
     report, written = _import(sources, out, filters, games_a_shard)
     seconds = time.perf_counter() - began
@@ -168,10 +165,8 @@ def import_sources(
 
 
 def show_statistics(
-    source: Annotated[
-        Path, typer.Argument(help="A shard set; or SGF, which is imported into memory.")
-    ],
-    size: Annotated[int, typer.Option("--size", help="Points on a side, for SGF.")] = 9,
+    source: Annotated[Path, typer.Argument(help="Shard set, or SGF files (imported into memory).")],
+    size: Annotated[int, typer.Option("--size", help="Board size of SGF games.")] = 9,
     plies: Annotated[
         int, typer.Option("--plies", min=1, help="Length of the listed openings in plies.")
     ] = 3,
@@ -183,8 +178,8 @@ def show_statistics(
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
-    if left_out := data.left_out():
-        print(left_out, file=sys.stderr)
+    if omissions := data.left_out():
+        print(omissions, file=sys.stderr)
     row = statistics(data, plies=plies)
     if as_json:
         print(json.dumps(row, indent=2))
@@ -202,31 +197,31 @@ def show_statistics(
 def _import(
     sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
 ) -> tuple[ImportReport, int]:
+    from miai.progress import show_activity
     from miai_go.learning.importing import ImportReport, import_games
     from miai_go.learning.shards import Shard, shard_folders
     from miai_go.learning.writing import ShardWriter
 
     report = ImportReport()
-    line = _Line()
-    with ShardWriter(
+    writing = ShardWriter(
         out,
         size=filters.size,
         sources=tuple(source.name for source in sources),
         settings=filters.model_dump(mode="json"),
         games_a_shard=games_a_shard,
-    ) as writer:
+    )
+    with writing as writer, show_activity("import") as show:
         known = [
             row.tobytes()
             for folder in shard_folders(out)
             for row in Shard.open(folder).columns["names"]
         ]
 
-        def show(report: ImportReport) -> None:
-            line.show(f"{report.games} games, {report.taken} taken, {report.bad} bad")
+        def count(report: ImportReport) -> None:
+            show(f"{report.games} games, {report.taken} accepted, {report.bad} bad")
 
-        for game in import_games(sources, filters, report, known=known, progress=show):
+        for game in import_games(sources, filters, report, known=known, progress=count):
             writer.add(game)
-    line.end()
     return report, writer.written
 
 
@@ -237,26 +232,8 @@ def _print_report(report: ImportReport, out: Path, written: int, seconds: float)
         print(f"{count:8}  dropped: {reason}")
     if report.bad:
         print(f"{report.bad:8}  bad:")
-    for source, cause in report.told[:_TOLD]:
+    for source, cause in report.told[:_MAX_BAD]:
         print(f"          {source}: {cause}")
-    if report.bad > _TOLD:
-        print(f"          and {report.bad - _TOLD} more; --json tells up to {len(report.told)}")
+    if report.bad > _MAX_BAD:
+        print(f"          and {report.bad - _MAX_BAD} more; --json lists up to {len(report.told)}")
     print(f"{written:8}  written to {out}")
-
-
-class _Line:
-    """One line on the screen that tells how far it is; nothing where nobody looks."""
-
-    def __init__(self) -> None:
-        self._wanted = sys.stderr.isatty()
-        self._shown = 0.0
-
-    def show(self, text: Any) -> None:
-        now = time.monotonic()
-        if self._wanted and now - self._shown > _SHOW_SECONDS:
-            self._shown = now
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._wanted and self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

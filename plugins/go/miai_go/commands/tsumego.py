@@ -150,7 +150,7 @@ def _make(
         begin = [problem for _, problem in family_problems()] if families else []
         known = family_keys() if families else frozenset()
         view.begin(done=0, total=plan.count)
-        walled = make_walled(plan, journal, workers=workers, known=known, progress=show)
+        walled = make_walled(plan, journal, workers=workers, excluded=known, progress=show)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"interrupted; {journal.path} has the problems so far: repeat the command to resume"

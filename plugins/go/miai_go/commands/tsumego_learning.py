@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Set = Annotated[Path, typer.Argument(metavar="SET", help="What `data make` made.")]
-_SHOW_SECONDS: Final = 1.0
+_Set = Annotated[Path, typer.Argument(metavar="SET", help="Folder of a position set.")]
+_LINE_SECONDS: Final = 60.0
 _MOST_WORKERS: Final = 64
 
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
-    data = typer.Typer(help="Positions with proved answers.", no_args_is_help=True)
+    data = typer.Typer(help="Make and inspect position sets.", no_args_is_help=True)
     data.command("make")(make)
     data.command("show")(show)
     group.add_typer(data, name="data")
@@ -42,16 +41,16 @@ def add_commands(group: typer.Typer) -> None:
 
 def make(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the set.")],
-    positions: Annotated[int, typer.Option("--positions", min=1, help="At least so many.")] = (
-        500_000
-    ),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all draws.")] = 0,
+    positions: Annotated[
+        int, typer.Option("--positions", min=1, help="Minimum number of positions.")
+    ] = (500_000),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random draws.")] = 0,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Processes.")
+        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Number of worker processes.")
     ] = 2,
     problems: Annotated[
         str,
-        typer.Option("--problems", help="What it begins with: random, shipped, or SGF problems."),
+        typer.Option("--problems", help="Problems to start from: random, shipped, or SGF files."),
     ] = "random",
     least_empty: Annotated[
         int,
@@ -59,20 +58,23 @@ def make(
             "--least-empty",
             min=4,
             max=20,
-            help="Empty points of a fight, from; a room has 4 or more.",
+            help="Minimum empty points of a random fight.",
         ),
     ] = 6,
     most_empty: Annotated[
-        int, typer.Option("--most-empty", min=4, max=20, help="Empty points of a zone, to.")
+        int, typer.Option("--most-empty", min=4, max=20, help="Maximum empty points of a zone.")
     ] = 14,
-    boards: Annotated[int, typer.Option("--boards", min=1, help="Of a problem, at most.")] = 20,
+    boards: Annotated[
+        int, typer.Option("--boards", min=1, help="Maximum boards per problem.")
+    ] = 20,
 ) -> None:
-    """Make positions with proved answers; the same command goes on where it was stopped.
+    """Make positions with proved answers. Repeat an interrupted command to resume it.
 
-    From each critical problem those moves are played that change whether the target is alive,
-    critical or dead, level by level; each board is asked for both first movers. What is made does
-    not depend on the number of workers.
+    From each critical problem, level by level, the moves are played that change whether the target
+    is alive, critical or dead; each board is proved for both first movers. The number of workers
+    does not change the result.
     """
+    from miai.progress import make_progress
     from miai_go.learning.life_making import MakingSettings, make_set
 
     given = _problems(problems)
@@ -83,34 +85,47 @@ def make(
         most_empty=most_empty,
         boards=boards,
     )
-    line = _Line(positions)
-    made = make_set(
-        out,
-        settings=settings,
-        positions=positions,
-        workers=workers,
-        problems=given,
-        progress=line.show,
-    )
-    line.end()
+    view = make_progress("Make positions", unit="positions", aside=not sys.stdout.isatty())
+
+    def show(counts: SetCounts) -> None:
+        if not view.total:
+            view.begin(done=counts.positions, total=positions)
+        view.reach(counts.positions, f"{counts.problems} problems", every=_LINE_SECONDS)
+
+    try:
+        counts = make_set(
+            out,
+            settings=settings,
+            positions=positions,
+            workers=workers,
+            problems=given,
+            progress=show,
+        )
+    finally:
+        view.close()
     print(
-        f"{out}: {made.positions} positions of {made.problems} problems "
-        f"({made.sources} looked at; {made.copies} copies left out)"
+        f"{out}: {counts.positions} positions from {counts.problems} of {counts.sources} problems; "
+        f"{counts.copies} duplicates dropped"
     )
-    if made.positions < positions:
-        print(f"the problems gave no more; {positions} were asked for")
+    if counts.positions < positions:
+        print(f"the problems have no more positions; {positions} were requested")
 
 
 def show(
     folder: _Set,
-    folds: Annotated[int, typer.Option("--folds", min=2, max=1000)] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of split and sample.")] = 0,
+    folds: Annotated[int, typer.Option("--folds", min=2, max=1000, help="Number of folds.")] = 5,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the split and the sample.")
+    ] = 0,
     sample: Annotated[
-        int, typer.Option("--sample", min=0, max=100_000, help="Positions whose neighbours count.")
+        int,
+        typer.Option(
+            "--sample", min=0, max=100_000, help="Sampled positions for nearest neighbours."
+        ),
     ] = 300,
     as_json: _Json = False,
 ) -> None:
-    """Show what a set has, and how near held-out positions are to the rest, for both splits."""
+    """Show the counts of a set, and how close held-out positions are to training positions."""
     import numpy as np
 
     from miai_go.learning.life_dataset import SPLITS, LabelledPositions, folds_of
@@ -118,7 +133,7 @@ def show(
 
     positions = LabelledPositions.open(folder)
     side, safe = positions.columns["side"], positions.safe()
-    told: dict[str, Any] = {
+    counts: dict[str, Any] = {
         "positions": len(positions),
         "problems": positions.problems,
         "safe_attacker_first": float(safe[side == 0].mean()),
@@ -132,52 +147,62 @@ def show(
         near = find_neighbours(positions, train, test, sample=sample, seed=seed)
         nearest[by] = near.table()
     if as_json:
-        print(json.dumps({**told, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
+        print(json.dumps({**counts, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
         return
-    for name, value in told.items():
+    for name, value in counts.items():
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
     for kind, table in nearest.items():
-        print(f"\nnearest training position, split by {kind}: points that differ, positions")
+        print(f"\nnearest training position, split by {kind} (differing points: positions)")
         print("  ".join(f"{distance}: {count}" for distance, count in table))
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: runs/NAME.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Override the file; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="TABLE.KEY=VALUE",
+            help="Override a setting of the config (repeatable).",
+        ),
     ] = None,
 ) -> None:
-    """Train a network. Stop with Ctrl-C; the same command goes on where it was."""
+    """Train a network. Stop it with Ctrl-C; the same command resumes."""
     _needs_torch("training")
     from miai_go.learning.life_training import load_tsumego_plan, train_net
 
     plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
-    print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)
-    learnt = train_net(plan)
-    print(f"held out: {learnt.measures.line()}\nweights: {learnt.weights}")
+    print(f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes", file=sys.stderr)
+    result = train_net(plan)
+    print(f"held out: {result.measures.line()}\nweights: {result.weights}")
 
 
 def evaluate(
-    weights: Annotated[list[Path], typer.Argument(help="Weights, of one fold or of several.")],
-    data: Annotated[Path, typer.Option("--data", metavar="SET", help="What `data make` made.")],
+    weights: Annotated[list[Path], typer.Argument(help="Weights files, one per fold.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="SET", help="Folder of the position set.")
+    ],
     views: Annotated[
-        int, typer.Option("--views", min=1, max=8, help="Sides seen and averaged.")
+        int, typer.Option("--views", min=1, max=8, help="Number of symmetries to average over.")
     ] = 1,
     positions: Annotated[
-        int, typer.Option("--positions", min=0, help="Of a fold, at most; 0 for all.")
+        int, typer.Option("--positions", min=0, help="Maximum positions per fold; 0 for all.")
     ] = 0,
     sample: Annotated[
-        int, typer.Option("--sample", min=1, max=100_000, help="Of the nearest neighbours.")
+        int,
+        typer.Option(
+            "--sample", min=1, max=100_000, help="Sampled positions for nearest neighbours."
+        ),
     ] = 300,
     as_json: _Json = False,
 ) -> None:
-    """Measure networks on the positions that were held out when each was trained.
+    """Measure networks on their held-out positions.
 
-    Weights of all folds of a split together are measured on the whole set.
+    The weights of all folds together cover the whole set.
     """
     _needs_torch("eval")
     from miai_go.learning.life_dataset import LabelledPositions
@@ -186,7 +211,7 @@ def evaluate(
 
     opened = LabelledPositions.open(data)
     for each in weights:
-        _tell_of_another_set(each, opened, data)
+        _warn_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
     together = LifeMeasures.joined(measured)
     baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
@@ -198,8 +223,8 @@ def evaluate(
     if len(weights) > 1:
         print(f"together: {together.line()}")
     print(f"calibration error {together.calibration_error():.4f}")
-    print(f"majority for either first mover: {baselines.majority:.1%}")
-    print(f"nearest training position: {baselines.neighbour:.1%}; points that differ, positions:")
+    print(f"more common answer per first mover: {baselines.majority:.1%}")
+    print(f"nearest training position: {baselines.neighbour:.1%} (differing points: positions)")
     print("  ".join(f"{distance}: {count}" for distance, count in baselines.neighbours.table()))
     for title, rows in (
         ("by first mover", together.by_side()),
@@ -210,20 +235,26 @@ def evaluate(
 
 
 def quantize(
-    weights: Annotated[Path, typer.Argument(help="Weights that training made.")],
+    weights: Annotated[Path, typer.Argument(help="Trained weights file.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Quantised weights, .safetensors.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="File for the quantized weights (.safetensors)."
+        ),
     ] = None,
-    bits: Annotated[int, typer.Option("--bits", min=2, max=8, help="Of a weight in --out.")] = 5,
+    bits: Annotated[
+        int, typer.Option("--bits", min=2, max=8, help="Bits per weight of --out.")
+    ] = 5,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="SET", help="Measure 8 to 2 bits on it.")
+        Path | None,
+        typer.Option("--data", metavar="SET", help="Position set to measure 8 to 2 bits on."),
     ] = None,
     positions: Annotated[
-        int, typer.Option("--positions", min=0, help="At most, of those held out; 0 for all.")
+        int, typer.Option("--positions", min=0, help="Maximum held-out positions; 0 for all.")
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
-    """Write a network with few bits a weight, and measure what they cost."""
+    """Quantize a network to a few bits per weight, and measure the loss of accuracy."""
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
@@ -231,41 +262,46 @@ def quantize(
 
     if out is None and data is None:
         raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
-    told: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     if data is not None:
         from miai_go.learning.life_dataset import LabelledPositions
 
         opened = LabelledPositions.open(data)
-        _tell_of_another_set(weights, opened, data)
+        _warn_of_another_set(weights, opened, data)
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
-        told["table"] = [asdict(row) for row in table]
+        summary["table"] = [asdict(row) for row in table]
         if not as_json:
             rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
-            _print_table("bits a weight", rows)
+            _print_table("bits per weight", rows)
     if out is not None:
         quantize_net(load_net(weights), bits, out)
-        told |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
+        summary |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
         if not as_json:
-            print(f"{out}: {bits} bits a weight, {out.stat().st_size} bytes")
+            print(f"{out}: {bits} bits per weight, {out.stat().st_size} bytes")
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(summary, indent=2))
 
 
 def predict(
-    file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="A position or a game.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="Position or game.")],
     weights: Annotated[
-        Path | None, typer.Option("--weights", help="A file; default: the one that is shipped.")
+        Path | None, typer.Option("--weights", help="Weights file (default: the shipped one).")
     ] = None,
-    moves: Annotated[int, typer.Option("--moves", min=0, help="Played of the main line.")] = 0,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture.")] = None,
+    moves: Annotated[
+        int, typer.Option("--moves", min=0, help="Moves of the main line to play first.")
+    ] = 0,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Picture to write.")
+    ] = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Default: where it is a terminal.")
+        bool | None,
+        typer.Option("--color/--no-color", help="Colour the text (default: on a terminal)."),
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Show for every block its chance to live, for either first mover, and the move that decides.
+    """Predict each block's probability to live, for both first movers, and the deciding moves.
 
-    Only blocks within a safe wall are asked about; of the others the reason is told.
+    Only blocks within a safe wall are evaluated; for the others a reason is given.
     """
     from miai.errors import ConfigError
     from miai.files import write_text, writing
@@ -288,41 +324,8 @@ def predict(
     print("\n".join(rows_of(len(stones), fates)))
 
 
-class _Line:
-    """A line of progress on standard error, where that is a terminal; else one every minute."""
-
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self._began = self._last = time.monotonic()
-        self._first = -1
-        self._live = sys.stderr.isatty()
-
-    def show(self, made: SetCounts) -> None:
-        """Show how far it is."""
-        now = time.monotonic()
-        if self._first < 0:
-            self._first = made.positions
-        if now - self._last < (_SHOW_SECONDS if self._live else 60.0):
-            return
-        self._last = now
-        rate = (made.positions - self._first) / max(now - self._began, 1e-9)
-        left = max(self._wanted - made.positions, 0) / max(rate, 1e-9)
-        print(
-            f"{made.positions}/{self._wanted} positions, {made.problems} problems, {rate:.0f}/s, "
-            f"{left / 60:.0f} min left",
-            file=sys.stderr,
-            end="\r" if self._live else "\n",
-            flush=True,
-        )
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._live:
-            print(file=sys.stderr)
-
-
 def _problems(named: str) -> tuple[Problem, ...]:
-    """Return the problems that a set begins with; none where they are drawn."""
+    """Return the given problems to start from; none for random ones."""
     from miai_go.errors import DataError, ProblemError
     from miai_go.life.problems import problems_of, shipped_problems
 
@@ -330,19 +333,19 @@ def _problems(named: str) -> tuple[Problem, ...]:
         return ()
     if named == "shipped":
         return shipped_problems()
-    found = []
+    problems = []
     for problem in problems_of(Path(named)):
         if isinstance(problem, ProblemError):
-            print(f"left out: {problem}", file=sys.stderr)
+            print(f"skipped: {problem}", file=sys.stderr)
         else:
-            found.append(problem)
-    if not found:
-        raise DataError(f"{named}: holds no problem; name random, shipped, or SGF problems")
-    return tuple(found)
+            problems.append(problem)
+    if not problems:
+        raise DataError(f"{named}: contains no problem; give random, shipped, or SGF files")
+    return tuple(problems)
 
 
 def _named(named: str, given: tuple[Problem, ...]) -> str:
-    """Return a name for problems that changes when they do."""
+    """Return a name with a digest of the problems."""
     if not given:
         return named
     total = hashlib.sha256()
@@ -351,15 +354,15 @@ def _named(named: str, given: tuple[Problem, ...]) -> str:
     return f"{Path(named).name} {total.hexdigest()[:16]}"
 
 
-def _tell_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
-    """Warn where a network was trained on another set than it is measured on."""
+def _warn_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
+    """Warn if a network was trained on another set than it is measured on."""
     from miai_go.nets.life_weights import NetHeader
 
     header = NetHeader.read(weights)
     if header.held_out is not None and header.data != positions.digest:
         print(
-            f"{weights}: learnt from the set {header.data}, and {data} is {positions.digest}: "
-            "what is measured as held out may have been learnt",
+            f"{weights}: trained on the set {header.data}, but {data} is {positions.digest}; "
+            "held-out positions may have been training positions",
             file=sys.stderr,
         )
 

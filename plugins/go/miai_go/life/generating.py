@@ -117,7 +117,7 @@ _EASY: Final = 9
 _HALVING: Final = 1.5
 
 Progress = Callable[[int, int, int], None]
-"""Called with the number of empty points, the problems found, and their goal."""
+"""Called with the number of empty points, the number of problems and their goal."""
 
 
 class WalledPlan(StrictModel):
@@ -179,14 +179,14 @@ def make_walled(
     journal: GeneratingJournal,
     *,
     workers: int = 1,
-    known: frozenset[bytes] = frozenset(),
+    excluded: frozenset[bytes] = frozenset(),
     progress: Progress = lambda *_: None,
 ) -> list[Problem]:
     """Return the problems of a plan, by empty points.
 
     Args:
       journal: the journal of the plan's draws.
-      known: keys of problems to leave out.
+      excluded: keys of problems to leave out.
 
     Raises:
       ProblemError: too many draws gave nothing new, or workers died.
@@ -205,7 +205,7 @@ def make_walled(
         for empty, wanted in shares(plan).items():
             if wanted:
                 with closing(_chunks(plan, journal, empty, pool, workers * _AHEAD)) as chunks:
-                    out += _stream(chunks, empty, wanted, known, progress)
+                    out += _stream(chunks, empty, wanted, excluded, progress)
     return out
 
 
@@ -213,7 +213,7 @@ def _stream(
     chunks: Iterator[list[WalledProblem]],
     empty: int,
     wanted: int,
-    known: frozenset[bytes],
+    excluded: frozenset[bytes],
     progress: Progress,
 ) -> list[Problem]:
     """Return the problems that a stream adds.
@@ -222,11 +222,11 @@ def _stream(
       ProblemError: too many draws gave nothing new.
     """
     taken: list[Problem] = []
-    keys, shapes = set(known), Counter[bytes]()
+    keys, shapes = set(excluded), Counter[bytes]()
     barren = 0
-    for found in chunks:
+    for problems in chunks:
         before = len(taken)
-        for each in found:
+        for each in problems:
             if each.key not in keys and shapes[each.shape] < MAX_PER_SHAPE:
                 keys.add(each.key)
                 shapes[each.shape] += 1
@@ -275,7 +275,7 @@ def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
     load_prover()
     numbers = range(chunk * _CHUNK, (chunk + 1) * _CHUNK)
     drawn = (find_walled(plan.seed, empty, number, nodes=plan.nodes) for number in numbers)
-    return [found for found in drawn if found is not None]
+    return [problem for problem in drawn if problem is not None]
 
 
 @contextmanager
