@@ -117,7 +117,7 @@ def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:
     )
     path.write_text(config_text(cells=cells.replace("n = 4, w = 2", "n = 5, pings = 0, blast = 1")))
     error = refused(path, "--out", tmp_path / "out")
-    assert "krk4, depth 1, won roots of seed 1: of 1000 roots drawn none" in error
+    assert "krk4, depth 1, won roots of seed 1: none of 1000 draws is won" in error
     assert measured(tmp_path / "out") == {}
 
 
