@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.learning.filters import GameFilters
-    from miai_go.learning.importing import ImportReport
+    from miai_go.learning.importing import GameFilters, ImportReport
 
 
-_TOLD: Final = 20
-"""How many bad files are told on the screen; with --json there are more."""
+_MAX_LISTED: Final = 20
+"""Maximum number of bad files printed without --json."""
 _SHOW_SECONDS: Final = 0.2
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -139,7 +138,7 @@ def import_sources(
     again, so an import that was interrupted goes on when it is called again.
     """
     from miai.parameters import build_parameters
-    from miai_go.learning.filters import GameFilters
+    from miai_go.learning.importing import GameFilters
 
     given = {
         "size": size,
@@ -179,7 +178,7 @@ def show_statistics(
 ) -> None:
     """Show the number of games, their lengths, komi, results and openings."""
     from miai_go.learning.dataset import GoDataset, statistics
-    from miai_go.learning.filters import GameFilters
+    from miai_go.learning.importing import GameFilters
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
@@ -203,8 +202,7 @@ def _import(
     sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
 ) -> tuple[ImportReport, int]:
     from miai_go.learning.importing import ImportReport, import_games
-    from miai_go.learning.shards import Shard, shard_folders
-    from miai_go.learning.writing import ShardWriter
+    from miai_go.learning.shards import Shard, ShardWriter, shard_folders
 
     report = ImportReport()
     line = _Line()
@@ -237,10 +235,11 @@ def _print_report(report: ImportReport, out: Path, written: int, seconds: float)
         print(f"{count:8}  dropped: {reason}")
     if report.bad:
         print(f"{report.bad:8}  bad:")
-    for source, cause in report.told[:_TOLD]:
+    for source, cause in report.failures[:_MAX_LISTED]:
         print(f"          {source}: {cause}")
-    if report.bad > _TOLD:
-        print(f"          and {report.bad - _TOLD} more; --json tells up to {len(report.told)}")
+    if report.bad > _MAX_LISTED:
+        more = report.bad - _MAX_LISTED
+        print(f"          and {more} more; --json lists up to {len(report.failures)}")
     print(f"{written:8}  written to {out}")
 
 

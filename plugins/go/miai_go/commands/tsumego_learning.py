@@ -113,8 +113,7 @@ def show(
     """Show what a set has, and how near held-out positions are to the rest, for both splits."""
     import numpy as np
 
-    from miai_go.learning.life_dataset import SPLITS, LabelledPositions, folds_of
-    from miai_go.learning.life_leaks import find_neighbours
+    from miai_go.learning.life_dataset import SPLITS, LabelledPositions, find_neighbours, folds_of
 
     positions = LabelledPositions.open(folder)
     side, safe = positions.columns["side"], positions.safe()

@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 from miai_go.errors import DataError
 from miai_go.kinds import ENCODER
 from miai_go.learning.batches import BatchStream, Sampling
-from miai_go.learning.filters import GameFilters
-from miai_go.learning.games import StoredGame
-from miai_go.learning.importing import ImportReport, import_games
+from miai_go.learning.games import FRACTIONS, Split, StoredGame, in_split, is_listed, sample_games
+from miai_go.learning.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.shards import COLUMNS, Shard, open_shards, shard_folders
-from miai_go.learning.split import FRACTIONS, Split, few_of, in_split, listed
 from miai_go.nets.encoder import Encoder
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.symmetry import point_tables
@@ -45,7 +43,7 @@ class GoDataset:
       seed: of that draw, and of batches where they are given none.
       avoid: games that are left out: names (16 bytes or 32 hexadecimal digits), another data set,
         or the name of a split.
-      split: which part of the games; games are parted by name, see `miai_go.learning.split`.
+      split: which part of the games; games are parted by name, see `miai_go.learning.games`.
       fractions: of the games for training, validation and test.
       filters: of games that are imported; by default all of the encoder's size with a result.
       verify: whether the digests of shards are checked.
@@ -281,14 +279,14 @@ class GoDataset:
         names = self._column("names")
         wanted = in_split(names, split, fractions)
         if isinstance(avoid, GoDataset):
-            wanted &= ~listed(names, (row.tobytes() for row in avoid.names()))
+            wanted &= ~is_listed(names, (row.tobytes() for row in avoid.names()))
         elif isinstance(avoid, str):
             wanted &= ~in_split(names, avoid, fractions)
         else:
-            wanted &= ~listed(names, avoid)
+            wanted &= ~is_listed(names, avoid)
         self._numbers = np.flatnonzero(wanted)
         if games is not None:
-            self._numbers = self._numbers[few_of(names[self._numbers], games, self.seed)]
+            self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
         if not len(self._numbers):
             raise DataError(f"of {len(names)} games none is left in split {split!r}")
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.errors import DataError, ProblemError
-from miai_go.learning.life_columns import COLUMNS, grow, joined, rows_of
-from miai_go.learning.life_shards import LIFE_SHARDS
-from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone
+from miai_go.learning.life_dataset import COLUMNS, LIFE_SHARDS, joined, rows_of
+from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone, grow
 from miai_go.learning.shard_files import numbered_folders, prepare_folder
 from miai_go.life.generating import follow_parent
 from miai_go.life.problems import Problem
