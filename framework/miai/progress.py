@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -22,7 +24,7 @@ class Progress:
     """Progress as lines, for files, pipes and simple terminals.
 
     Attributes:
-      done, total: number of items done and in total.
+      done, total: number of items done and in total; a total of 0 is unknown.
       status: the current activity, which lines leave out.
     """
 
@@ -36,22 +38,28 @@ class Progress:
         """Set the count at the start."""
         self.done, self.total = done, total
 
-    def advance(self, line: str, *, every: float = 0.0) -> None:
-        """Count one item.
+    def advance(self, line: str, *, count: int = 1, every: float = 0.0) -> None:
+        """Count `count` items.
 
         Args:
           line: describes the item; printed with the count if `every` seconds have passed since the
             last such line.
         """
-        self.done += 1
+        self.done += count
         if time.monotonic() - self._printed >= every:
             self.milestone(line)
+
+    def reach(self, done: int, status: str = "", *, every: float = 0.0) -> None:
+        """Set the count and the status; arguments as of `advance`."""
+        self.status = status
+        self.advance(status, count=done - self.done, every=every)
+        self.refresh()
 
     def milestone(self, line: str) -> None:
         """Print a line with the count."""
         self._printed = time.monotonic()
-        width = len(str(self.total))
-        self.note(f"[{self.done:{width}}/{self.total}] {line}")
+        total = f"/{self.total}" if self.total else ""
+        self.note(f"[{self.done:{max(len(total) - 1, 0)}}{total}] {line}")
 
     def note(self, line: str) -> None:
         """Print a line."""
@@ -89,14 +97,14 @@ class LiveProgress(Progress):
     def begin(self, *, done: int, total: int) -> None:
         """Set the count and show the view."""
         super().begin(done=done, total=total)
-        self._bar.reset(self._task, completed=done, total=total)
+        self._bar.reset(self._task, completed=done, total=total or None)
         self._live.start()
         self.refresh(now=True)
 
-    def advance(self, line: str, *, every: float = 0.0) -> None:
-        """Count one item."""
-        self.done += 1
-        self._bar.advance(self._task)
+    def advance(self, line: str, *, count: int = 1, every: float = 0.0) -> None:
+        """Count `count` items."""
+        self.done += count
+        self._bar.advance(self._task, count)
 
     def milestone(self, line: str) -> None:
         """Show a line above the view."""
@@ -110,7 +118,7 @@ class LiveProgress(Progress):
         """Update the view: a few times a second at most, unless `now`."""
         if not now and time.monotonic() - self._shown < REFRESH_SECONDS:
             return
-        self._bar.update(self._task, total=self.total)
+        self._bar.update(self._task, total=self.total or None)
         parts = [Text(self._title, style="bold"), self._bar.get_renderable()]
         parts += [Text(self.status, style="dim"), Text(self.hint, style="dim")]
         parts += [] if self.body is None else [Text(), self.body]
@@ -130,7 +138,8 @@ class _Facts(ProgressColumn):
         self._unit = unit
 
     def render(self, task: Task) -> Text:
-        facts = f"{task.completed:.0f}/{task.total or 0:.0f} {self._unit}"
+        total = f"/{task.total:.0f}" if task.total else ""
+        facts = f"{task.completed:.0f}{total} {self._unit}"
         if task.speed and task.remaining is not None:
             remaining = clock_text(task.remaining / task.speed)
             facts += f"  {task.speed:.1f} {self._unit}/s  {remaining} left"
@@ -149,6 +158,17 @@ def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False)
     if aside:
         return Progress(file=sys.stderr)
     return LiveProgress(title, unit=unit, hint=hint) if is_live_terminal() else Progress()
+
+
+@contextmanager
+def progress_beside(title: str, *, unit: str, done: int = 0, total: int = 0) -> Iterator[Progress]:
+    """Show progress on a terminal, else as lines on standard error; arguments as above."""
+    progress = make_progress(title, unit=unit, aside=not is_live_terminal())
+    progress.begin(done=done, total=total)
+    try:
+        yield progress
+    finally:
+        progress.close()
 
 
 def is_live_terminal() -> bool:

@@ -134,7 +134,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("import", "gone", "--out", "x"), "no such file"),
-        (("import", ".", "--out", "x", "--min-rank", "very"), "no rank"),
+        (("import", ".", "--out", "x", "--min-rank", "very"), "not a rank"),
         (("import", ".", "--out", "x", "--size", "99"), "size"),
         (("stats", "gone"), "no such file"),
         (("download", "gone"), "unknown collection"),

@@ -20,7 +20,6 @@ from miai_go.learning.importing import (
     ImportReport,
     ReadGame,
     import_games,
-    preset_of,
     rating_of,
     read_games,
     result_of,
@@ -28,7 +27,7 @@ from miai_go.learning.importing import (
 )
 from miai_go.rules.symmetry import SYMMETRIES, point_tables
 from miai_go.sgf.check import SgfError
-from miai_go.sgf.reading import read_bytes
+from miai_go.sgf.reading import preset_named, read_bytes
 from miai_go.sgf.sources import files_of
 
 
@@ -246,7 +245,7 @@ def test_ratings_and_rules_are_read() -> None:
     assert np.isnan(rating_of("3d"))
     for text in ("Chinese", "japanese", "CGOS", "Tromp-Taylor", "AGA", "JP", "Ing", ""):
         game = read_bytes(f"(;SZ[9]RU[{text}])".encode())[0]
-        assert preset_of(text) == game.preset()
+        assert preset_named(text) == game.preset()
 
 
 def test_a_set_up_without_liberties_is_bad(tmp_path: Path) -> None:

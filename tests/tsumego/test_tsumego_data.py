@@ -209,7 +209,7 @@ def test_invalid_positions_are_refused(tmp_path: Path) -> None:
     digest = hashlib.sha256((shard / "attackers.npy").read_bytes()).hexdigest()
     manifest["columns"]["attackers"]["sha256"] = digest
     (shard / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(DataError, match="no position"):
+    with pytest.raises(DataError, match="invalid positions"):
         LabelledPositions.open(tmp_path)
 
 

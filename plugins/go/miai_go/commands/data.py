@@ -1,4 +1,4 @@
-"""``miai go data``: public collections, importing games, what a data set holds."""
+"""``miai go data``: public collections, importing games, statistics of a data set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MAX_LISTED: Final = 20
 """Maximum number of bad files printed without --json."""
-_SHOW_SECONDS: Final = 0.2
+_LINE_SECONDS: Final = 60.0
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -68,6 +68,7 @@ def download(
     ] = False,
 ) -> None:
     """Download an archive of a public collection over https and check its SHA-256."""
+    from miai.progress import progress_beside
     from miai_go.errors import DataError
     from miai_go.learning.collections import fetch, public_collection
 
@@ -76,16 +77,16 @@ def download(
     if not address:
         raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
     path = to or Path(address.rpartition("/")[2] or name)
-    line = _Line()
-    known = sha256 or ("" if url else dataset.sha256)
-    digest = fetch(
-        address,
-        path,
-        sha256=known,
-        trust_first=trust_first,
-        progress=lambda count: line.show(f"{count / 1e6:.1f} MB"),
-    )
-    line.end()
+    with progress_beside(
+        f"Download {name}", unit="MB", total=0 if url else dataset.size // 1_000_000
+    ) as progress:
+        digest = fetch(
+            address,
+            path,
+            sha256=sha256 or ("" if url else dataset.sha256),
+            trust_first=trust_first,
+            progress=lambda size: progress.reach(size // 1_000_000, every=_LINE_SECONDS),
+        )
     print(f"{path}: SHA-256 {digest}; next: miai go data import {path} --out DIR")
 
 
@@ -113,34 +114,34 @@ def import_sources(
         str | None, typer.Option("--min-rank", help="Minimum rank of both players: 5k, 1d, 1p.")
     ] = None,
     min_rating: Annotated[
-        float | None, typer.Option("--min-rating", help="Least rating of both.")
+        float | None, typer.Option("--min-rating", help="Minimum rating of both players.")
     ] = None,
     rules: Annotated[
-        list[str] | None, typer.Option("--rules", help="Only of this rule set; repeatable.")
+        list[str] | None, typer.Option("--rules", help="Rule set to accept; repeatable.")
     ] = None,
     any_result: Annotated[
-        bool, typer.Option("--any-result", help="Also games without a result.")
+        bool, typer.Option("--any-result", help="Import games without a result.")
     ] = False,
     setups: Annotated[
-        bool, typer.Option("--setups", help="Also handicap and set-up games.")
+        bool, typer.Option("--setups", help="Import handicap and set-up games.")
     ] = False,
     duplicates: Annotated[
-        bool, typer.Option("--duplicates", help="Also games met before.")
+        bool, typer.Option("--duplicates", help="Import games again that are equal up to symmetry.")
     ] = False,
     games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Size of a shard.")
+        int, typer.Option("--games-a-shard", min=1, help="Games in a shard.")
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
     """Import games from SGF into a set of memory-mapped shards.
 
-    Bad SGF is counted, told by file and skipped. Games that the set has already are not taken
-    again, so an import that was interrupted goes on when it is called again.
+    Bad SGF is counted, listed and skipped. Games that the set contains are not imported again, so
+    the same command continues an interrupted import.
     """
     from miai.parameters import build_parameters
     from miai_go.learning.importing import GameFilters
 
-    given = {
+    values = {
         "size": size,
         "komi_min": komi_min,
         "komi_max": komi_max,
@@ -154,8 +155,8 @@ def import_sources(
         "setups": setups,
         "duplicates": duplicates,
     }
-    told = {name: value for name, value in given.items() if value is not None}
-    filters = build_parameters(GameFilters, told, where="miai go data import")
+    values = {name: value for name, value in values.items() if value is not None}
+    filters = build_parameters(GameFilters, values, where="miai go data import")
     began = time.perf_counter()
     report, written = _import(sources, out, filters, games_a_shard)
     seconds = time.perf_counter() - began
@@ -167,9 +168,7 @@ def import_sources(
 
 
 def show_statistics(
-    source: Annotated[
-        Path, typer.Argument(help="A shard set; or SGF, which is imported into memory.")
-    ],
+    source: Annotated[Path, typer.Argument(help="A shard set, or SGF to import into memory.")],
     size: Annotated[int, typer.Option("--size", help="Points on a side, for SGF.")] = 9,
     plies: Annotated[
         int, typer.Option("--plies", min=1, help="Length of the listed openings in plies.")
@@ -193,7 +192,7 @@ def show_statistics(
         if row[name]:
             print(f"{name:9}" + ", ".join(f"{key} {value:g}" for key, value in row[name].items()))
     if row["columns"]:
-        print(f"beside moves and results: {', '.join(row['columns'])}")
+        print(f"optional columns: {', '.join(row['columns'])}")
     for opening in row["openings"]:
         print(f"{opening['games']:8}  {' '.join(opening['moves'])}")
 
@@ -201,18 +200,21 @@ def show_statistics(
 def _import(
     sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
 ) -> tuple[ImportReport, int]:
+    from miai.progress import progress_beside
     from miai_go.learning.importing import ImportReport, import_games
     from miai_go.learning.shards import Shard, ShardWriter, shard_folders
 
     report = ImportReport()
-    line = _Line()
-    with ShardWriter(
-        out,
-        size=filters.size,
-        sources=tuple(source.name for source in sources),
-        settings=filters.model_dump(mode="json"),
-        games_a_shard=games_a_shard,
-    ) as writer:
+    with (
+        progress_beside("Import games", unit="games") as progress,
+        ShardWriter(
+            out,
+            size=filters.size,
+            sources=tuple(source.name for source in sources),
+            settings=filters.model_dump(mode="json"),
+            games_a_shard=games_a_shard,
+        ) as writer,
+    ):
         known = [
             row.tobytes()
             for folder in shard_folders(out)
@@ -220,11 +222,11 @@ def _import(
         ]
 
         def show(report: ImportReport) -> None:
-            line.show(f"{report.games} games, {report.taken} taken, {report.bad} bad")
+            status = f"{report.taken} imported, {report.bad} bad"
+            progress.reach(report.games, status, every=_LINE_SECONDS)
 
         for game in import_games(sources, filters, report, known=known, progress=show):
             writer.add(game)
-    line.end()
     return report, writer.written
 
 
@@ -241,21 +243,3 @@ def _print_report(report: ImportReport, out: Path, written: int, seconds: float)
         more = report.bad - _MAX_LISTED
         print(f"          and {more} more; --json lists up to {len(report.failures)}")
     print(f"{written:8}  written to {out}")
-
-
-class _Line:
-    """One line on the screen that tells how far it is; nothing where nobody looks."""
-
-    def __init__(self) -> None:
-        self._wanted = sys.stderr.isatty()
-        self._shown = 0.0
-
-    def show(self, text: Any) -> None:
-        now = time.monotonic()
-        if self._wanted and now - self._shown > _SHOW_SECONDS:
-            self._shown = now
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._wanted and self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

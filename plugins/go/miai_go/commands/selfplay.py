@@ -1,4 +1,4 @@
-"""``miai go selfplay``: games of any agents, many at once, as SGF and shards."""
+"""``miai go selfplay``: games between any two agents, in many processes, as SGF and shards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from miai_go.learning.selfplay import SelfPlayTally
 
 
-_LINE_SECONDS: Final = 0.2
-_QUIET_LINE_SECONDS: Final = 30.0
-_MOST_WORKERS: Final = 1024
+_LINE_SECONDS: Final = 30.0
+_MAX_WORKERS: Final = 1024
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -33,46 +31,50 @@ def add_commands(group: typer.Typer) -> None:
 
 def selfplay(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the games; continued if there.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the games; an existing run is continued.")
+    ],
     games: Annotated[
-        int, typer.Option("--games", min=1, help="Games that the folder is to have.")
+        int, typer.Option("--games", min=1, help="Number of games, those of earlier runs included.")
     ] = 100,
     size: Annotated[int, typer.Option("--size", help="Points on a side.")] = 9,
-    komi: Annotated[float, typer.Option("--komi", help="Points that White receives.")] = 7.0,
+    komi: Annotated[float, typer.Option("--komi", help="Komi in points.")] = 7.0,
     rules: Annotated[str, typer.Option("--rules", help="Preset of the rules.")] = "tromp-taylor",
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Another parameter of the game; may be repeated."
+            "--set", metavar="NAME=VALUE", help="Other parameter of the game; repeatable."
         ),
     ] = None,
     workers: Annotated[
-        str, typer.Option("--workers", help="Processes; auto: one for each processor.")
+        str, typer.Option("--workers", help="Worker processes; auto: one for each processor.")
     ] = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Of all games.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the run.")] = 0,
     opening_plies: Annotated[
-        int, typer.Option("--opening-plies", min=0, help="Random moves that games begin with.")
+        int, typer.Option("--opening-plies", min=0, help="Random moves at the start of each game.")
     ] = 0,
     games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Size of a shard.")
+        int, typer.Option("--games-a-shard", min=1, help="Games in a shard.")
     ] = 1000,
-    sgf: Annotated[bool, typer.Option("--sgf/--no-sgf", help="Whether to write SGF.")] = True,
+    sgf: Annotated[
+        bool, typer.Option("--sgf/--no-sgf", help="Write an SGF file for each game.")
+    ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play games between two agents, many at once, and keep them as SGF and shards.
+    """Play games between two agents and store them as SGF and shards.
 
     Players are named as in `miai play go`: `--black mcts --black.simulations 1000 --white policy`.
-    The same command goes on where it was interrupted or killed. Without suicide, which games to
-    learn from do not hold.
+    The same command continues an interrupted or killed run. Suicide is illegal, because shards
+    cannot store it.
     """
     from miai.plain import parse_assignment
     from miai_go.errors import DataError
 
-    given = {"board_size": size, "rules": rules, "komi": komi, "suicide": False}
-    given |= dict(parse_assignment(text) for text in settings or [])
-    known = [option for parameter in context.command.params for option in parameter.opts]
-    plan, served = _plan(given, context.args, known, seed=seed, opening_plies=opening_plies)
-    tally, rows = _sit(
+    game = {"board_size": size, "rules": rules, "komi": komi, "suicide": False}
+    game |= dict(parse_assignment(text) for text in settings or [])
+    options = [option for parameter in context.command.params for option in parameter.opts]
+    plan, served = _plan(game, context.args, options, seed=seed, opening_plies=opening_plies)
+    tally, rows = _play(
         plan, out, games, _count(workers), size=games_a_shard, sgf=sgf, served=served
     )
     if as_json:
@@ -90,12 +92,12 @@ def selfplay(
 def _plan(
     game: dict[str, Any],
     words: Sequence[str],
-    known: Sequence[str],
+    options: Sequence[str],
     *,
     seed: int,
     opening_plies: int,
 ) -> tuple[GamesPlan, bool]:
-    """Return what decides the games, and whether a player asks the inference server.
+    """Return the plan, and whether a player uses the inference server.
 
     Raises:
       MiaiError: a parameter, an agent or an option is unknown or wrong.
@@ -107,11 +109,11 @@ def _plan(
 
     served = False
     players = {}
-    for player in parse_players(load_go(game), words, known=known):
+    for player in parse_players(load_go(game), words, known=options):
         if player.agent == "human":
             raise ConfigError(
-                f"--{player.player}: name an agent that plays by itself; miai list agents --game "
-                "go shows them all"
+                f"--{player.player}: human cannot play here; miai list agents --game go lists "
+                "other agents"
             )
         component = registry().get("agent", player.agent, game="go")
         filled = component.fill(player.values, where=f"--{player.player}")
@@ -120,7 +122,7 @@ def _plan(
     return GamesPlan(game=game, **players, seed=seed, opening_plies=opening_plies), served
 
 
-def _sit(
+def _play(
     plan: GamesPlan,
     out: Path,
     games: int,
@@ -130,12 +132,13 @@ def _sit(
     sgf: bool,
     served: bool,
 ) -> tuple[SelfPlayTally, list[dict[str, Any]]]:
-    """Play; return what was done, and the figures of the inference server's networks.
+    """Play; return counts of the games, and figures of the inference server's networks.
 
     Raises:
-      KeyboardInterrupt: it was to stop; what is finished is written.
-      MiaiError: the players cannot be had, or the games not written.
+      KeyboardInterrupt: a signal stopped the run; finished games are written.
+      MiaiError: a player is unavailable, or the games cannot be written.
     """
+    from miai.progress import progress_beside
     from miai_go.learning.game_folder import GameFolder
     from miai_go.learning.selfplay import ServerWatch, Sitting, selfplay_pool
 
@@ -146,42 +149,48 @@ def _sit(
         _stop_signals() as stopped,
         GameFolder(out, plan, size=board_size, games_a_shard=size) as folder,
     ):
-        line = _Progress(games, folder.have(games))
         if folder.torn:
-            line.tell(f"{out}: a game that was being written when the last run ended is dropped")
-        with selfplay_pool(plan, workers=workers, logs=out / "logs", sgf=sgf) as pool:
-            sitting = Sitting(folder, pool, games=games, workers=workers, tell=line.tell)
-            try:
-                sitting.play(
-                    stop=lambda: bool(stopped), progress=lambda: line.show(sitting.tally.games)
-                )
-                rows = watch.since() if watch is not None else []
-            finally:
-                line.end()
+            _warn(f"{out}: a game that was being written when the last run ended is dropped")
+        have = folder.have(games)
+        with (
+            progress_beside("Self-play", unit="games", done=have, total=games) as progress,
+            selfplay_pool(plan, workers=workers, logs=out / "logs", sgf=sgf) as pool,
+        ):
+            sitting = Sitting(folder, pool, games=games, workers=workers, tell=_warn)
+
+            def show() -> None:
+                progress.reach(have + sitting.tally.games, "games", every=_LINE_SECONDS)
+
+            sitting.play(stop=lambda: bool(stopped), progress=show)
+            rows = watch.since() if watch is not None else []
         have = folder.have(games)
     if stopped and have < games:
         raise KeyboardInterrupt(
-            f"interrupted: {have} of {games} games are in {out}; the same command goes on"
+            f"interrupted: {have} of {games} games are in {out}; the same command continues"
         )
     return sitting.tally, rows
 
 
 @contextmanager
 def _stop_signals() -> Iterator[list[int]]:
-    """Note Ctrl-C and SIGTERM in a list instead of being interrupted in the middle of a file."""
-    noted: list[int] = []
+    """Collect Ctrl-C and SIGTERM in a list, so that they do not interrupt the writing of a file."""
+    signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield noted
+        yield signals
         return
-    wanted = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in wanted}
-    for number in wanted:
-        signal.signal(number, lambda number, _frame: noted.append(number))
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        signal.signal(number, lambda number, _frame: signals.append(number))
     try:
-        yield noted
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _warn(text: str) -> None:
+    print(f"miai: {text}", file=sys.stderr, flush=True)
 
 
 def _count(workers: str) -> int:
@@ -189,14 +198,14 @@ def _count(workers: str) -> int:
 
     if workers == "auto":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if not workers.isdecimal() or not 1 <= int(workers) <= _MOST_WORKERS:
-        raise ConfigError(f"--workers {workers}: give a number from 1 to {_MOST_WORKERS}, or auto")
+    if not workers.isdecimal() or not 1 <= int(workers) <= _MAX_WORKERS:
+        raise ConfigError(f"--workers {workers}: give a number from 1 to {_MAX_WORKERS}, or auto")
     return int(workers)
 
 
 def _print(tally: SelfPlayTally, rows: list[dict[str, Any]], out: Path, games: int) -> None:
     if not tally.games:
-        print(f"{out}: has its {games} games; give more --games for more of them")
+        print(f"{out}: has its {games} games; raise --games to play more")
         return
     row = tally.as_dict()
     results = ", ".join(f"{name} {count}" for name, count in row["results"].items())
@@ -204,11 +213,11 @@ def _print(tally: SelfPlayTally, rows: list[dict[str, Any]], out: Path, games: i
         f"{tally.games} games, {tally.moves} moves, {row['seconds']:.1f} s, "
         f"{row['games_per_hour']:.0f} games/h: {results}"
     )
-    print(f"{tally.targets} moves have policy targets, which are visits of a tree search")
+    print(f"{tally.targets} moves have policy targets, from the visits of a tree search")
     if len(tally.names) < tally.games:
         print(
-            f"only {len(tally.names)} of them differ; --opening-plies makes them differ more, "
-            "as does a policy's temperature"
+            f"only {len(tally.names)} of them are different; --opening-plies or a policy's "
+            "temperature increases their number"
         )
     for served in rows:
         print(
@@ -217,38 +226,3 @@ def _print(tally: SelfPlayTally, rows: list[dict[str, Any]], out: Path, games: i
             f"queue wait {1000 * served['queue_wait']:.2f} ms"
         )
     print(f"written to {out}")
-
-
-class _Progress:
-    """How far it is: one line that changes in a terminal, else a line every half minute."""
-
-    def __init__(self, games: int, there: int) -> None:
-        self._games, self._there = games, there
-        self._terminal = sys.stderr.isatty()
-        self._every = _LINE_SECONDS if self._terminal else _QUIET_LINE_SECONDS
-        self._began = self._shown = time.monotonic()
-
-    def show(self, played: int) -> None:
-        now = time.monotonic()
-        if now - self._shown < self._every:
-            return
-        self._shown = now
-        text = f"{self._there + played} of {self._games} games"
-        if played:
-            rate = played / (now - self._began)
-            left = (self._games - self._there - played) / rate
-            end = time.strftime("%H:%M", time.localtime(time.time() + left))
-            text += f", {3600 * rate:.0f} games/h, expected end {end}, in {left / 60:.1f} min"
-        if self._terminal:
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
-
-    def tell(self, text: str) -> None:
-        """Tell a thing of importance in a line of its own."""
-        self.end()
-        print(f"miai: {text}", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
