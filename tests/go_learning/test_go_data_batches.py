@@ -223,7 +223,7 @@ def test_a_stream_that_is_resumed_goes_on_as_if_never_stopped(data: GoDataset) -
     fewer = GoDataset.of_games(GAMES[1:])
     with pytest.raises(DataError, match="other games"):
         fewer.resume(state)
-    with pytest.raises(DataError, match="no state"):
+    with pytest.raises(DataError, match="not the state"):
         data.resume({"batch": 1})
 
 
@@ -343,7 +343,7 @@ def test_games_can_be_few_and_avoided() -> None:
     assert both == 60
     with pytest.raises(DataError, match="not a game's name"):
         GoDataset.of_games(games, avoid=["zz"])
-    with pytest.raises(DataError, match="none is left"):
+    with pytest.raises(DataError, match="remains in split"):
         GoDataset.of_games(games, avoid="all")
 
 

@@ -112,8 +112,8 @@ def _plan(
     for player in parse_players(load_go(game), words, known=options):
         if player.agent == "human":
             raise ConfigError(
-                f"--{player.player}: human cannot play here; miai list agents --game go lists "
-                "other agents"
+                f"--{player.player}: name an agent that plays by itself; miai list agents --game "
+                "go lists them"
             )
         component = registry().get("agent", player.agent, game="go")
         filled = component.fill(player.values, where=f"--{player.player}")

@@ -1,4 +1,4 @@
-"""``miai go train`` and ``miai go eval``: from games to weights, and how good they are."""
+"""``miai go train`` and ``miai go eval``: train networks on games, and measure them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 
 _Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
 _Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: runs/NAME.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
 ]
 _Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Override the file; may be repeated."),
+    typer.Option(
+        "--set", metavar="TABLE.KEY=VALUE", help="Override a value of the file; repeatable."
+    ),
 ]
 
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
     train = typer.Typer(
-        help="Train networks. Stop with Ctrl-C; the same command goes on where it was.",
+        help="Train networks; the same command continues an interrupted run.",
         no_args_is_help=True,
     )
     train.command("sl")(train_sl)
@@ -42,7 +45,7 @@ def add_commands(group: typer.Typer) -> None:
 
 
 def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Supervised: learn the moves, and the results, of recorded games."""
+    """Supervised learning of the moves and results of recorded games."""
     _needs_torch()
     from miai_go.learning.supervised import SupervisedConfig, train_supervised
 
@@ -52,7 +55,7 @@ def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
 
 
 def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Patterns: learn the fast policy of rollouts from recorded games."""
+    """Learn a fast rollout policy, a table of patterns, from recorded games."""
     from miai_go.learning.rollout_policy import RolloutConfig
     from miai_go.learning.rollout_policy import train_rollout as train
 
@@ -62,7 +65,7 @@ def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None)
 
 
 def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Policy gradient: learn from games against earlier selves."""
+    """Improve a policy by policy gradient, in games against earlier versions."""
     _needs_torch()
     from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 
@@ -71,7 +74,7 @@ def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
 
 
 def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Value network: learn who wins from one position of each game of self-play."""
+    """Learn a value network from one position of each self-play game."""
     _needs_torch()
     from miai_go.learning.value import ValueConfig
     from miai_go.learning.value import train_value as train
@@ -81,7 +84,7 @@ def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -
 
 
 def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """AlphaGo Zero's loop: self-play by tree search, learning from it, round after round."""
+    """Run AlphaGo Zero's loop: self-play by tree search and learning from it, in rounds."""
     _needs_torch()
     from miai_go.learning.zero import train_zero as train
     from miai_go.learning.zero_config import ZeroConfig
@@ -94,13 +97,13 @@ def evaluate(
     weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
     sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
     split: Annotated[
-        str, typer.Option(help="Which of the games: all, train, validation, test.")
-    ] = ("all"),
+        str, typer.Option(help="Split to measure: all, train, validation or test.")
+    ] = "all",
     positions: Annotated[
-        int, typer.Option(min=0, help="At most so many positions; 0 for all.")
+        int, typer.Option(min=0, help="Maximum number of positions; 0 for all.")
     ] = 0,
-    precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or int8.")] = "fp32",
-    symmetry: Annotated[str, typer.Option(help="none or average.")] = "none",
+    precision: Annotated[str, typer.Option(help="Precision: auto, fp32, bf16 or int8.")] = "fp32",
+    symmetry: Annotated[str, typer.Option(help="Symmetries: none or average.")] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure move prediction, values and their calibration on recorded games."""
@@ -134,7 +137,7 @@ def _plan(
     from miai_go.learning.run_folder import load_plan
 
     plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
-    print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)
+    print(f"run in {plan.folder}; Ctrl-C stops, the same command continues", file=sys.stderr)
     return plan
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Set = Annotated[Path, typer.Argument(metavar="SET", help="What `data make` made.")]
-_SHOW_SECONDS: Final = 1.0
-_MOST_WORKERS: Final = 64
+_Set = Annotated[Path, typer.Argument(metavar="SET", help="Set of `data make`.")]
+_LINE_SECONDS: Final = 60.0
+_MAX_WORKERS: Final = 64
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -42,16 +41,18 @@ def add_commands(group: typer.Typer) -> None:
 
 def make(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the set.")],
-    positions: Annotated[int, typer.Option("--positions", min=1, help="At least so many.")] = (
-        500_000
-    ),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all draws.")] = 0,
+    positions: Annotated[
+        int, typer.Option("--positions", min=1, help="Minimum number of positions.")
+    ] = (500_000),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Processes.")
+        int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Worker processes.")
     ] = 2,
     problems: Annotated[
         str,
-        typer.Option("--problems", help="What it begins with: random, shipped, or SGF problems."),
+        typer.Option(
+            "--problems", help="Problems to begin with: random, shipped, or a path of SGF."
+        ),
     ] = "random",
     least_empty: Annotated[
         int,
@@ -59,65 +60,79 @@ def make(
             "--least-empty",
             min=4,
             max=20,
-            help="Empty points of a fight, from; a room has 4 or more.",
+            help="Minimum number of empty points in a fight; a room has 4 or more.",
         ),
     ] = 6,
     most_empty: Annotated[
-        int, typer.Option("--most-empty", min=4, max=20, help="Empty points of a zone, to.")
+        int,
+        typer.Option("--most-empty", min=4, max=20, help="Maximum number of empty points."),
     ] = 14,
-    boards: Annotated[int, typer.Option("--boards", min=1, help="Of a problem, at most.")] = 20,
+    boards: Annotated[
+        int, typer.Option("--boards", min=1, help="Maximum boards of a problem.")
+    ] = 20,
 ) -> None:
-    """Make positions with proved answers; the same command goes on where it was stopped.
+    """Make positions with proved answers; the same command continues an interrupted run.
 
-    From each critical problem those moves are played that change whether the target is alive,
-    critical or dead, level by level; each board is asked for both first movers. What is made does
-    not depend on the number of workers.
+    Positions grow from each critical problem by moves that change whether the target is alive,
+    critical or dead. Each board is solved for both first movers. The set does not depend on the
+    number of workers.
     """
+    from miai.progress import progress_beside
     from miai_go.learning.life_making import MakingSettings, make_set
 
-    given = _problems(problems)
+    sources = _problems(problems)
     settings = MakingSettings(
-        problems=_named(problems, given),
+        problems=_problem_set_name(problems, sources),
         seed=seed,
         least_empty=least_empty,
         most_empty=most_empty,
         boards=boards,
     )
-    line = _Line(positions)
-    made = make_set(
-        out,
-        settings=settings,
-        positions=positions,
-        workers=workers,
-        problems=given,
-        progress=line.show,
-    )
-    line.end()
+    with progress_beside("Make positions", unit="positions", total=positions) as progress:
+
+        def show(made: Made) -> None:
+            status = f"{made.problems} problems"
+            progress.reach(made.positions, status, every=_LINE_SECONDS)
+
+        made = make_set(
+            out,
+            settings=settings,
+            positions=positions,
+            workers=workers,
+            problems=sources,
+            progress=show,
+        )
     print(
         f"{out}: {made.positions} positions of {made.problems} problems "
-        f"({made.sources} looked at; {made.copies} copies left out)"
+        f"({made.sources} examined; {made.copies} duplicates dropped)"
     )
     if made.positions < positions:
-        print(f"the problems gave no more; {positions} were asked for")
+        print(f"the problems yield fewer positions than the {positions} requested")
 
 
 def show(
     folder: _Set,
     folds: Annotated[int, typer.Option("--folds", min=2, max=1000)] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of split and sample.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of split and sample.")] = 0,
     sample: Annotated[
-        int, typer.Option("--sample", min=0, max=100_000, help="Positions whose neighbours count.")
+        int,
+        typer.Option(
+            "--sample",
+            min=0,
+            max=100_000,
+            help="Positions to find nearest neighbours of; 0 for none.",
+        ),
     ] = 300,
     as_json: _Json = False,
 ) -> None:
-    """Show what a set has, and how near held-out positions are to the rest, for both splits."""
+    """Show counts of a set, and the distance of held-out positions to the rest, for both splits."""
     import numpy as np
 
     from miai_go.learning.life_dataset import SPLITS, LabelledPositions, find_neighbours, folds_of
 
     positions = LabelledPositions.open(folder)
     side, safe = positions.columns["side"], positions.safe()
-    told: dict[str, Any] = {
+    counts: dict[str, Any] = {
         "positions": len(positions),
         "problems": positions.problems,
         "safe_attacker_first": float(safe[side == 0].mean()),
@@ -131,52 +146,58 @@ def show(
         near = find_neighbours(positions, train, test, sample=sample, seed=seed)
         nearest[by] = near.table()
     if as_json:
-        print(json.dumps({**told, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
+        print(json.dumps({**counts, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
         return
-    for name, value in told.items():
+    for name, value in counts.items():
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
     for kind, table in nearest.items():
-        print(f"\nnearest training position, split by {kind}: points that differ, positions")
+        print(f"\nnearest training position, split by {kind}: differing points, positions")
         print("  ".join(f"{distance}: {count}" for distance, count in table))
 
 
 def train(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: runs/NAME.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Override the file; repeatable."),
+        typer.Option(
+            "--set", metavar="TABLE.KEY=VALUE", help="Override a value of the file; repeatable."
+        ),
     ] = None,
 ) -> None:
-    """Train a network. Stop with Ctrl-C; the same command goes on where it was."""
+    """Train a network; the same command continues an interrupted run."""
     _needs_torch("training")
     from miai_go.learning.life_training import load_tsumego_plan, train_net
 
     plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
-    print(f"kept in {plan.folder}; Ctrl-C stops, the same command goes on", file=sys.stderr)
+    print(f"run in {plan.folder}; Ctrl-C stops, the same command continues", file=sys.stderr)
     learnt = train_net(plan)
     print(f"held out: {learnt.measures.line()}\nweights: {learnt.weights}")
 
 
 def evaluate(
-    weights: Annotated[list[Path], typer.Argument(help="Weights, of one fold or of several.")],
-    data: Annotated[Path, typer.Option("--data", metavar="SET", help="What `data make` made.")],
+    weights: Annotated[list[Path], typer.Argument(help="Weights of one or several folds.")],
+    data: Annotated[Path, typer.Option("--data", metavar="SET", help="Set of `data make`.")],
     views: Annotated[
-        int, typer.Option("--views", min=1, max=8, help="Sides seen and averaged.")
+        int, typer.Option("--views", min=1, max=8, help="Number of symmetries to average.")
     ] = 1,
     positions: Annotated[
-        int, typer.Option("--positions", min=0, help="Of a fold, at most; 0 for all.")
+        int, typer.Option("--positions", min=0, help="Maximum positions of a fold; 0 for all.")
     ] = 0,
     sample: Annotated[
-        int, typer.Option("--sample", min=1, max=100_000, help="Of the nearest neighbours.")
+        int,
+        typer.Option(
+            "--sample", min=1, max=100_000, help="Positions to find nearest neighbours of."
+        ),
     ] = 300,
     as_json: _Json = False,
 ) -> None:
-    """Measure networks on the positions that were held out when each was trained.
+    """Measure networks on the positions held out from their training.
 
-    Weights of all folds of a split together are measured on the whole set.
+    The weights of all folds together are measured on the whole set.
     """
     _needs_torch("eval")
     from miai_go.learning.life_dataset import LabelledPositions
@@ -185,7 +206,7 @@ def evaluate(
 
     opened = LabelledPositions.open(data)
     for each in weights:
-        _tell_of_another_set(each, opened, data)
+        _warn_of_other_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
     together = LifeMeasures.joined(measured)
     baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
@@ -197,74 +218,80 @@ def evaluate(
     if len(weights) > 1:
         print(f"together: {together.line()}")
     print(f"calibration error {together.calibration_error():.4f}")
-    print(f"majority for either first mover: {baselines.majority:.1%}")
-    print(f"nearest training position: {baselines.neighbour:.1%}; points that differ, positions:")
+    print(f"more frequent answer, by first mover: {baselines.majority:.1%}")
+    print(f"nearest training position: {baselines.neighbour:.1%}; differing points, positions:")
     print("  ".join(f"{distance}: {count}" for distance, count in baselines.neighbours.table()))
     for title, rows in (
         ("by first mover", together.by_side()),
-        ("by empty points of the zone", together.by_size()),
+        ("by empty points", together.by_size()),
         ("calibration", together.calibration()),
     ):
         _print_table(title, rows)
 
 
 def quantize(
-    weights: Annotated[Path, typer.Argument(help="Weights that training made.")],
+    weights: Annotated[Path, typer.Argument(help="Weights of a training run.")],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Quantised weights, .safetensors.")
     ] = None,
-    bits: Annotated[int, typer.Option("--bits", min=2, max=8, help="Of a weight in --out.")] = 5,
+    bits: Annotated[
+        int, typer.Option("--bits", min=2, max=8, help="Bits of a weight in --out.")
+    ] = 5,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="SET", help="Measure 8 to 2 bits on it.")
+        Path | None, typer.Option("--data", metavar="SET", help="Set to measure 8 to 2 bits on.")
     ] = None,
     positions: Annotated[
-        int, typer.Option("--positions", min=0, help="At most, of those held out; 0 for all.")
+        int, typer.Option("--positions", min=0, help="Maximum held-out positions; 0 for all.")
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
-    """Write a network with few bits a weight, and measure what they cost."""
+    """Quantise a network to a few bits for each weight, and measure the loss."""
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
     from miai_go.nets.life_weights import BITS, load_net, quantize_net
 
     if out is None and data is None:
-        raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
-    told: dict[str, Any] = {}
+        raise WeightsError("nothing to do: use --out for a file, --data for the table, or both")
+    summary: dict[str, Any] = {}
     if data is not None:
         from miai_go.learning.life_dataset import LabelledPositions
 
         opened = LabelledPositions.open(data)
-        _tell_of_another_set(weights, opened, data)
+        _warn_of_other_set(weights, opened, data)
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
-        told["table"] = [asdict(row) for row in table]
+        summary["table"] = [asdict(row) for row in table]
         if not as_json:
             rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
             _print_table("bits a weight", rows)
     if out is not None:
         quantize_net(load_net(weights), bits, out)
-        told |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
+        summary |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
         if not as_json:
             print(f"{out}: {bits} bits a weight, {out.stat().st_size} bytes")
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(summary, indent=2))
 
 
 def predict(
-    file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="A position or a game.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="Position or game.")],
     weights: Annotated[
-        Path | None, typer.Option("--weights", help="A file; default: the one that is shipped.")
+        Path | None, typer.Option("--weights", help="Weights file (default: the shipped one).")
     ] = None,
-    moves: Annotated[int, typer.Option("--moves", min=0, help="Played of the main line.")] = 0,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture.")] = None,
+    moves: Annotated[
+        int, typer.Option("--moves", min=0, help="Moves of the main line to play first.")
+    ] = 0,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Picture to write.")
+    ] = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Default: where it is a terminal.")
+        bool | None, typer.Option("--color/--no-color", help="Colours (default: on a terminal).")
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Show for every block its chance to live, for either first mover, and the move that decides.
+    """Show each block's chance to live and its vital moves, for either first mover.
 
-    Only blocks within a safe wall are asked about; of the others the reason is told.
+    A block that is not enclosed by a safe wall gets a reason instead.
     """
     from miai.errors import ConfigError
     from miai.files import write_text, writing
@@ -287,41 +314,8 @@ def predict(
     print("\n".join(rows_of(len(stones), fates)))
 
 
-class _Line:
-    """A line of progress on standard error, where that is a terminal; else one every minute."""
-
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self._began = self._last = time.monotonic()
-        self._first = -1
-        self._live = sys.stderr.isatty()
-
-    def show(self, made: Made) -> None:
-        """Show how far it is."""
-        now = time.monotonic()
-        if self._first < 0:
-            self._first = made.positions
-        if now - self._last < (_SHOW_SECONDS if self._live else 60.0):
-            return
-        self._last = now
-        rate = (made.positions - self._first) / max(now - self._began, 1e-9)
-        left = max(self._wanted - made.positions, 0) / max(rate, 1e-9)
-        print(
-            f"{made.positions}/{self._wanted} positions, {made.problems} problems, {rate:.0f}/s, "
-            f"{left / 60:.0f} min left",
-            file=sys.stderr,
-            end="\r" if self._live else "\n",
-            flush=True,
-        )
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._live:
-            print(file=sys.stderr)
-
-
 def _problems(named: str) -> tuple[Problem, ...]:
-    """Return the problems that a set begins with; none where they are drawn."""
+    """Return the problems of a set; none if they are random."""
     from miai_go.errors import DataError, ProblemError
     from miai_go.life.problems import problems_of, shipped_problems
 
@@ -329,36 +323,38 @@ def _problems(named: str) -> tuple[Problem, ...]:
         return ()
     if named == "shipped":
         return shipped_problems()
-    found = []
+    problems = []
     for problem in problems_of(Path(named)):
         if isinstance(problem, ProblemError):
             print(f"left out: {problem}", file=sys.stderr)
         else:
-            found.append(problem)
-    if not found:
-        raise DataError(f"{named}: holds no problem; name random, shipped, or SGF problems")
-    return tuple(found)
+            problems.append(problem)
+    if not problems:
+        raise DataError(
+            f"{named}: contains no problem; use random, shipped, or a path of SGF problems"
+        )
+    return tuple(problems)
 
 
-def _named(named: str, given: tuple[Problem, ...]) -> str:
-    """Return a name for problems that changes when they do."""
-    if not given:
+def _problem_set_name(named: str, problems: tuple[Problem, ...]) -> str:
+    """Return a name for problems that changes with them."""
+    if not problems:
         return named
     total = hashlib.sha256()
-    for problem in given:
+    for problem in problems:
         total.update(f"{problem.size} {problem.target} ".encode() + problem.stones.tobytes())
     return f"{Path(named).name} {total.hexdigest()[:16]}"
 
 
-def _tell_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
-    """Warn where a network was trained on another set than it is measured on."""
+def _warn_of_other_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
+    """Warn if a network was trained on another set than the one to measure it on."""
     from miai_go.nets.life_weights import NetHeader
 
     header = NetHeader.read(weights)
     if header.held_out is not None and header.data != positions.digest:
         print(
-            f"{weights}: learnt from the set {header.data}, and {data} is {positions.digest}: "
-            "what is measured as held out may have been learnt",
+            f"{weights}: trained on the set {header.data}, but {data} is {positions.digest}: "
+            "held-out positions may have been in the training data",
             file=sys.stderr,
         )
 
