@@ -79,7 +79,7 @@ def measure(
         search = searcher(problem, ARMS[name])
         results.append(search.search(root, depth))
         seconds += time.perf_counter() - began
-        held += search.bounds.held
+        held += search.bounds.nbytes
     return results, seconds, held
 
 

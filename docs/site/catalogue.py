@@ -117,7 +117,7 @@ def picture_of(game: Game) -> str:
     state, renderer = position_of(game), renderer_for(game)
     if not isinstance(renderer, DrawingRenderer):
         return str(state)
-    picture = renderer.svg_state(state)
+    picture = str(renderer.svg_state(state))  # plain: markup escapes what is put into it
     opening, _, rest = picture.partition(">")
     head = opening.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg" width="360"', 1)
     return f"{head}><defs>{renderer.svg_definitions()}</defs>{rest}"

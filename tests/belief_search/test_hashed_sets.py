@@ -122,7 +122,7 @@ def test_a_limit_in_bytes_holds_for_arrays(arm: str, retention: str) -> None:
     for turn in range(60):
         belief = HashedSet.of(rng.integers(0, 2**64, 100, np.uint64))
         bounds.record(BoundEntry(True, "public", 1, belief), float(turn))
-        assert bounds.held <= 20_000
+        assert bounds.nbytes <= 20_000
     assert bounds.statistics()["forgotten"] > 0
 
 

@@ -116,7 +116,7 @@ def test_with_a_limit_values_are_the_same_and_the_limit_is_kept(
     for hidden in ((0, 1, 2, 3), (2, 4, 5), tuple(range(STATES))):
         found = search.search(Root((0, 0), hidden), 3)
         assert found.value == value_by_definition(problem, (0, 0), frozenset(hidden), 3)
-        assert search.bounds.held <= LIMIT
+        assert search.bounds.nbytes <= LIMIT
 
 
 @pytest.mark.parametrize("retention", ["lru", "count-sketch"])
@@ -127,7 +127,7 @@ def test_approximate_bounds_keep_the_limit_too(arm: str, retention: str) -> None
     )
     search.search(Root((0, 0), tuple(range(STATES))), 4)
     assert search.bounds.statistics()["forgotten"] > 0
-    assert 0 < search.bounds.held <= LIMIT
+    assert 0 < search.bounds.nbytes <= LIMIT
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_replaced_bounds_are_neither_retained_nor_forgotten_twice(retention: str
         limited = search.bounds
         assert isinstance(limited, LimitedBounds)
         assert len(limited._entries) == limited.statistics()["entries"] > 20
-        assert limited.held <= 8192
+        assert limited.nbytes <= 8192
 
 
 def test_bounds_that_drop_beliefs_keep_none_behind_a_limit() -> None:

@@ -11,8 +11,7 @@ import miai
 from miai.beliefs import BeliefSearch, Root, named_bounds
 from miai.beliefs.problem import BeliefProblem
 from miai.testing import check_agent
-from miai_miniblind.mini_rbc import MiniRbcProblem
-from miai_miniblind.mini_rbc_game import MiniRbc
+from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem
 from miai_miniblind.roots import hard_roots, random_roots, won_roots
 from miai_miniblind.sub_hunt import SubHuntProblem

@@ -175,7 +175,7 @@ def test_folders_of_other_kinds_of_run_are_refused_both_ways(tmp_path: Path) -> 
     league, config = tmp_path / "league.toml", write(tmp_path / "x.toml", config_text())
     league.write_text(tournament_text(player("ann"), player("bob"), tournament={"rounds": 1}))
     tournament("run", league, "--out", tmp_path / "games", "--executor", "serial")
-    assert "holds other files" in refused(config, "--out", tmp_path / "games")
+    assert "contains other files" in refused(config, "--out", tmp_path / "games")
     compare(config, "--out", tmp_path / "searches")
     error = tournament("run", league, "--out", tmp_path / "searches", status=2).stderr
     assert "and no tournament" in error

@@ -37,6 +37,12 @@ def test_help_imports_nothing_heavy() -> None:
         assert re.search(rf"^  {command} ", done.stdout, re.MULTILINE)
 
 
+def test_the_referee_needs_no_pydantic() -> None:
+    code = "import sys, miai.playing.match; assert 'pydantic' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_help_answers_at_once() -> None:
     def seconds() -> float:
         begun = time.perf_counter()

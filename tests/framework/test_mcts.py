@@ -734,7 +734,7 @@ class Broken(EstimateEvaluator):
         ("shape", r"evaluate returned shape \(1, 1\)"),
         ("nan", "not finite"),
         ("length", "17"),
-        ("negative", "no probability"),
+        ("negative", "invalid probability"),
     ],
 )
 def test_a_broken_evaluator_is_named_and_leaves_no_tree(fault: str, message: str) -> None:

@@ -105,6 +105,7 @@ def test_a_killed_worker_costs_the_job_it_was_at_and_no_other(tmp_path: Path) ->
     fatal = Job("fatal", {"do": "die", "flag": str(flag), "value": -1})
     jobs = [echo(0), fatal, *(echo(n) for n in range(1, 8))]
     with make_pool() as pool:
+        pool.count(1e-3)  # jobs are short: they are sent ahead
         for job in jobs:
             pool.submit(job)
         events = wait_for(pool, len(jobs))

@@ -221,7 +221,7 @@ def test_wrong_names_and_parameters_are_reported() -> None:
         build_network("towr", SHAPE, {})
     with pytest.raises(ParameterError, match="widht: unknown parameter"):
         build_network("tower", SHAPE, {"widht": 3})
-    with pytest.raises(ParameterError, match="no multiple of 8"):
+    with pytest.raises(ParameterError, match="is not a multiple of 8"):
         build_network("equivariant", SHAPE, {"width": 12})
     with pytest.raises(UnknownComponentError, match=r"go\.value-head"):
         build_network("tower", SHAPE, {"value": "dens"})

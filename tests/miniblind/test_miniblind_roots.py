@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from tests.miniblind.twins import mini_rbc, phantom_lines, sub_hunt, value_by_definition
 
 from miai.beliefs.problem import Root
-from miai_miniblind.mini_rbc import MiniRbcProblem
-from miai_miniblind.mini_rbc_game import MiniRbc
-from miai_miniblind.phantom_lines import PhantomLinesProblem
-from miai_miniblind.phantom_lines_game import PhantomLines
+from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
+from miai_miniblind.phantom_lines import PhantomLines, PhantomLinesProblem
 from miai_miniblind.roots import hard_roots, random_roots, won_roots
-from miai_miniblind.sub_hunt import SubHuntProblem
-from miai_miniblind.sub_hunt_game import SubHunt
+from miai_miniblind.sub_hunt import SubHunt, SubHuntProblem
 
 PROBLEMS: dict[str, Any] = {
     "mini_rbc": MiniRbcProblem(4, 2),
@@ -120,9 +117,9 @@ def test_seeds_reproduce_roots_and_fewer_are_the_first_of_more(problem: Any) -> 
 
 
 def test_drawing_is_given_up_where_there_is_nothing_to_find() -> None:
-    with pytest.raises(ValueError, match="take a greater depth"):
+    with pytest.raises(ValueError, match="choose a greater depth"):
         hard_roots(MiniRbcProblem(4, 2), 1, depth=0, seed=1)
-    with pytest.raises(ValueError, match="none is won as a whole within depth 1"):
+    with pytest.raises(ValueError, match="none of 1000 draws is won within depth 1"):
         won_roots(SubHuntProblem(6, 0, 1), 1, depth=1, seed=1)
 
 

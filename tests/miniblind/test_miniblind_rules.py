@@ -13,18 +13,16 @@ from miai import Json, Observation, PlayerView, State
 from miai.beliefs.problem import Root
 from miai.errors import ParameterError
 from miai.render import renderer_for
-from miai_miniblind.mini_rbc import MiniRbcProblem, MiniRbcPublic
-from miai_miniblind.mini_rbc_game import MiniRbc
+from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
 from miai_miniblind.phantom_lines import (
+    PhantomLines,
     PhantomLinesProblem,
     PhantomPublic,
     sensing_lines,
     winning_lines,
 )
-from miai_miniblind.phantom_lines_game import PhantomLines
 from miai_miniblind.roots import RootProver
-from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
-from miai_miniblind.sub_hunt_game import SubHunt
+from miai_miniblind.sub_hunt import HuntPublic, SubHunt, SubHuntProblem
 
 A1, B1, C1, D1, A2, B2, C2, D2, A3, B3, C3, D3, A4, B4, C4, D4 = range(16)  # on 4x4
 
@@ -273,7 +271,7 @@ def test_a_player_is_shown_what_is_certain() -> None:
     shown = renderer_for(game)
     assert shown.render(views[0]) == "..??\n..??\n...?\nRK.?\n6 worlds"
     assert shown.render(views[1]) == "...k\n....\n....\nRK..\n1 world"
-    assert shown.render(PlayerView(game, 0)) == "nothing was told yet"
+    assert shown.render(PlayerView(game, 0)) == "nothing was observed yet"
 
 
 @pytest.mark.parametrize(
@@ -281,9 +279,9 @@ def test_a_player_is_shown_what_is_certain() -> None:
     [
         ("mini_rbc", {"size": 4, "window": 5}, "window is 5, but the board has 4"),
         ("mini_rbc", {"king": "a1"}, "both on a1"),
-        ("mini_rbc", {"king": "f1"}, "'f1' is no square"),
-        ("mini_rbc", {"starts": ["e5d4"]}, "the king alone"),
-        ("mini_rbc", {"decoy": True, "starts": ["e5d4", "e5"]}, "all the king alone"),
+        ("mini_rbc", {"king": "f1"}, "'f1' is not a square"),
+        ("mini_rbc", {"starts": ["e5d4"]}, "the king only"),
+        ("mini_rbc", {"decoy": True, "starts": ["e5d4", "e5"]}, "or all only the king"),
         ("mini_rbc", {"starts": ["a1"]}, "share a square"),
         ("mini_rbc", {"decoy": True, "starts": ["e5e5"]}, "share a square"),
         ("mini_rbc", {"starts": ["e5x"]}, "not one or two squares"),

@@ -10,21 +10,20 @@ from typing import Any
 from miai import EnumeratedBelief
 from miai.beliefs.problem import BeliefProblem
 from miai_miniblind.blind import BlindState
-from miai_miniblind.mini_rbc import MiniRbcProblem, MiniRbcPublic
-from miai_miniblind.mini_rbc_game import MiniRbc, MiniRbcParameters
+from miai_miniblind.mini_rbc import MiniRbc, MiniRbcParameters, MiniRbcProblem, MiniRbcPublic
 from miai_miniblind.phantom_lines import (
     AWAIT,
     PLACE,
     SENSE,
+    PhantomLines,
+    PhantomLinesParameters,
     PhantomLinesProblem,
     PhantomPublic,
-    Phase,
+    PublicPhase,
 )
-from miai_miniblind.phantom_lines_game import PhantomLines, PhantomLinesParameters
-from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
-from miai_miniblind.sub_hunt_game import SubHunt, SubHuntParameters
+from miai_miniblind.sub_hunt import HuntPublic, SubHunt, SubHuntParameters, SubHuntProblem
 
-PHASES: tuple[Phase, ...] = (SENSE, PLACE, AWAIT)
+PHASES: tuple[PublicPhase, ...] = (SENSE, PLACE, AWAIT)
 AnyGame = MiniRbc | PhantomLines | SubHunt
 Leaf = Callable[[BlindState], float]
 

@@ -72,8 +72,8 @@ def test_stockfish_is_restarted_after_a_kill() -> None:
     before = engine.evaluate(rows).scores.tolist()
     process = engine._processes[0]
     assert process is not None
-    process._process.kill()
-    process._process.wait()
+    process._process.kill_group()
+    assert process._process.await_death(10)
     assert engine.evaluate(rows).scores.tolist() == before
     assert engine._processes[0] is not process
     engine.close()

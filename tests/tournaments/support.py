@@ -89,10 +89,11 @@ def tournament(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     status: int | Sequence[int] = 0,
+    timeout: float = 100,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``miai tournament`` as a user does, and check how it exits."""
     given = ["tournament", *map(str, words)]
-    done = run_miai(given, cwd=cwd, env=env or environment())
+    done = run_miai(given, cwd=cwd, env=env or environment(), timeout=timeout)
     allowed = (status,) if isinstance(status, int) else status
     told = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
     assert done.returncode in allowed, told

@@ -90,11 +90,11 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
         ),
         (
             config_text(*RANDOMS) + rule("solved") + rule("solved"),
-            "adjudication: rules: 'solved' is given twice",
+            "adjudication: rules: 'solved' is named twice",
         ),
         (
             config_text(*RANDOMS, adjudication={"hold_out": 0.1}),
-            "adjudication: hold_out means nothing without rules; add [[adjudication.rules]]",
+            "adjudication: hold_out has no effect without rules; add [[adjudication.rules]]",
         ),
         (
             config_text(*RANDOMS, adjudication={"hold_out": 1.5}) + rule("solved"),

@@ -46,12 +46,12 @@ def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> No
         (("run", "x.toml", "--address", "head:6379"), "add --executor ray, or leave --address out"),
         (("run", "x.toml", "--records", "sgff"), "no record-format is called 'sgff'"),
         (("run", "x.toml", "--out", "x.toml"), "x.toml: is a file"),
-        (("run", "x.toml", "--out", "."), "holds other files"),
+        (("run", "x.toml", "--out", "."), "contains other files"),
         *[
             ((word, "x.toml"), "x.toml: is a file; name the folder of a tournament")
             for word in ("resume", "report", "status", "stop")
         ],
-        (("status", "."), ".: holds no tournament"),
+        (("status", "."), ".: contains no tournament"),
         (("resume", "absent"), "miai tournament run CONFIG --out absent"),
         (("status", "absent"), "does not exist"),
         (("stop", "absent"), "does not exist"),
@@ -73,8 +73,8 @@ def test_a_tournament_is_found_by_a_name_near_its_own(tmp_path: Path) -> None:
         (("status", "runs/tset"), "does not exist. Did you mean 'runs/test'?"),
         (("status", "run/test"), "there is no folder run. Did you mean 'runs/test'?"),
         (("report", "test"), "test: does not exist. Did you mean 'runs/test'?"),
-        (("stop", "runs"), "runs: holds tournaments, name one of them: runs/test"),
-        (("run", "runs/test"), "is a tournament's folder; go on with it by `miai tournament resum"),
+        (("stop", "runs"), "runs: contains tournaments; name one of them: runs/test"),
+        (("run", "runs/test"), "is a tournament's folder; continue it with `miai tournament resum"),
     ):
         assert told in refused(*word, cwd=tmp_path)
 
@@ -174,7 +174,7 @@ def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> Non
 def test_a_game_for_one_is_refused(tmp_path: Path, mischief: dict[str, str]) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS, game={"name": "solitaire"}))
     told = refused("run", "x.toml", cwd=tmp_path, env=mischief)
-    assert "game.name: solitaire is played by 1; " in told
+    assert "game.name: solitaire has 1 players; " in told
 
 
 def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:

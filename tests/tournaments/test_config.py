@@ -58,7 +58,7 @@ MISTAKES = {
         config_text(*RANDOMS, tournament={"rounds": 0}),
         "tournament.rounds: 0 is too small; at least 1",
     ),
-    "huge": (config_text(*RANDOMS, tournament={"rounds": 900_000}), "at most 1000000"),
+    "huge": (config_text(*RANDOMS, tournament={"rounds": 900_000}), "the maximum is 1000000"),
     "wrong type": (
         config_text(*RANDOMS, run={"workers": "many"}),
         "run.workers: expected a whole number, got 'many'",
@@ -157,7 +157,7 @@ MISTAKES = {
     ),
     "two sources of openings": (
         config_text(*RANDOMS, openings={"random_plies": 2, "file": "x.txt"}),
-        "openings: give random_plies or a file, not both",
+        "openings: random_plies and file exclude each other",
     ),
     "no openings": (
         config_text(*RANDOMS, openings={"file": "absent.txt"}),
@@ -173,7 +173,8 @@ MISTAKES = {
     ),
     "more random moves than the game has": (
         config_text(*RANDOMS, openings={"random_plies": 50}),
-        "openings.random_plies: 50 random moves leave nothing to play: tic_tac_toe lasts 9 plies",
+        "openings.random_plies: 50 random moves leave nothing to play: tic_tac_toe "
+        "lasts at most 9 plies",
     ),
     "a device for openings": (
         config_text(*RANDOMS, openings={"file": "/dev/null"}),
@@ -197,7 +198,8 @@ MISTAKES = {
     ),
     "random moves that are a whole game with chance": (
         config_text(*RANDOMS, game={"name": "kuhn_poker"}, openings={"random_plies": 3}),
-        "openings.random_plies: 3 random moves leave nothing to play: kuhn_poker lasts 3 plies",
+        "openings.random_plies: 3 random moves leave nothing to play: kuhn_poker "
+        "lasts at most 3 plies",
     ),
     "a pipe for openings": (
         config_text(*RANDOMS, openings={"file": "pipe.txt"}),
@@ -217,7 +219,7 @@ MISTAKES = {
     ),
     "an opening up to the move limit": (
         config_text(*RANDOMS, game=GO, tournament={"move_limit": 2}, openings={"file": "two.sgf"}),
-        "two.sgf: holds an opening of 2 plies, but tournament.move_limit stops games after 2",
+        "two.sgf: contains an opening of 2 plies, but tournament.move_limit stops games after 2",
     ),
     "unknown reader": (
         config_text(*RANDOMS, openings={"file": "absent.txt", "reader": "pgn"}),

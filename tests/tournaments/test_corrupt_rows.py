@@ -28,7 +28,7 @@ RUBBISH = (
     '{"config": {}, "results": {"tournament": "x"}}',
     '{"config": [], "results": null}',
 )
-REMEDY = "; restore the file from a copy, or start anew in another folder"
+REMEDY = "; restore the file from a copy, or begin a new run in another folder"
 
 
 @dataclass(frozen=True)
@@ -141,13 +141,13 @@ def test_garbage_in_a_row_is_reported_unless_unused(
     [
         (
             """UPDATE games SET returns = '["x",null]' WHERE rowid = 3""",
-            """table games, row 'ann~cid~0001a': returns is ['x', None], where a list of 2 """
-            "finite numbers should be",
+            """table games, row 'ann~cid~0001a': returns is ['x', None], but should be a """
+            "list of 2 finite numbers",
         ),
         (
             "UPDATE games SET returns = '[1]' WHERE rowid = 3",
-            "table games, row 'ann~cid~0001a': returns is [1], where a list of 2 finite numbers "
-            "should be",
+            "table games, row 'ann~cid~0001a': returns is [1], but should be a list of 2 "
+            "finite numbers",
         ),
         (
             "UPDATE games SET returns = '[]' WHERE rowid = 3",
@@ -155,7 +155,7 @@ def test_garbage_in_a_row_is_reported_unless_unused(
         ),
         (
             "UPDATE games SET players = '[1' WHERE rowid = 3",
-            "table games, row 'ann~cid~0001a': players is '[1', which is no JSON",
+            "table games, row 'ann~cid~0001a': players is '[1', which is not JSON",
         ),
         (
             "UPDATE games SET status = 'dun' WHERE rowid = 3",
@@ -163,14 +163,13 @@ def test_garbage_in_a_row_is_reported_unless_unused(
         ),
         (
             "DELETE FROM players WHERE name = 'cid'",
-            "table games, row 'ann~cid~0001a': is of a player 'cid' that table players does not "
-            "have",
+            "table games, row 'ann~cid~0001a': has a player 'cid' who is not in table players",
         ),
         ("DELETE FROM players", "table players: is empty"),
         ("DELETE FROM run WHERE key = 'name'", "table run: row 'name' is missing"),
         (
             "INSERT INTO run VALUES ('colour', '1')",
-            "table run, row 'colour': is of no meaning to this version of miai",
+            "table run, row 'colour': is unknown to this version of miai",
         ),
     ],
 )

@@ -40,7 +40,7 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
         (
             (HEAD, '[format]\nname = "match"\npairs = 3\n', GAME, TWO, DEEP),
-            "format: a match is of two players, the config has 3",
+            "format: a match needs two players, but the config has 3",
         ),
         (
             (HEAD, '[format]\nname = "knockout"\n', GAME, DEEP),
@@ -48,7 +48,7 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
         (
             (HEAD, "rounds = 3\n", '[format]\nname = "swiss"\nrounds = 1\n', GAME, TWO),
-            "tournament.rounds: means nothing to the format swiss; leave it out and give "
+            "tournament.rounds: has no effect with the format swiss; leave it out and set "
             "format.rounds",
         ),
         (
@@ -57,7 +57,7 @@ def load(folder: Path, *parts: str) -> Tournament:
         ),
         (
             (HEAD, '[format]\nname = "match"\npairs = 900000\n', GAME, TWO),
-            "format: make 1800000 games; at most 1000000",
+            "format: leads to 1800000 games; the maximum is 1000000",
         ),
         (
             (HEAD, '[format]\nname = "sweep"\nplayer = "deep"\nvary = {x = [1]}\n', GAME, DEEP),
@@ -99,7 +99,7 @@ def load(folder: Path, *parts: str) -> Tournament:
                 *(HEAD, '[format]\nname = "sweep"\nplayer = "deep"\n'),
                 *("vary = {simulations = [1]}\n", GAME, DEEP, TWO, 'team = "deep"\n'),
             ),
-            "format.player: 'bob' has the team 'deep', which is that of the variants",
+            "format.player: 'bob' has the team 'deep', which is the team of the variants",
         ),
         (
             (
@@ -115,11 +115,11 @@ def load(folder: Path, *parts: str) -> Tournament:
             ),
             "format.pairings[0].settings: a 5x5 board has no fixed handicap",
         ),
-        ((HEAD, GAME, TWO, DEEP, "seeds = [1, 1]\n"), "seeds: one is given twice"),
+        ((HEAD, GAME, TWO, DEEP, "seeds = [1, 1]\n"), "seeds: contains a duplicate"),
         ((HEAD, GAME, TWO, DEEP, "seeds = [-1]\n"), "seeds[0]: -1 is too small"),
         (
             (HEAD, GAME, TWO, DEEP, "seeds = [1]\n", DEEP.replace("deep", "Deep-s1")),
-            "name: 'Deep-s1' is the name of players[2] too",
+            "name: 'Deep-s1' is also the name of players[2]",
         ),
         (
             (HEAD, GAME, TWO, DEEP.replace("deep", "d" * 39), "seeds = [100]\n"),

@@ -231,13 +231,13 @@ def test_tie_breaks_by_hand() -> None:
 @pytest.mark.parametrize(
     ("count", "values", "message"),
     [
-        (6, {"rounds": 6}, "format.rounds: 6 rounds of 6 players have rematches; at most 5"),
+        (6, {"rounds": 6}, "format.rounds: 6 rounds of 6 players have rematches; use at most 5"),
         (5, {"rounds": 6}, "at most 5"),
         (6, {"rounds": 2, "pairs": 2, "colours": "balance"}, "format.pairs: "),
         (6, {}, "format.rounds: is required"),
         (6, {"rounds": 0}, "format.rounds: 0 is too small"),
         (6, {"rounds": 2, "ruonds": 3}, "format.ruonds: unknown parameter"),
-        (1, {"rounds": 1}, "format: a swiss needs two players or more"),
+        (1, {"rounds": 1}, "format: a swiss needs at least two players"),
     ],
 )
 def test_unplayable_settings_are_refused(

@@ -130,7 +130,7 @@ def test_a_run_is_that_of_the_file_and_resumes(
 
 def test_one_driver_at_a_time(server: Server, tmp_path: Path) -> None:
     with Store.create(tmp_path / "one", INFO, ROWS, PAIR, url=server.url):
-        with pytest.raises(StoreError, match="is being run by another driver"):
+        with pytest.raises(StoreError, match="another driver is running it"):
             Store.open(tmp_path / "one")
         with Store.read(tmp_path / "one") as reader:
             assert reader.counts()["pending"] == len(PAIR)
@@ -191,10 +191,10 @@ def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_
     with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=server.url):
         schema = Address.read(tmp_path / "run").schema
     server.psql(f"UPDATE {schema}.about SET version = 99")
-    with pytest.raises(StoreError, match="has schema 99, this miai reads schema"):
+    with pytest.raises(StoreError, match="has schema 99, but this miai reads schema"):
         Store.read(tmp_path / "run")
     server.psql(f"DROP SCHEMA {schema} CASCADE")
-    with pytest.raises(StoreError, match="holds no tournament any more"):
+    with pytest.raises(StoreError, match="no longer contains a tournament"):
         Store.read(tmp_path / "run")
 
 
@@ -202,7 +202,9 @@ def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_
     "url", ["mysql://a@b/c", "postgresql://", "postgresql:///x y", "http://a", "", "--help"]
 )
 def test_invalid_addresses_are_refused(url: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no address of a database|no host or database"):
+    with pytest.raises(
+        ConfigError, match=r"not the address of a database|lacks a host or a database"
+    ):
         Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=url)
     assert not (tmp_path / "run").exists()
 
@@ -231,7 +233,7 @@ def test_a_server_that_is_not_there_is_refused(config: Path, tmp_path: Path) -> 
 )
 def test_a_file_with_other_content_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / ADDRESS_FILE).write_text(text)
-    with pytest.raises(StoreError, match="does not tell where the store is"):
+    with pytest.raises(StoreError, match="is not the address of a store"):
         Store.read(tmp_path)
 
 

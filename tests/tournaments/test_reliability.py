@@ -66,7 +66,8 @@ def done(folder: Path) -> int:
 def check(folder: Path, config: Path, rounds: int) -> None:
     """The games, their records and the table are those of a run that nothing happened to."""
     whole = folder.with_name("whole")
-    tournament("run", config, "--out", whole, "--set", f"rounds={rounds}", "--executor", "serial")
+    words = ("run", config, "--out", whole, "--set", f"rounds={rounds}", "--executor", "serial")
+    tournament(*words, timeout=1000)
     assert len(games_of(whole)) == GAMES_OF_A_ROUND * rounds
     assert games_of(folder) == games_of(whole)
     tables = []
@@ -89,7 +90,7 @@ def test_killed_at_any_moment(executor: str, tmp_path: Path) -> None:
     print(f"{executor}: {dict(kills)}, {rounds} rounds")
     words = ("run", config, "--out", folder, "--set", f"rounds={rounds}")
     for _ in range(3):
-        tournament(*words, "--executor", "processes", status=(0, 1))
+        tournament(*words, "--executor", "processes", status=(0, 1), timeout=1000)
     check(folder, config, rounds)
 
 

@@ -123,7 +123,7 @@ def test_a_reader_may_look_while_a_writer_writes(folder: Path) -> None:
 
 
 def test_a_second_store_is_not_made_over_the_first(folder: Path) -> None:
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         Store.create(folder, INFO, PLAYERS, [])
     with Store.read(folder) as store:
         assert len(store.games()) == 4
@@ -177,10 +177,10 @@ def _pipe(path: Path) -> None:
 
 
 UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
-    "folder": (_folder, "is a folder, where a tournament's store should be"),
+    "folder": (_folder, "is a folder, but should be the store of a tournament"),
     "pipe": (_pipe, "is a pipe or a device"),
-    "text": (_text, "is no SQLite file"),
-    "empty": (_empty, "is no SQLite file"),
+    "text": (_text, "is not an SQLite file"),
+    "empty": (_empty, "is not an SQLite file"),
     "other program": (_other_program, "another program"),
     "newer": (_pragma("user_version = 99"), "schema 99 of a newer miai"),
     "older": (_pragma("user_version = 0"), "schema 0 of an older miai"),
@@ -218,8 +218,8 @@ def test_a_malformed_row_is_reported(folder: Path) -> None:
     with Store.read(folder) as store, pytest.raises(StoreError) as caught:
         store.games()
     assert str(caught.value) == (
-        f"{folder / FILE_NAME}: table games, row 'a~b~0001a': players is 'nonsense', which is no "
-        "JSON; restore the file from a copy, or start anew in another folder"
+        f"{folder / FILE_NAME}: table games, row 'a~b~0001a': players is 'nonsense', which is "
+        "not JSON; restore the file from a copy, or begin a new run in another folder"
     )
 
 

@@ -15,7 +15,7 @@ SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
 
 
 def small_set(folder: Path, *, positions: int = 600, **options: Any) -> LabelledPositions:
-    """Make a set, in this process unless told otherwise."""
+    """Make a set, by default in this process."""
     make_set(folder, settings=SETTINGS, positions=positions, **options)
     return LabelledPositions.open(folder)
 

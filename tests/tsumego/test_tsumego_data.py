@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from tests.tsumego.brute_force import ATTACKER, Fight, forced, reachable
 from tests.tsumego.small_nets import SETTINGS, small_set
@@ -130,10 +131,28 @@ def test_a_set_does_not_depend_on_workers_or_stops(
     assert not list((tmp_path / "stopped").glob(".unfinished*"))
 
 
+def test_a_killed_worker_changes_nothing(tmp_path: Path, positions: LabelledPositions) -> None:
+    victims: list[psutil.Process] = []
+
+    def kill_one(_progress: object) -> None:
+        if not victims:
+            victims.extend(p for p in psutil.Process().children() if is_worker(p))
+            victims[0].kill()
+
+    make_set(tmp_path, settings=SETTINGS, positions=600, workers=2, progress=kill_one)
+    assert len(victims) == 2
+    assert LabelledPositions.open(tmp_path).digest == positions.digest
+    assert not any(map(is_worker, psutil.Process().children()))
+
+
+def is_worker(process: psutil.Process) -> bool:
+    return "miai.process.worker" in process.cmdline()
+
+
 def test_another_set_is_not_continued(tmp_path: Path) -> None:
     small_set(tmp_path, positions=50)
     other = SETTINGS.model_copy(update={"seed": 6})
-    with pytest.raises(DataError, match="made otherwise"):
+    with pytest.raises(DataError, match="with other settings"):
         make_set(tmp_path, settings=other, positions=100)
 
 

@@ -223,10 +223,10 @@ def test_changed_weights_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "reason"),
     [
-        ("first.weight", (), "'first'"),
-        ("first.weight", (8 * 14 * 121,), "'first'"),
-        ("blocks.0.second.weight", (8,), "tensors are not those"),
-        ("policy.weight", (122, 9), "'policy'"),
+        ("first.weight", (), "'first.weight'"),
+        ("first.weight", (8 * 14 * 121,), "'first.weight'"),
+        ("blocks.0.second.weight", (8,), "'blocks.0.second.weight'"),
+        ("policy.weight", (122, 9), "'policy.weight'"),
     ],
 )
 def test_a_dense_network_of_other_shapes_is_refused(
@@ -241,5 +241,5 @@ def test_a_dense_network_of_other_shapes_is_refused(
 def test_a_dense_network_of_another_width_than_it_says_is_refused() -> None:
     net = small_net(width=8)
     header = net.header.model_copy(update={"network_parameters": {"width": 16}})
-    with pytest.raises(WeightsError, match=r"'first' has the shape \(1694, 8\), not \(1694, 16\)"):
+    with pytest.raises(WeightsError, match=r"first\.bias' has the shape \(8,\), not \(16,\)"):
         array_net(header, tensors_of(net.network))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from tests.tsumego.tiny_zones import tiny_zone
 
@@ -84,6 +85,21 @@ def test_workers_and_interruptions_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "cut" / "out.sgf.part").write_bytes(b"".join(lines[:2]) + lines[2][:20])
     assert made(tmp_path / "cut", PLAN, workers=2) == alone
     assert (tmp_path / "cut" / "out.sgf.part").read_bytes() == journal.read_bytes()
+
+
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    victims: list[psutil.Process] = []
+
+    def kill_one(*_progress: int) -> None:
+        if not victims:
+            children = psutil.Process().children()
+            victims.extend(p for p in children if "miai.process.worker" in p.cmdline())
+            victims[0].kill()
+
+    journal = GeneratingJournal(tmp_path / "out.sgf", draws_of(PLAN))
+    problems = make_walled(PLAN, journal, workers=2, progress=kill_one)
+    assert len(victims) == 2
+    assert collection_sgf(problems) == made(tmp_path / "alone", PLAN)
 
 
 def test_more_problems_go_on_with_what_was_drawn(tmp_path: Path) -> None:

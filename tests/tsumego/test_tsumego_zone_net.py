@@ -162,7 +162,7 @@ def test_few_bits_are_the_same_few_bits_in_kernels(tmp_path: Path) -> None:
 def test_planes_that_do_not_show_the_zone_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"planes\.planes = 'extended'"):
         small_net("zone", planes="reference")
-    with pytest.raises(ParameterError, match=f"no multiple of {LANES}"):
+    with pytest.raises(ParameterError, match=f"is not a multiple of {LANES}"):
         small_net("zone", planes="extended", width=LANES + 8)
 
 

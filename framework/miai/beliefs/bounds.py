@@ -86,7 +86,7 @@ class Bounds(Protocol):
     infers: bool
 
     @property
-    def held(self) -> int:
+    def nbytes(self) -> int:
         """Approximate size of the entries in bytes."""
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
@@ -118,7 +118,7 @@ class NoBounds:
     """Records nothing."""
 
     explains = singles = infers = False
-    held = 0
+    nbytes = 0
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
         """Return infinite bounds."""
@@ -144,7 +144,7 @@ class TableBounds(NoBounds):
     """A transposition table of beliefs."""
 
     def __init__(self) -> None:
-        self.held = 0
+        self.nbytes = 0
         self._values: dict[BoundEntry, float] = {}
         self._probes = self._hits = 0
 
@@ -169,7 +169,7 @@ class TableBounds(NoBounds):
         """Store the bound unless an equal belief has one as strong."""
         stored = self._values.get(entry)
         if stored is None:
-            self.held += bytes_of(entry.belief)
+            self.nbytes += bytes_of(entry.belief)
         elif value <= stored if entry.lower else value >= stored:
             return None
         self._values[entry] = value
@@ -178,12 +178,12 @@ class TableBounds(NoBounds):
     def forget(self, entry: BoundEntry) -> None:
         """Forget an entry, if it is still stored."""
         if self._values.pop(entry, None) is not None:
-            self.held -= bytes_of(entry.belief)
+            self.nbytes -= bytes_of(entry.belief)
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, entries and bytes."""
         counts = {"probes": self._probes, "hits": self._hits}
-        return {**counts, "entries": len(self._values), "bytes": self.held}
+        return {**counts, "entries": len(self._values), "bytes": self.nbytes}
 
 
 class SinglesBounds(TableBounds):
@@ -218,7 +218,7 @@ class ExactBounds:
     ) -> None:
         self.explains, self.singles, self.infers = explains, singles, True
         self._across = across
-        self.held = 0
+        self.nbytes = 0
         self._lower: _Chains = {}
         self._upper: _Chains = {}
         self._replaced: list[BoundEntry] = []
@@ -261,7 +261,7 @@ class ExactBounds:
         self._drop(chain, redundant)
         chain[belief] = value
         self._counts["entries"] += 1
-        self.held += bytes_of(belief)
+        self.nbytes += bytes_of(belief)
         return entry
 
     def forget(self, entry: BoundEntry) -> None:
@@ -277,13 +277,13 @@ class ExactBounds:
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, subset tests, entries and bytes."""
-        return {**self._counts, "bytes": self.held}
+        return {**self._counts, "bytes": self.nbytes}
 
     def _drop(self, chain: Chain, beliefs: Iterable[Belief]) -> None:
         for belief in beliefs:
             del chain[belief]
             self._counts["entries"] -= 1
-            self.held -= bytes_of(belief)
+            self.nbytes -= bytes_of(belief)
 
     def _chains(
         self, chains: _Chains, public: Hashable, depth: int, *, up_to: bool
@@ -380,9 +380,9 @@ class LimitedBounds:
         self._forgotten = 0
 
     @property
-    def held(self) -> int:
+    def nbytes(self) -> int:
         """Approximate size of the entries in bytes."""
-        return self._bounds.held
+        return self._bounds.nbytes
 
     def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
         """Return the bounds on a belief; the entries behind them count as used."""
@@ -401,7 +401,7 @@ class LimitedBounds:
         name = _name(stored)
         self._entries[name] = stored
         self._retention.added(name)
-        while self._bounds.held > self._limit:
+        while self._bounds.nbytes > self._limit:
             victim = self._retention.victim()
             forgotten = self._entries.pop(name if victim is None else victim, None)
             if forgotten is None:

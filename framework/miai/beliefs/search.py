@@ -531,20 +531,20 @@ class Recursion(ABC, Generic[Place, StateSet]):
         self.budget.count(1)
         low, high = alpha, beta
         if self._remembers:
-            public, held = self.key(place, belief)
-            known = self.bounds.probe(public, depth, held)
-            if known.lower >= beta or known.lower >= known.upper:
-                core = self.from_bounds(place, known.core)
-                return NodeResult(known.lower, core, self.from_bounds(place, known.closure))
-            if known.upper <= alpha:
-                return NodeResult(known.upper, self.from_bounds(place, known.core))
-            low, high = max(alpha, known.lower), min(beta, known.upper)
+            public, stored = self.key(place, belief)
+            bound = self.bounds.probe(public, depth, stored)
+            if bound.lower >= beta or bound.lower >= bound.upper:
+                core = self.from_bounds(place, bound.core)
+                return NodeResult(bound.lower, core, self.from_bounds(place, bound.closure))
+            if bound.upper <= alpha:
+                return NodeResult(bound.upper, self.from_bounds(place, bound.core))
+            low, high = max(alpha, bound.lower), min(beta, bound.upper)
         settled = self.settle(place, belief, depth, low, high)
         if settled is not None:
             return settled
         result = self.search_actions(place, belief, depth, low, high)
         if self._remembers:
-            self._record(place, public, depth, held, result, low, high)
+            self._record(place, public, depth, stored, result, low, high)
         return result
 
     def root(
@@ -557,8 +557,8 @@ class Recursion(ABC, Generic[Place, StateSet]):
         self.budget.count(1)
         result = self.search_actions(place, belief, depth, alpha, beta)
         if self._remembers:
-            public, held = self.key(place, belief)
-            self._record(place, public, depth, held, result, alpha, beta)
+            public, stored = self.key(place, belief)
+            self._record(place, public, depth, stored, result, alpha, beta)
         return result
 
     def search_actions(
@@ -617,16 +617,16 @@ class Recursion(ABC, Generic[Place, StateSet]):
         branches = self.branches(place, belief, action, depth, alpha, beta, suspects, refutations)
         if isinstance(branches, NodeResult):
             return branches
-        worst, core, left, successors = branches
+        worst, core, remaining, successors = branches
         cause: tuple[Hashable, NodeResult[StateSet]] | None = None
         solved: dict[Hashable, StateSet] = {}
         for observation, after, part in successors:
-            result = self.value(after, part, left, alpha, min(beta, worst))
+            result = self.value(after, part, remaining, alpha, min(beta, worst))
             if result.value < worst:
                 worst, cause = result.value, (observation, result)
             if worst <= alpha:
                 failing = part if result.core is None else result.core
-                refutations.append(Refutation(after, left, failing, worst))
+                refutations.append(Refutation(after, remaining, failing, worst))
                 break
             solved[observation] = part if result.closure is None else result.closure
         if cause is None:
@@ -654,22 +654,22 @@ class Recursion(ABC, Generic[Place, StateSet]):
         place: Place,
         public: Hashable,
         depth: int,
-        held: AnyBelief,
+        stored: AnyBelief,
         result: NodeResult[StateSet],
         alpha: float,
         beta: float,
     ) -> None:
         bounds, explains = self.bounds, self.bounds.explains
         if result.value > alpha:
-            bounds.record(BoundEntry(True, public, depth, held), result.value)
+            bounds.record(BoundEntry(True, public, depth, stored), result.value)
         if explains and result.value >= beta and result.closure is not None:
             _, closure = self.key(place, result.closure)
-            if size_of(closure) > size_of(held):
+            if size_of(closure) > size_of(stored):
                 bounds.record(BoundEntry(True, public, depth, closure), beta)
         if result.value < beta:
             if explains and result.core is not None:
-                _, held = self.key(place, result.core)
-            bounds.record(BoundEntry(False, public, depth, held), result.value)
+                _, stored = self.key(place, result.core)
+            bounds.record(BoundEntry(False, public, depth, stored), result.value)
 
 
 # -- the recursion over masks ----------------------------------------------------------------------
@@ -743,8 +743,8 @@ class MaskRecursion(Recursion[Public, Mask]):
             return NodeResult(worst, culprit, line=((action, None),))
         problem, explains = self._problem, self.bounds.explains
         cost = problem.cost(place, action)
-        left = max(0, depth - cost)
-        if explains and parts and cost and not left and problem.reachability:
+        remaining = max(0, depth - cost)
+        if explains and parts and cost and not remaining and problem.reachability:
             continuing = self._continuing_state(place, belief, action, suspects or 0)
             return NodeResult(problem.least, continuing, line=((action, None),))
         successors = [
@@ -756,12 +756,12 @@ class MaskRecursion(Recursion[Public, Mask]):
                 if (
                     not earlier.core & ~part
                     and earlier.value <= alpha
-                    and earlier.depth == left
+                    and earlier.depth == remaining
                     and earlier.place == after
                 ):
                     core = self.sources(place, belief, action, observation, earlier.core, suspects)
                     return NodeResult(earlier.value, core, line=((action, observation),))
-        return Branches(worst, culprit, left, successors)
+        return Branches(worst, culprit, remaining, successors)
 
     def sources(
         self,

@@ -117,7 +117,7 @@ class SketchBounds(NoBounds, ABC):
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         self._universe, self.k, self.verified = universe, k, verified
-        self.held = 0
+        self.nbytes = 0
         self._lower: dict[tuple[Hashable, int], SketchShelf] = {}
         self._upper: dict[tuple[Hashable, int], SketchShelf] = {}
         self._counts = {"probes": 0, "hits": 0, "let_through": 0, "refused": 0, "entries": 0}
@@ -157,7 +157,7 @@ class SketchBounds(NoBounds, ABC):
         sketch, size = self._sketch(belief)
         if shelf.add(entry.belief, sketch, size, size_of(belief), value):
             self._counts["entries"] += 1
-            self.held += self._bytes(entry.belief)
+            self.nbytes += self._bytes(entry.belief)
         return entry
 
     def forget(self, entry: BoundEntry) -> None:
@@ -166,7 +166,7 @@ class SketchBounds(NoBounds, ABC):
         shelf = shelves.get((entry.public, entry.depth))
         if shelf is not None and shelf.remove(entry.belief):
             self._counts["entries"] -= 1
-            self.held -= self._bytes(entry.belief)
+            self.nbytes -= self._bytes(entry.belief)
 
     @property
     def entry_bytes(self) -> int:
@@ -175,7 +175,7 @@ class SketchBounds(NoBounds, ABC):
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, candidates, refused candidates, entries and bytes."""
-        return {**self._counts, "bytes": self.held}
+        return {**self._counts, "bytes": self.nbytes}
 
     @abstractmethod
     def candidates(
@@ -232,10 +232,10 @@ class DominanceBounds(SketchBounds):
     ) -> NDArray[np.int64]:
         """Return the rows that no hash excludes."""
         find = find_supersets if supersets else find_subsets
-        found = np.empty(len(shelf), np.int64)
-        found = found[: find(sketch, size, shelf.sketches, shelf.sizes, found)]
-        larger = shelf.totals[found] >= total if supersets else shelf.totals[found] <= total
-        return found[larger]
+        rows = np.empty(len(shelf), np.int64)
+        rows = rows[: find(sketch, size, shelf.sketches, shelf.sizes, rows)]
+        totals = shelf.totals[rows]
+        return rows[totals >= total if supersets else totals <= total]
 
 
 class MinHashBounds(SketchBounds):

@@ -1,4 +1,4 @@
-"""Agents in processes of their own, behind four messages."""
+"""Child processes, worker pools, and agents in processes of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AgentProcess", "ProcessLimits"]
 
 
 def __getattr__(name: str) -> Any:
-    # The agent's own process imports this package too, and needs nothing of the referee's side.
+    # Children import this package too and do not need the referee's side.
     if name == "AgentProcess":
         from miai.process.agent_process import AgentProcess
 

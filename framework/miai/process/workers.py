@@ -1,4 +1,4 @@
-"""Worker processes that perform jobs: who gets a job, who hangs, and what a death costs.
+"""Worker processes that perform jobs; a death costs one job.
 
 A worker imports a function by name, calls it once with the pool's setup, and performs jobs with
 what it returns; see `miai.process.worker`. Setup, jobs and results are plain data. A worker that
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import selectors
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
@@ -80,6 +81,11 @@ class Failed:
 JobEvent = Finished | Failed
 
 
+def to_stderr(line: str) -> None:
+    """Print what a worker printed to standard error."""
+    print(line, file=sys.stderr)
+
+
 class Worker(Protocol):
     """One worker, seen from the pool."""
 
@@ -138,7 +144,7 @@ class JobPool(ABC, Generic[W]):
 
     @abstractmethod
     def _remove(self, worker: W, what: str) -> str:
-        """End a worker; return the reason for messages, of which `what` is known."""
+        """End a worker that failed; return the reason for messages, which includes `what`."""
 
     def _sent(self, worker: W) -> None:
         """Called after a job was sent to a worker."""
@@ -254,7 +260,7 @@ class WorkerProcess:
       jobs: jobs that it was sent, the current one first.
       began: when it began the first of them, on the monotonic clock.
       failure: why it has to be removed; empty while it works.
-      refused: whether it said that it cannot perform any job.
+      refused: whether it cannot perform any job.
     """
 
     ready = True

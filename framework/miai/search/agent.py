@@ -35,7 +35,7 @@ class SearchAgent(Agent):
         """Begin a game with an empty tree.
 
         Raises:
-          AgentUnavailableError: what the search needs cannot be had.
+          AgentUnavailableError: weights or a library that the search needs are missing.
         """
         super().new_game(seed, player=player, log=log)
         try:

@@ -1,12 +1,8 @@
 """Alpha-beta search with iterative deepening, for two players of constant sum.
 
-Fail-soft negamax (Knuth & Moore 1975) with a transposition table and move ordering; chance nodes
-by expectiminimax with Star1 bounds (Ballard 1983). Inside, utilities are shifted so that they sum
-to zero: the value for one player is then exactly minus the value for the other.
-
-A transposition table of bounded size.
-
-The order in which alpha-beta tries actions: the better the order, the more is cut off.
+Fail-soft negamax (Knuth & Moore 1975) with a transposition table of bounded size, killer moves and
+the history heuristic; chance nodes by expectiminimax with Star1 bounds (Ballard 1983). Internally,
+utilities are shifted so that they sum to zero, and one player's value is minus the other's.
 """
 
 from __future__ import annotations
@@ -19,14 +15,21 @@ from typing import Any, NamedTuple
 
 from miai.game import Game, Player, State
 from miai.parameters import Parameters, parameter
-from miai.search import protocol as limits
 from miai.search.evaluators import evaluation_in_place, make_evaluator, utilities
-from miai.search.protocol import Evaluator, SearchResult, Seedable
+from miai.search.protocol import (
+    Evaluator,
+    SearchResult,
+    Seedable,
+    deadline_after,
+    require_decision,
+    require_perfect_information,
+    require_two_player_constant_sum,
+)
 from miai.seeds import derive_seed
 
 
 class Bound(IntEnum):
-    """What the value of an entry says of the true one."""
+    """How the value of an entry relates to the true value."""
 
     EXACT = 0
     LOWER = 1
@@ -34,13 +37,13 @@ class Bound(IntEnum):
 
 
 class TableEntry(NamedTuple):
-    """What a search found out about a state.
+    """The result of a search of a state.
 
     Attributes:
-      depth: plies that it looked ahead; infinite when the horizon played no part.
+      depth: depth of the search in plies; infinite if the horizon did not matter.
       bound: whether the value is exact or bounds the true one.
       value: utility for the player to move.
-      action: the best action, or the one that caused the cut-off; None when none stood out.
+      action: the best action, or the one that caused the cut-off; or None.
     """
 
     depth: float
@@ -50,14 +53,14 @@ class TableEntry(NamedTuple):
 
 
 class TranspositionTable:
-    """Entries by `State.key`, in two generations: when the young one is full, the old one goes.
+    """Entries by `State.key`, in two generations: when the young one is full, the old is dropped.
 
-    An entry that is used moves to the young generation, so what goes was not used for at least
-    half a table's worth of stores. Which entries are kept depends on the order of use alone, not
-    on hash values, which differ from process to process.
+    An entry that is used moves to the young generation, so dropped entries were unused for at least
+    half a table's worth of stores. Which entries are kept depends only on the order of use, not on
+    hash values, which differ between processes.
 
     Args:
-      size: most entries, 2 or more.
+      size: maximum number of entries, at least 2.
 
     Attributes:
       hits: look-ups that found an entry.
@@ -85,7 +88,7 @@ class TranspositionTable:
         return entry
 
     def store(self, key: Hashable, entry: TableEntry) -> None:
-        """Keep the entry, in place of an older one of the key."""
+        """Store the entry, replacing an older one of the key."""
         if len(self._young) >= self._half and key not in self._young:
             self._old, self._young = self._young, {}
         self._old.pop(key, None)
@@ -102,7 +105,7 @@ class MoveOrdering:
     """Killer actions by ply, and the history table (Schaeffer 1989) by player and action.
 
     Args:
-      plies: the deepest ply that will be asked for.
+      plies: maximum ply.
     """
 
     def __init__(self, plies: int) -> None:
@@ -127,7 +130,7 @@ class MoveOrdering:
 
 
 _INSIDE = 1e-6
-"""Share of the range of utilities by which an estimate stays away from the bounds."""
+"""Margin between an estimate and the bounds, as a share of the range of utilities."""
 
 
 class AlphaBetaParameters(Parameters):
@@ -165,7 +168,7 @@ class AlphaBeta:
     """Alpha-beta search. It draws no random numbers.
 
     The value is exact when the statistics say ``solved``. `SearchResult.values` holds the best
-    action only: of the others alpha-beta knows just that they are no better.
+    action only: for the others alpha-beta proves only that they are not better.
 
     Args:
       evaluator: values at the horizon; None for the one that the parameters name.
@@ -184,8 +187,8 @@ class AlphaBeta:
         *,
         evaluator: Evaluator | None = None,
     ) -> None:
-        limits.require_perfect_information(game, search="alpha-beta")
-        limits.require_two_player_constant_sum(game, search="alpha-beta")
+        require_perfect_information(game, search="alpha-beta")
+        require_two_player_constant_sum(game, search="alpha-beta")
         given = parameters or AlphaBetaParameters()
         self._given = given
         self._evaluator = evaluator or make_evaluator(
@@ -222,8 +225,8 @@ class AlphaBeta:
           GameError: the state is terminal or a chance node.
           PluginError: the evaluator's answers are malformed.
         """
-        player = limits.require_decision(state)
-        self._deadline = limits.deadline_after(seconds, self._given.seconds)
+        player = require_decision(state)
+        self._deadline = deadline_after(seconds, self._given.seconds)
         self._budget = self._given.nodes or math.inf
         self._nodes, self._cuts, hits = 0, 0, self._table.hits
         self._ordering = MoveOrdering(self._given.depth)

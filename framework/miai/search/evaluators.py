@@ -1,7 +1,4 @@
-"""Evaluators that serve any game, and the checks on what an evaluator answers.
-
-How far a position is from equal, as an evaluator or a search sees it.
-"""
+"""Evaluators for any game, checks of their answers, and the advantage of the first player."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: 
 
 
 class ZeroEvaluator:
-    """Knows nothing: every player is worth the same, every action is as likely."""
+    """Values every state equally for all players, and every action as equally likely."""
 
     def __init__(self, game: Game, parameters: Parameters | None = None) -> None:
         players = game.info.num_players
@@ -71,8 +68,8 @@ class RandomRolloutParameters(Parameters):
 class RandomRollout:
     """Plays each state to its end by uniformly random actions, and takes the mean of the returns.
 
-    Chance is sampled by its probabilities. A game may register a compiled one of its own under
-    the name ``random-rollout``.
+    Chance is sampled by its probabilities. A game may register a compiled evaluator of its own
+    under the name ``random-rollout``.
     """
 
     def __init__(self, game: Game, parameters: RandomRolloutParameters | None = None) -> None:
@@ -164,18 +161,18 @@ def priors(evaluator: Evaluator, states: Sequence[State]) -> list[list[float]]:
     """Return the evaluator's priors over the legal actions of each state, checked.
 
     Raises:
-      PluginError: a prior does not fit the legal actions, or holds a negative or infinite number.
+      PluginError: a prior does not match the legal actions, or is negative or not finite.
     """
-    found: list[list[float]] = [prior.tolist() for prior in evaluator.prior(states)]
+    rows: list[list[float]] = [prior.tolist() for prior in evaluator.prior(states)]
     counts = [len(state.legal_actions()) for state in states]
-    if [len(prior) for prior in found] != counts:
+    if [len(row) for row in rows] != counts:
         raise PluginError(
-            f"{_name(evaluator.prior)} returned {[len(p) for p in found]} probabilities for "
+            f"{_name(evaluator.prior)} returned {[len(row) for row in rows]} probabilities for "
             f"states with {counts} legal actions"
         )
-    if not all(math.isfinite(p) and p >= 0 for prior in found for p in prior):
-        raise PluginError(f"{_name(evaluator.prior)} returned what is no probability: {found}")
-    return found
+    if not all(math.isfinite(p) and p >= 0 for row in rows for p in row):
+        raise PluginError(f"{_name(evaluator.prior)} returned an invalid probability: {rows}")
+    return rows
 
 
 def _name(method: Callable[..., Any]) -> str:
@@ -186,7 +183,7 @@ Kind = Literal["evaluator", "search"]
 
 
 class Appraiser:
-    """Tells the advantage of the player who is first in a game for two.
+    """Computes the advantage of the first player in a game for two.
 
     Args:
       kind, name, values: an evaluator, or a search that is asked for the value of its root, with
@@ -194,7 +191,7 @@ class Appraiser:
       where: path of the parameters in their file, for messages.
 
     Raises:
-      MiaiError: there is no such component, its parameters are wrong, or the game is not for it.
+      MiaiError: the component is unknown or unsuitable, or its parameters are wrong.
     """
 
     def __init__(
@@ -209,17 +206,17 @@ class Appraiser:
         self._evaluator: Evaluator | None = made if kind == "evaluator" else None
 
     def advantage(self, state: State, *, seed: int) -> float:
-        """Return half of what the first player's utility is above the second's; 0 is equal.
+        """Return half the difference between the first and the second player's utilities.
 
-        In a game of utilities 1 and -1 it is 1 where the first player wins, and so its utility.
+        In a game with utilities 1 and -1 this is the first player's utility.
 
         Args:
           state: a position in which a player is to move.
-          seed: of all randomness; what was asked before has no influence.
+          seed: seed of all randomness; earlier calls have no influence.
 
         Raises:
           GameError: the state is terminal or a chance node.
-          PluginError: the component's answer is none.
+          PluginError: the component's answer is malformed.
         """
         player = require_decision(state)
         if self._search is not None:
@@ -239,11 +236,11 @@ class Appraiser:
 
 
 def require_suitable_game(game: Game, kind: Kind, name: str) -> None:
-    """Check that the component can tell a first player's advantage in the game.
+    """Check that the component can compute a first player's advantage in the game.
 
     Raises:
-      UnsuitableGameError: it is not for two players, or a search would need a constant sum.
-      HiddenInformationError: a search would look at what the game hides.
+      UnsuitableGameError: the game is not for two players, or a search needs a constant sum.
+      HiddenInformationError: the game hides information from a search.
     """
     info = game.info
     if info.num_players != 2:
@@ -255,18 +252,18 @@ def require_suitable_game(game: Game, kind: Kind, name: str) -> None:
         )
     if kind == "search" and info.utility_sum is None:
         raise UnsuitableGameError(
-            f"the utilities of {info.name} have no constant sum, so the search {name} tells but "
-            "one player's; name an evaluator"
+            f"the utilities of {info.name} have no constant sum, so the search {name} gives "
+            "only one player's; name an evaluator"
         )
 
 
 def refuse_seconds(filled: BaseModel, *, where: str) -> None:
-    """Raise `ParameterError` where a parameter in seconds is given: values would differ."""
+    """Raise `ParameterError` for a parameter in seconds, which would not be reproducible."""
     for name, info in type(filled).model_fields.items():
         extra = info.json_schema_extra
         unit = extra.get("unit") if isinstance(extra, dict) else None
         if unit == "seconds" and getattr(filled, name) is not None:
             raise ParameterError(
-                f"{where}.{name}: a budget in seconds gives other values each time; give one in "
+                f"{where}.{name}: a budget in seconds is not reproducible; give one in "
                 "simulations, nodes or plies"
             )

@@ -3,18 +3,10 @@
 UCT (Kocsis & Szepesvari 2006) and PUCT (Silver et al. 2017) for any number of players, with chance
 nodes, a solver, tree reuse and leaf batches. docs/search.md explains the choices.
 
-The parameters of Monte-Carlo tree search, and the policies that they name.
-
-The tree of Monte-Carlo tree search: nodes, backup and proofs.
-
-Statistics of an action live at the node where it is taken, from the point of view of the player
-who takes it, so a mean is read without touching the child.
-
-How Monte-Carlo tree search selects: policies as plain functions.
-
-A `Select` is given a node and returns the index of the action to follow; the number of children
-stands for an action not yet tried. A `Choose` names the action to play in the end. Any function
-of these types can be handed to `Mcts`.
+Statistics of an action are stored at the node where it is taken, from the point of view of the
+player who takes it, so that selection need not look at children. Policies are plain functions that
+can be passed to `Mcts`: a `Select` returns the index of the action to follow, or the number of
+children for an untried action; a `Choose` returns the index of the action to play.
 """
 
 from __future__ import annotations
@@ -31,34 +23,40 @@ from pydantic import model_validator
 
 from miai.game import Game, GameInfo, Player, State
 from miai.parameters import Parameters, parameter
-from miai.search import protocol as limits
 from miai.search.evaluators import evaluation_in_place, make_evaluator, priors, utilities
-from miai.search.protocol import Evaluator, SearchResult, Seedable
+from miai.search.protocol import (
+    Evaluator,
+    SearchResult,
+    Seedable,
+    deadline_after,
+    require_decision,
+    require_perfect_information,
+)
 from miai.seeds import derive_seed
 
 Utility: TypeAlias = Sequence[float]
 """The utilities of all players, in player order."""
 
 Path: TypeAlias = "list[tuple[Node, int]]"
-"""The way of one simulation: nodes from the root on, with the index of the action taken."""
+"""The path of one simulation: nodes from the root, with the index of the action taken."""
 
 
 class Node:
     """One state of the tree.
 
     Attributes:
-      player: who acts: a player, `Player.CHANCE` or `Player.TERMINAL`.
-      visits: simulations that came here, one that stopped here included.
+      player: the actor: a player, `Player.CHANCE` or `Player.TERMINAL`.
+      visits: simulations through this node, including one that stopped here.
       actions: the legal actions, the tried ones first and in the order in which they were tried;
         empty until the node is expanded. At a chance node: the outcomes.
-      priors: probabilities of `actions`; None where all are alike. At a chance node: cumulative.
-      children: the nodes behind the tried actions; None where the tree was full. At a chance
-        node as long as `actions`, None for outcomes not yet drawn.
+      priors: probabilities of `actions`; None if all are equal. At a chance node: cumulative.
+      children: the nodes after the tried actions; None if the tree was full. At a chance node as
+        long as `actions`, with None for outcomes not yet drawn.
       edge_visits: visits of each child.
       edge_totals: sum of the utilities backed up through each child, for `player`.
-      proofs: proven utilities of all players behind an action, by index.
-      proven: utilities of all players where they are certain: the end of a game, or a proof.
-      pending: whether its evaluation is asked for and not yet there.
+      proofs: proven utilities of all players after an action, by index.
+      proven: certain utilities of all players, at the end of a game or by a proof; or None.
+      pending: whether it waits for its evaluation.
     """
 
     __slots__ = (
@@ -88,14 +86,14 @@ class Node:
 
     @classmethod
     def of(cls, state: State) -> Node:
-        """Return a node for the state, proven when the game is over there."""
+        """Return a node for the state, proven if the game is over."""
         node = cls(state.current_player())
         if node.player == Player.TERMINAL:
             node.proven = state.returns()
         return node
 
     def expand(self, state: State) -> None:
-        """List the actions of the state that the node stands for."""
+        """List the actions of the node's state."""
         if self.player != Player.CHANCE:
             self.actions = state.legal_actions()
             return
@@ -117,7 +115,7 @@ class Node:
         self.priors = [priors[index] for index in order]
 
     def begin(self, rng: random.Random) -> None:
-        """Start trying another action: the one of greatest prior, any where all are alike."""
+        """Add a child for the untried action of greatest prior, or for a random one."""
         if self.priors is None:
             actions, tried = self.actions, len(self.children)
             other = tried + int(rng.random() * (len(actions) - tried))
@@ -137,11 +135,11 @@ class Node:
         return self.edge_totals[index] / self.edge_visits[index]
 
     def is_settled(self) -> bool:
-        """Return whether no search can tell more: the node, or every action of it, is proven."""
+        """Return whether the node or each of its actions is proven."""
         return self.proven is not None or len(self.proofs or ()) == len(self.actions) > 0
 
     def size(self) -> int:
-        """Return the number of nodes from here on."""
+        """Return the number of nodes in this subtree."""
         count, stack = 0, [self]
         while stack:
             count += 1
@@ -152,7 +150,7 @@ class Node:
 class MctsSolver:
     """Proves nodes from their proven children (MCTS-Solver, Winands et al. 2008), in vectors.
 
-    A proven value is what every subgame-perfect play from there yields: with two players and a
+    A proven value is the result of every subgame-perfect play from there: with two players and a
     constant sum, the minimax value. A node is proven when its player has an action proven to be
     worth the greatest utility of the game, or when all its actions are proven and one utility
     vector is best; a chance node when all outcomes are. With more players, or no constant sum, a
@@ -162,7 +160,7 @@ class MctsSolver:
 
     def __init__(self, info: GameInfo) -> None:
         self._max = info.max_utility
-        # Where one player has the most, it must leave no choice about what the others have.
+        # A maximum for one player must determine the utilities of the others.
         others, total = info.num_players - 1, info.utility_sum
         self._win_settles = others == 0 or (
             total is not None
@@ -170,7 +168,7 @@ class MctsSolver:
         )
 
     def note(self, node: Node, index: int, proven: Utility) -> None:
-        """Note that an action is proven, and prove the node if that settles it."""
+        """Record that an action is proven, and prove the node if that settles it."""
         if node.proofs is None:
             node.proofs = {}
         node.proofs[index] = proven
@@ -190,7 +188,7 @@ def _best(player: int, proofs: dict[int, Utility]) -> Utility | None:
 
 
 def _alike(left: float, right: float) -> bool:
-    # Expectations that are equal may differ by rounding, and a tie must not be taken for none.
+    # Equal expectations may differ by rounding.
     return isclose(left, right, abs_tol=1e-9)
 
 
@@ -209,10 +207,10 @@ def _expectation(node: Node) -> Utility:
 def back_up(
     path: Path, leaf: Node, value: Utility, *, loss: float, solver: MctsSolver | None
 ) -> None:
-    """Add a simulation's utilities to its path, and prove what they prove.
+    """Add a simulation's utilities to its path, and prove the nodes that they settle.
 
-    Visits were counted on the way down, and `loss` added to every total as a virtual loss; it is
-    taken back here. Above a proven node its proven value is backed up in place of the sample.
+    The descent counted visits and added `loss` to every total as a virtual loss, which is removed
+    here. Above a proven node its proven value is backed up in place of the sample.
     """
     proven = leaf.proven if solver is not None else None
     for node, index in reversed(path):
@@ -230,11 +228,11 @@ Select: TypeAlias = Callable[[Node], int]
 Choose: TypeAlias = Callable[[Node], int]
 
 Proven: TypeAlias = Literal["value", "skip"]
-"""What a proven action is to a policy.
+"""How a policy treats a proven action.
 
-``value``: worth just its proven utility, for there is nothing to explore, so that the mean of the
-node tends to its true value; for inside the tree. ``skip``: left out, because it can tell nothing
-more; for the root, whose mean nobody needs.
+``value`` scores it by its proven utility, without exploration, so that the mean of the node tends
+to its true value; for nodes inside the tree. ``skip`` never selects it; for the root, whose mean
+is not needed.
 """
 
 
@@ -247,7 +245,7 @@ def uct(*, exploration: float, fpu: float | None = None, proven: Proven = "value
       exploration: utility by which one standard unit of doubt is rewarded.
       fpu: first-play urgency, the utility that an untried action is credited with (Gelly & Wang
         2006); None to try every action once before any a second time.
-      proven: what a proven action is taken for; see `Proven`.
+      proven: how to treat a proven action; see `Proven`.
     """
 
     def select(node: Node) -> int:
@@ -278,7 +276,7 @@ def puct(*, exploration: float, fpu: float | None = None, proven: Proven = "valu
       exploration: utility by which a prior of one is rewarded at N = 1, n = 0.
       fpu: the mean that an untried action is credited with; None for the mean of the node so far
         (0 utility before the first visit, when the greatest prior decides).
-      proven: what a proven action is taken for; see `Proven`.
+      proven: how to treat a proven action; see `Proven`.
     """
 
     def select(node: Node) -> int:
@@ -414,7 +412,7 @@ class MctsParameters(Parameters):
         return make(exploration=self.exploration * scale, fpu=self.fpu, proven=proven)
 
     def choose(self) -> Choose:
-        """Return which action of the root to play."""
+        """Return how to choose the action to play."""
         return most_visits if self.final == "visits" else best_value
 
 
@@ -448,7 +446,7 @@ class Mcts:
         select_root: Select | None = None,
         choose: Choose | None = None,
     ) -> None:
-        limits.require_perfect_information(game, search="mcts")
+        require_perfect_information(game, search="mcts")
         given = parameters or MctsParameters()
         self._given = given
         self._evaluator = evaluator or make_evaluator(
@@ -496,15 +494,15 @@ class Mcts:
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move.
 
-        At least one simulation is made however short the time.
+        It makes at least one simulation, however short the time.
 
         Raises:
           GameError: the state is terminal or a chance node.
           PluginError: the evaluator's answers are malformed.
         """
-        limits.require_decision(state)
+        require_decision(state)
         given = self._given
-        deadline = limits.deadline_after(seconds, given.seconds)
+        deadline = deadline_after(seconds, given.seconds)
         budget = given.simulations or math.inf
         try:
             root = self._rooted(state)
@@ -524,9 +522,9 @@ class Mcts:
         self.root = self._state = self._nodes = self._noised = None
 
     def _rooted(self, state: State) -> Node:
-        """Return the root for the state, out of the tree where it is there."""
-        known = self._state if self._given.reuse else None
-        if known is None or known.key() != state.key():
+        """Return the root for the state, from the tree if it contains it."""
+        previous = self._state if self._given.reuse else None
+        if previous is None or previous.key() != state.key():
             self._forget()
         if self.root is None:
             self.root = Node.of(state)
@@ -574,7 +572,7 @@ class Mcts:
         return done
 
     def _descend(self) -> tuple[Path, Node, State]:
-        """Follow the policies to a leaf; return the way, the leaf and its state."""
+        """Follow the policies to a leaf; return the path, the leaf and its state."""
         assert self.root is not None
         assert self._state is not None
         node, select = self.root, self._select_root
@@ -603,7 +601,7 @@ class Mcts:
         return path, node, state
 
     def _grow(self, node: Node, index: int, state: State) -> Node:
-        """Return a new node for the state, part of the tree unless that is full."""
+        """Return a new node for the state, added to the tree unless that is full."""
         child = Node.of(state)
         assert self._nodes is not None
         if self._nodes < self._given.max_nodes:
@@ -612,7 +610,7 @@ class Mcts:
         return child
 
     def _retrace(self, path: Path, leaf: Node) -> None:
-        """Take back a way that ended where an evaluation is still awaited."""
+        """Undo a path that ended at a leaf that waits for its evaluation."""
         leaf.visits -= 1
         for node, index in path:
             node.visits -= 1

@@ -55,7 +55,7 @@ class Search(Protocol):
         """Forget everything and seed the randomness."""
 
     def advance(self, action: int) -> None:
-        """Be told that `action` was taken, so that a tree can be kept. May be ignored."""
+        """Follow an action of the game, so that a tree can be kept. May do nothing."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move.

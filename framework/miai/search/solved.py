@@ -1,4 +1,4 @@
-"""Positions whose value is known, because a search has looked at all that can follow."""
+"""The adjudicator ``solved``: positions whose value a complete search proves."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class SolvedParameters(Parameters):
 
 
 class SolvedAdjudicator:
-    """Decides a position by what it is worth under perfect play, as soon as that is proved.
+    """Decides a position by its value under perfect play, as soon as that is proved.
 
-    The proof is an alpha-beta search to the end of the game by its rules; a move limit of the
-    organiser's is not part of them.
+    The proof is an alpha-beta search to the end of the game. An organiser's move limit is not part
+    of the rules.
 
     Raises:
       UnsuitableGameError: the game hides information or has chance, is not for two players, or has
@@ -50,16 +50,16 @@ class SolvedAdjudicator:
         self._search.new_game(seed)
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
-        """Return the value of the state where it could be proved, or None."""
-        found = self._search.search(state)
-        if not found.statistics["solved"]:
+        """Return the proved value of the state, or None."""
+        result = self._search.search(state)
+        if not result.statistics["solved"]:
             return None
         mover = state.current_player()
         returns = [0.0, 0.0]
-        returns[mover], returns[1 - mover] = found.value, self._total - found.value
-        return Verdict((returns[0], returns[1]), f"{self._told(returns)} under perfect play")
+        returns[mover], returns[1 - mover] = result.value, self._total - result.value
+        return Verdict((returns[0], returns[1]), f"{self._result_text(returns)} under perfect play")
 
-    def _told(self, returns: Sequence[float]) -> str:
+    def _result_text(self, returns: Sequence[float]) -> str:
         if returns[0] == returns[1]:
             return "drawn"
         return f"{self._names[returns[1] > returns[0]]} wins"

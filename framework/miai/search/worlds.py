@@ -1,17 +1,11 @@
-"""Monte-Carlo search in games that hide information, over worlds drawn from a belief.
+"""The agents `ismcts` and `pimc`: Monte-Carlo search in games that hide information.
 
-`ismcts` keeps one tree of what players are told, `pimc` one tree for each drawn world. Neither ever
-sees the true state: worlds come from the player's belief alone.
+They draw worlds from the player's belief and search those; they never see the true state. `ismcts`
+keeps one tree of the player's observations, `pimc` one tree for each drawn world.
 
-The agents `ismcts` and `pimc`: they keep a belief, draw worlds from it and search those.
-
-One simulation: a world is played down the trees of its observers, valued, and backed up.
-
-Trees of what is known: nodes of information sets, whose actions may not all be legal at once.
-
-Statistics follow P. Cowling, E. Powley, D. Whitehouse, "Information set Monte Carlo tree search"
-(2012): an action competes only in the worlds in which it is legal, so beside its visits it counts
-how often it was *available*.
+Trees of information sets follow P. Cowling, E. Powley, D. Whitehouse, "Information set Monte Carlo
+tree search" (2012). An action competes only in the worlds in which it is legal, so its statistics
+count how often it was *available*, too.
 """
 
 from __future__ import annotations
@@ -35,7 +29,6 @@ from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, to_plain
 from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
-from miai.search import protocol as limits
 from miai.search.evaluators import (
     Evaluate,
     evaluation_in_place,
@@ -43,18 +36,21 @@ from miai.search.evaluators import (
     sample_chance,
     utilities,
 )
-from miai.search.protocol import Seedable
+from miai.search.protocol import (
+    Seedable,
+    deadline_after,
+)
 from miai.seeds import derive_seed
 
 
 @dataclass(slots=True)
 class Edge:
-    """What is known of one action at a node.
+    """Statistics of one action at a node.
 
     Attributes:
       visits: simulations that took it.
       available: simulations that came to the node in a world where it was legal.
-      total: sum of the utilities of who takes it.
+      total: sum of utilities of the player who takes it.
     """
 
     visits: int = 0
@@ -72,7 +68,7 @@ class InfoSetNode:
 
     Attributes:
       edges: by action, in the order in which they were first legal.
-      children: by what the observer of the tree was told.
+      children: by the observation of the tree's observer.
     """
 
     __slots__ = ("children", "edges")
@@ -102,32 +98,32 @@ class InfoSetNode:
 
         return max(legal, key=promise), False
 
-    def child(self, told: Hashable) -> InfoSetNode:
-        """Return the node after something was told; a new one the first time."""
-        found = self.children.get(told)
-        if found is None:
-            found = self.children[told] = InfoSetNode()
-        return found
+    def child(self, observed: Hashable) -> InfoSetNode:
+        """Return the node after an observation; a new one the first time."""
+        node = self.children.get(observed)
+        if node is None:
+            node = self.children[observed] = InfoSetNode()
+        return node
 
 
 def most_visited(node: InfoSetNode, legal: Sequence[int]) -> int:
-    """Return the legal action that was visited most, the first of several."""
+    """Return the most visited legal action; ties go to the first."""
     return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
 
 
 Observers = Literal["single", "multi", "all-seeing"]
-"""Whose trees there are: the searcher's; every player's; one that is told every action."""
+"""Whose observations make trees: the searcher's, every player's, or one that sees all actions."""
 
 
 @dataclass(slots=True)
 class Simulator:
-    """What the simulations of one move share.
+    """Runs the simulations of one move.
 
     Attributes:
-      roots: the trees, by observer; of a single one the searcher's number.
+      roots: the trees, by observer.
       observers: see `Observers`.
-      evaluate: values a world where its way leaves the tree.
-      exploration: the weight of exploration, in utilities.
+      evaluate: values a world where it leaves the tree.
+      exploration: weight of exploration, in utilities.
     """
 
     roots: dict[int, InfoSetNode]
@@ -138,7 +134,7 @@ class Simulator:
     rng: random.Random
 
     def run(self, world: State) -> None:
-        """Play one simulation; the world is used up."""
+        """Play one simulation, which changes `world`."""
         nodes = dict(self.roots)
         path: list[tuple[Edge, int]] = []
         while not world.is_terminal():
@@ -170,13 +166,13 @@ class Simulator:
             nodes[self.searcher] = nodes[self.searcher].child(action)
             return
         for observer, node in nodes.items():
-            told = told_to(world, observer)
-            if told is not None:
-                nodes[observer] = node.child(told)
+            observed = observation_key(world, observer)
+            if observed is not None:
+                nodes[observer] = node.child(observed)
 
 
-def told_to(world: State, observer: int) -> Hashable:
-    """Return what the last action told a player, as a key; None for nothing."""
+def observation_key(world: State, observer: int) -> Hashable:
+    """Return a player's observation of the last action as a key, or None."""
     observation = world.observation(observer)
     if observation is None:
         return None
@@ -189,7 +185,7 @@ _HALF = 0.5
 
 
 class WorldsParameters(Parameters):
-    """What `ismcts` and `pimc` have in common."""
+    """Parameters that `ismcts` and `pimc` share."""
 
     simulations: int = parameter(
         1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
@@ -234,10 +230,10 @@ class PimcParameters(WorldsParameters):
 
 
 class WorldsAgent(Agent):
-    """Keeps a belief and searches worlds that are drawn from it; subclasses say how.
+    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define.
 
     Attributes:
-      belief: what the agent holds possible; it never sees a state that was not drawn from it.
+      belief: the worlds that the agent considers possible.
     """
 
     def __init__(self, game: Game, parameters: WorldsParameters) -> None:
@@ -260,27 +256,27 @@ class WorldsAgent(Agent):
             self._evaluator.seed(derive_seed(seed, "evaluator"))
 
     def observe(self, observation: Observation) -> None:
-        """Keep the worlds that explain what was told."""
+        """Keep the worlds that are consistent with the observation."""
         super().observe(observation)
         self.belief.observe(observation)
 
     def act(self, clock: ClockReading) -> Decision:
         """Return the best action over drawn worlds, within what the clock allots."""
         legal = self.view.legal_actions
-        ends = limits.deadline_after(clock.allotment(), self.parameters.seconds)
+        ends = deadline_after(clock.allotment(), self.parameters.seconds)
         action, statistics = self.choose(legal, ends)
         return Decision(action, statistics={"belief": len(self.belief), **statistics})
 
     @abstractmethod
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return an action and what is worth recording.
+        """Return an action and its statistics.
 
         Args:
-          ends: until when to think, on the monotonic clock.
+          ends: deadline on the monotonic clock.
         """
 
     def simulator(self, observers: Observers, players: list[int]) -> Simulator:
-        """Return what runs simulations in new trees."""
+        """Return a simulator with empty trees."""
         return Simulator(
             roots={player: InfoSetNode() for player in players},
             observers=observers,
@@ -291,7 +287,7 @@ class WorldsAgent(Agent):
         )
 
     def world(self) -> State:
-        """Return a world drawn from the belief, to be played on."""
+        """Return a world drawn from the belief."""
         return self.belief.sample(self._draw)
 
     def _new_belief(self, player: int) -> BeliefState[State]:
@@ -327,10 +323,10 @@ class Ismcts(WorldsAgent):
 
 
 class Pimc(WorldsAgent):
-    """Perfect-information Monte Carlo: each drawn world is searched as if everybody saw it.
+    """Perfect-information Monte Carlo: searches each drawn world as if nothing were hidden.
 
-    The actions of all worlds are added up. It takes for granted that what is hidden will be known
-    at the next move (strategy fusion): cheap, and blind to the worth of information.
+    The values of actions are averaged over worlds. This assumes that everything will be revealed
+    at the next move (strategy fusion), so it is cheap but gives information no value.
     """
 
     parameters: PimcParameters

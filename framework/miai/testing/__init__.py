@@ -12,19 +12,18 @@
 lists the first violation of each broken rule with the seed and the actions that reproduce it. Both
 return a `ConformanceReport` with the extent of the check and what was left out.
 
-The leak tests rest on two ideas. The information state of a player is taken twice, by
-`State.information_state_string` and by all observations up to there: over all positions that the
-check meets, one must be equal exactly when the other is, and the legal actions and the tensor must
-be functions of it. And the player's belief is enumerated: the true state must be in it, and every
-other world is one more position that the player cannot tell from the true one. A determinizer may
-draw the true world, but where there are others not 40 times in a row; an honest one that takes it
-with probability q is accused with probability q**40, below 1e-12 when it draws uniformly. In a
-game too large for enumeration what is left is the comparison of positions met in play and of the
-children of each; the report says so, and `check_game(belief=...)` takes a belief made for the
-game.
+The leak tests rest on two ideas. First, a player's information state is taken twice, by
+`State.information_state_string` and by all its observations: in all positions of the check one must
+be equal exactly when the other is, and the legal actions and the tensor must be functions of it.
+Second, the player's belief is enumerated: it must contain the true state, and the player cannot
+distinguish its other worlds from the true one. If there are others, a determinizer may not draw the
+true world 40 times in a row; an honest one that draws it with probability q fails with probability
+q**40, below 1e-12 for uniform draws. In games too large for enumeration only the positions of play
+and their children are compared, as the report says; `check_game(belief=...)` takes a belief of the
+game's own.
 
-No check can find this: a game that reveals too much both in its observations and in its information
-state has other rules than its author intended, but consistent ones.
+No check can find a game that reveals too much both in its observations and in its information
+state: its rules are consistent, though not those that its author intended.
 
 With miai installed, pytest has the fixtures `miai_check_game`, `miai_check_agent` and `miai_seed`;
 see `miai.pytest_plugin`.

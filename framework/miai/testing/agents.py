@@ -178,7 +178,7 @@ class _PlayedGame:
         view = self.agent.view
         held = [text_of(observation) for observation in view.observations]
         if view.player != self.player or held != [text_of(own) for own in self.observations]:
-            message = "act() changed what the agent was told, or observe() did not keep it"
+            message = "act() changed the agent's observations, or observe() did not keep them"
             raise self._fault("view", message)
         if self.game.info.perfect_information and view.state.key() != self.state.key():
             raise self._fault("view", "act() changed view.state; search on a clone")

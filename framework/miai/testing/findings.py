@@ -125,7 +125,7 @@ def _innermost(error: Exception) -> str:
 
 GAME_RULES: Mapping[str, str] = {
     "info": "the facts in GameInfo do not contradict each other",
-    "raises": "no method raises where its contract knows no error",
+    "raises": "no method raises an exception that its contract does not name",
     "clone": "a clone answers like its original; playing on one leaves the other as it was",
     "child": "child(a) is clone() and apply_action(a), and so is apply_unchecked(a)",
     "serialise": "deserialize(serialize()) answers every question like the original",
@@ -141,26 +141,27 @@ GAME_RULES: Mapping[str, str] = {
     "chance": "probabilities at a chance node are positive and sum to one; elsewhere are none",
     "key": "positions with equal keys have equal futures",
     "tensor": "an observation tensor is finite float32 of the stated shape",
-    "observation": "a player is told of its own actions and, on its turn, of its legal actions",
+    "observation": "a player observes its own actions and, on its turn, its legal actions",
     "observation-plain": "an observation is plain data: no state, no object, nothing that JSON "
     "cannot hold",
     "perfect-information": "with perfect information the observed actions rebuild the state",
-    "observation-leak": "in one information state a player has been told the same",
+    "observation-leak": "equal information states have equal observations",
     "legal-actions-leak": "legal actions depend on the mover's information state alone",
-    "information-string-leak": "the information state's string depends on what was told alone",
-    "tensor-leak": "the observation tensor depends on what was told alone",
-    "state-reachable": "nothing that a player holds leads to a state of the game in progress",
-    "belief": "the true state is in every belief, beside worlds in which the same was told only",
+    "information-string-leak": "the information state's string depends on the observations alone",
+    "tensor-leak": "the observation tensor depends on the observations alone",
+    "state-reachable": "no object that a player receives leads to a state of the game in progress",
+    "belief": "a belief contains the true state, and otherwise only worlds with the same "
+    "observations",
     "resampling": "a resampled state is one of the player's worlds",
-    "resampling-leak": "resampling does not find the true world every time where there are others",
+    "resampling-leak": "resampling does not always draw the true world if there are others",
 }
 """What `check_game` checks, by the name of the rule."""
 
 AGENT_RULES: Mapping[str, str] = {
     "raises": "no call raises",
     "decision": "act() returns a Decision of plain data with a legal action",
-    "view": "the agent's view holds what the agent was told, unchanged",
+    "view": "the agent's view contains its observations, unchanged",
     "seeded": "the same seed and the same observations give the same decisions",
-    "carried-over": "games played before change no decision",
+    "carried-over": "earlier games do not change decisions",
 }
 """What `check_agent` checks, by the name of the rule, for every seat of the game."""

@@ -73,7 +73,7 @@ class KeyIndex:
             action = self._rng.choice(actions)
             one.apply_action(action)
             other.apply_action(action)
-            changed = difference(_present(one) | _told(one), _present(other) | _told(other))
+            changed = difference(_present(one) | _observed(one), _present(other) | _observed(other))
         if changed:
             message = (
                 f"the key is that of {begin[0]}, but after {one.history()[len(begin[0]) :]} more "
@@ -92,7 +92,7 @@ def _present(state: State) -> dict[str, object]:
     }
 
 
-def _told(state: State) -> dict[str, object]:
+def _observed(state: State) -> dict[str, object]:
     players = range(state.game.num_players())
     return {f"observation({player})": text_of(state.observation(player)) for player in players}
 
@@ -126,7 +126,7 @@ class CheckedPosition:
     Attributes:
       state: the position; checks leave it as it is.
       findings: where violations go.
-      rng: draws what is tried where trying everything would be slow.
+      rng: draws a sample where trying everything would be slow.
     """
 
     state: State
@@ -274,7 +274,7 @@ def check_action_text(position: CheckedPosition) -> None:
         read = state.string_to_action("\0 no action")
     except GameError:
         return
-    position.add("action-text", f"a text that is no action is read as {read}")
+    position.add("action-text", f"a text that is not an action is read as {read}")
 
 
 def _check_text_without_state(position: CheckedPosition) -> None:
@@ -361,8 +361,8 @@ def check_info(info: GameInfo, findings: Findings) -> None:
         "utility_sum can be reached": info.utility_sum is None
         or info.min_utility <= info.utility_sum / max(1, info.num_players) <= info.max_utility,
     }
-    for fact, holds in wrong.items():
-        if not holds:
+    for fact, ok in wrong.items():
+        if not ok:
             findings.add("info", f"{fact}; {info}", ())
 
 
@@ -397,7 +397,7 @@ _LEAVES = (str, bytes, int, float, complex, type, ModuleType, BuiltinFunctionTyp
 
 
 def check_unreachable(state: State, views: Sequence[PlayerView], findings: Findings) -> None:
-    """No path of attributes leads from what a player holds to a state of the game in progress."""
+    """No attribute path leads from what a player receives to a state of the game in progress."""
     for view in views:
         if path := path_to_state(view):
             message = f"player {view.player}'s view leads to a state: view{path}"
@@ -411,7 +411,7 @@ def path_to_state(root: object) -> str:
     modules, classes and the globals of functions are not. At most `MAX_REACHED` objects are
     visited, nearest first.
     """
-    seen: dict[int, object] = {}  # holds what was visited, so that no id is used twice
+    seen: dict[int, object] = {}  # keeps visited objects alive, so that no id is reused
     frontier: deque[tuple[object, str]] = deque([(root, "")])
     while frontier and len(seen) < MAX_REACHED:
         item, path = frontier.popleft()
@@ -585,7 +585,7 @@ class _CheckedGame:
             self.setup.index.add(sibling)
             self.setup.keys.add(sibling.state)
 
-    # -- what is checked in every position ----------------------------------------------------
+    # -- checks in every position -------------------------------------------------------------
 
     def _look(self, last: tuple[int, int] | None) -> None:
         state, findings = self.track.state, self.findings
@@ -626,7 +626,7 @@ class _CheckedGame:
                 determinizer=self.setup.determinizer,
             )
 
-    # -- what is checked at the end -----------------------------------------------------------
+    # -- checks at the end --------------------------------------------------------------------
 
     def _conclude(self) -> None:
         for clone, snapshot in self.kept:

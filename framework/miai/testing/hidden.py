@@ -40,14 +40,14 @@ class Track:
 
     Attributes:
       state: the state; it moves on by `apply`.
-      told: one digest a player, equal exactly when the same was told.
+      observed: one digest per player, equal exactly when the observations are.
       bare: the same, the legal actions left out.
     """
 
     def __init__(self, game: Game, actions: Sequence[int] = ()) -> None:
         self.state = game.new_initial_state()
         players = game.num_players()
-        self.told = [b""] * players
+        self.observed = [b""] * players
         self.bare = [b""] * players
         self._note()
         for action in actions:
@@ -62,16 +62,16 @@ class Track:
         """Return a copy that took the action."""
         track = object.__new__(Track)
         track.state = self.state.child(action)
-        track.told, track.bare = self.told.copy(), self.bare.copy()
+        track.observed, track.bare = self.observed.copy(), self.bare.copy()
         track._note()
         return track
 
     def _note(self) -> None:
-        for player in range(len(self.told)):
+        for player in range(len(self.observed)):
             observation = self.state.observation(player)
             if isinstance(observation, Observation):
                 bare = replace(observation, legal_actions=())
-                self.told[player] = _chained(self.told[player], text_of(observation))
+                self.observed[player] = _chained(self.observed[player], text_of(observation))
                 self.bare[player] = _chained(self.bare[player], text_of(bare))
 
 
@@ -84,7 +84,7 @@ class _Entry:
     """What one player had, in the first position seen of an information state."""
 
     string: str
-    told: bytes
+    observed: bytes
     bare: bytes
     legal: tuple[int, ...]
     tensor: bytes
@@ -94,25 +94,25 @@ class _Entry:
 class InformationIndex:
     """Compares all positions that are in one information state of a player.
 
-    The information state is taken twice: by its string and by what the player was told. Wherever
-    one is equal and the other is not, something is told in one place and hidden in another.
+    The information state is taken twice: by its string and by the player's observations. If one is
+    equal and the other is not, the game reveals in one what it hides in the other.
     """
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._by_string: dict[tuple[int, str], _Entry] = {}
-        self._by_told: dict[tuple[int, bytes], _Entry] = {}
+        self._by_observed: dict[tuple[int, bytes], _Entry] = {}
 
     def add(self, track: Track) -> None:
         """Compare a position with all that were added before."""
         for player in range(track.state.game.num_players()):
             entry = _entry(track, player)
             self._compare_by_string(player, entry)
-            self._compare_by_told(player, entry)
+            self._compare_by_observed(player, entry)
 
     def _compare_by_string(self, player: int, new: _Entry) -> None:
         old = self._by_string.setdefault((player, new.string), new)
-        if old.told == new.told:
+        if old.observed == new.observed:
             return
         where = f"player {player}'s {shown(new.string)}, after {list(old.actions)} too"
         if old.bare == new.bare:
@@ -120,12 +120,12 @@ class InformationIndex:
             message = f"legal actions {here} are not {there} of {where}: {HIDDEN_ACTIONS}"
             self._findings.add("legal-actions-leak", message, new.actions)
         else:
-            message = f"another thing was told in one information state: {where}"
+            message = f"the observations differ in one information state: {where}"
             self._findings.add("observation-leak", message, new.actions)
 
-    def _compare_by_told(self, player: int, new: _Entry) -> None:
-        old = self._by_told.setdefault((player, new.told), new)
-        where = f"player {player} was told the same after {list(old.actions)}"
+    def _compare_by_observed(self, player: int, new: _Entry) -> None:
+        old = self._by_observed.setdefault((player, new.observed), new)
+        where = f"player {player} has the same observations after {list(old.actions)}"
         if old.string != new.string:
             message = f"{shown(new.string)} is not {shown(old.string)}, but {where}"
             self._findings.add("information-string-leak", message, new.actions)
@@ -142,7 +142,7 @@ def _entry(track: Track, player: int) -> _Entry:
     state = track.state
     return _Entry(
         string=state.information_state_string(player),
-        told=track.told[player],
+        observed=track.observed[player],
         bare=track.bare[player],
         legal=tuple(state.legal_actions()) if state.current_player() == player else (),
         tensor=state.observation_tensor(player).tobytes()
@@ -155,11 +155,11 @@ def _entry(track: Track, player: int) -> _Entry:
 def check_observations(
     state: State, views: Sequence[PlayerView], *, findings: Findings, last: tuple[int, int] | None
 ) -> None:
-    """Check what the last transition told, and pass it on to the views.
+    """Check the observations of the last transition, and pass them on to the views.
 
     Args:
       state: the position after the transition.
-      views: one a player; they are told.
+      views: one per player.
       last: who acted and how; None at the initial state.
     """
     for player, view in enumerate(views):
@@ -185,7 +185,7 @@ def _problems(
     due = tuple(state.legal_actions()) if state.current_player() == player else ()
     if tuple(view.legal_actions) != due:
         yield (
-            f"the last thing that player {player} was told lists the legal actions "
+            f"the last observation of player {player} lists the legal actions "
             f"{view.legal_actions}, not {due}"
         )
     if (
@@ -193,7 +193,7 @@ def _problems(
         and last[0] == player
         and (observation is None or (observation.actor, observation.action) != last)
     ):
-        yield f"player {player} is not told of its own action {last[1]}: {observation}"
+        yield f"player {player} does not observe its own action {last[1]}: {observation}"
 
 
 def _check_plain(observation: Observation, state: State, findings: Findings) -> None:
@@ -205,7 +205,7 @@ def _check_plain(observation: Observation, state: State, findings: Findings) -> 
 
 
 def _check_unshared(player: int, state: State, findings: Findings) -> None:
-    """What is told is the receiver's own: emptying it changes nothing for the state."""
+    """An observation belongs to its receiver: emptying it does not change the state."""
     before = text_of(state.observation(player))
     victim = state.observation(player)
     if victim is not None and isinstance(victim.data, (dict, list)):
@@ -250,9 +250,8 @@ def check_perfect_information(
 class PartingBelief(EnumeratedBelief):
     """Every world, and beside them the states that the last list of legal actions ruled out.
 
-    A player is told its legal actions, so that worlds in which they are others are no worlds any
-    more. Where its information state does not tell them apart either, what it may do depends on
-    what is hidden.
+    A player observes its legal actions, which rules out worlds with other legal actions. If its
+    information state does not distinguish those worlds, its legal actions depend on hidden parts.
 
     Attributes:
       parted: the states that explain the last observation but for its legal actions, and all
@@ -272,7 +271,7 @@ class PartingBelief(EnumeratedBelief):
 
 
 class _Blind(ObservationMatch):
-    """What was told, but for the legal actions."""
+    """The observations without the legal actions."""
 
     __slots__ = ()
 
@@ -281,7 +280,7 @@ class _Blind(ObservationMatch):
 
 
 class _Watching(ObservationMatch):
-    """What was told.
+    """The observations.
 
     Attributes:
       parts: whether something was refused for its legal actions alone.
@@ -342,7 +341,7 @@ class BeliefChecker:
             self._findings.note_skipped(f"beliefs that grow too large: {error}")
         except EmptyBeliefError as error:
             self._belief = None
-            message = f"player {player} holds nothing possible: {error}"
+            message = f"the belief of player {player} is empty: {error}"
             self._findings.add("belief", message, state.history())
         else:
             if not self._holds(state):
@@ -355,11 +354,11 @@ class BeliefChecker:
         player = self.view.player
         if state.current_player() != player:
             return
-        legal, told = state.legal_actions(), state.information_state_string(player)
+        legal, text = state.legal_actions(), state.information_state_string(player)
         worlds = [world for world in self._belief or () if world.history()]
         if isinstance(self._belief, PartingBelief):
             parted = self._belief.parted
-            worlds += [w for w in parted if w.information_state_string(player) == told]
+            worlds += [w for w in parted if w.information_state_string(player) == text]
         for world in worlds:
             if world.current_player() == player and world.legal_actions() != legal:
                 here, there = shown(legal), shown(world.legal_actions())
@@ -392,16 +391,16 @@ class BeliefChecker:
                 self._compare_made(world, track)
                 continue
             replayed = Track(self.view.game, world.history())
-            if replayed.told[player] != track.told[player]:
+            if replayed.observed[player] != track.observed[player]:
                 message = (
                     f"in the world {shown(str(world))}, after {world.history()}, player {player} "
-                    "would have been told something else"
+                    "would have other observations"
                 )
                 self._findings.add("belief", message, track.state.history())
             index.add(replayed)
 
     def _compare_made(self, world: State, track: Track) -> None:
-        """Compare a world without a history, which a belief set up from what it holds."""
+        """Compare a world without a history, which a belief set up by itself."""
         state, player = track.state, self.view.player
         if world.current_player() != state.current_player():
             message = f"the world {shown(str(world))} has somebody else to move"
@@ -439,13 +438,13 @@ def check_resampling(
         if world is None:
             return
         if world.key() not in keys:
-            message = f"drew a state that is no world of player {checker.view.player}: {world}"
+            message = f"drew a state that is not a world of player {checker.view.player}: {world}"
             findings.add("resampling", message, state.history())
             return
         other = world.key() != state.key()
         world.apply_action(rng.choice(world.legal_actions()))
         if state.serialize() != before:
-            findings.add("resampling-leak", "what is drawn is the true state", state.history())
+            findings.add("resampling-leak", "every drawn state is the true state", state.history())
             return
         if other:
             return

@@ -1,4 +1,4 @@
-"""How games are shown to a player: from what it was told, and from nothing else."""
+"""Pictures of the hidden games for a player, made from its observations alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Small games of hidden information for searches over beliefs: a hidden king, marks, a submarine.
+"""Small games of hidden information for searches over beliefs.
 
-Each is there twice: as a `miai.beliefs.BeliefProblem`, made for search, and as a `miai.Game`,
-which tells player 0 just what the problem tells. docs/miniblind.md has the rules of both.
+Each is a `miai.beliefs.BeliefProblem` and a `miai.Game` in which player 0 observes what the problem
+shows. docs/miniblind.md has the rules of both.
 """

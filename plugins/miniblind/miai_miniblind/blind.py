@@ -1,37 +1,104 @@
-"""What the games of this plugin share: player 0 searches, player 1 hides and sees everything.
-
-How the games are shown to a player: from what it was told, and from nothing else.
-
-Squares of a board by number, row by row from the lower left, and by name: ``a1`` is 0.
-"""
+"""What the games of this plugin share: player 0 searches, player 1 hides and sees everything."""
 
 from __future__ import annotations
 
 import string
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias
 
-from miai import EnumeratedBelief, Game, Json, Observation, Parameters, Player, PlayerView, State
+from miai import (
+    EnumeratedBelief,
+    Game,
+    GameInfo,
+    Json,
+    Observation,
+    Parameters,
+    Player,
+    PlayerView,
+    State,
+)
+
+Phase: TypeAlias = Literal["start", "sense", "place", "move", "search", "answer", "over"]
+"""Chance acts in ``start``, player 1 in ``answer``, nobody when the game is ``over``."""
+
+_OTHER_ACTORS = {"start": Player.CHANCE, "answer": 1, "over": Player.TERMINAL}
+
+
+class BlindGame(Game):
+    """A game against a hidden opponent. Chance begins it by choosing a hidden part.
+
+    Player 0's actions have the numbers of the problem, player 1's follow, then come those of
+    chance: `first_start` chooses the hidden part 0.
+
+    Args:
+      name, players: names of the game and its players.
+      columns: width of the board.
+      starts: the hidden parts that are equally likely at the start.
+      first_start: the number of all other actions.
+      max_length: maximum number of actions.
+      chance: whether there is a choice at the start.
+
+    Attributes:
+      columns, starts, first_start: as given; `starts` in increasing order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        players: tuple[str, str],
+        *,
+        columns: int,
+        starts: Iterable[int],
+        first_start: int,
+        max_length: int,
+        chance: bool = True,
+    ) -> None:
+        self.columns = columns
+        self.starts = sorted(set(starts))
+        self.first_start = first_start
+        self.info = GameInfo(
+            name=name,
+            version=1,
+            num_players=2,
+            num_distinct_actions=first_start,
+            max_game_length=max_length,
+            max_chance_outcomes=first_start + self.starts[-1] + 1 if chance else 0,
+            player_names=players,
+            perfect_information=False,
+        )
+
+    @abstractmethod
+    def new_initial_state(self) -> BlindState:
+        """Return the state before the choice of chance."""
+
+    def state_at(self, public: Any, hidden: int) -> BlindState:
+        """Return a state of the problem, without a history and with all turns left."""
+        state = self.new_initial_state()
+        state.place(public, hidden)
+        return state
 
 
 class BlindState(State):
-    """A state of a game in which player 0 is told what its problem tells, player 1 everything.
+    """A state of such a game.
 
-    Every transition is told to both players. Player 0 is told its own actions and what they
-    showed; of the start that chance chose and of player 1's actions only that they were taken.
+    Both players notice every transition. Player 0 observes its own actions and what they revealed;
+    of chance's choice and of player 1's actions it observes only that they happened. Player 1
+    observes everything.
     """
 
-    _told: tuple[str, ...] = ()  # the information state of player 0, in words
-    _shown: Mapping[str, Json] = {}  # what the last action showed both players
+    game: BlindGame
+    _phase: Phase = "start"
+    _words: tuple[str, ...] = ()  # the information state of player 0
+    _revealed: Mapping[str, Json] = {}  # by the last action, to both players
     _value: float | None = None  # of the finished game, to player 0
 
-    # -- what a game implements -------------------------------------------------------------------
+    # What a game implements.
 
     @property
     @abstractmethod
     def public(self) -> Any:
-        """The public part of the problem's state; while player 1 acts, of what it answers."""
+        """The public part of the problem's state; while player 1 acts, that after its answer."""
 
     @property
     @abstractmethod
@@ -39,50 +106,66 @@ class BlindState(State):
         """The hidden part of the problem's state."""
 
     @abstractmethod
+    def place(self, public: Any, hidden: int) -> None:
+        """Set up a state of the problem, without a history and with all turns left."""
+
+    @abstractmethod
     def letters(self) -> str:
-        """Return one letter a square, in order: what stands there, ``.`` for nothing."""
+        """Return one letter for each square, in order; ``.`` for an empty one."""
 
     @abstractmethod
     def winner_to_string(self, value: float) -> str:
         """Return the result in words, from the value to player 0."""
 
-    # -- what follows -----------------------------------------------------------------------------
+    # What follows.
 
-    def _tell(self, action: int, shown: Mapping[str, Json]) -> None:
-        """Note what an action of player 0 showed."""
-        words = ",".join(f"{key}={value}" for key, value in shown.items())
-        self._told = (*self._told, f"{self.action_to_string(action)}:{words}")
-        self._shown = shown
+    def current_player(self) -> int:
+        """Return chance at the start, player 1 for an answer, otherwise player 0."""
+        return _OTHER_ACTORS.get(self._phase, 0)
 
-    def _tell_nothing(self) -> None:
-        """Note that chance or player 1 did something that player 0 does not see."""
-        self._told = (*self._told, ".")
-        self._shown = {}
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Return the hidden parts at the start as actions, equally probable."""
+        if self._phase != "start":
+            return []
+        starts = self.game.starts
+        return [(self.game.first_start + hidden, 1 / len(starts)) for hidden in starts]
+
+    def _reveal(self, action: int, data: Mapping[str, Json]) -> None:
+        """Record what an action of player 0 revealed."""
+        words = ",".join(f"{key}={value}" for key, value in data.items())
+        self._words = (*self._words, f"{self.action_to_string(action)}:{words}")
+        self._revealed = data
+
+    def _reveal_nothing(self) -> None:
+        """Record an action of chance or of player 1, which player 0 does not see."""
+        self._words = (*self._words, ".")
+        self._revealed = {}
 
     def _finish(self, value: float) -> None:
+        self._phase = "over"
         self._value = value
-        self._told = (*self._told, self.winner_to_string(value))
+        self._words = (*self._words, self.winner_to_string(value))
 
     def observation(self, player: int) -> Observation | None:
-        """Return who acted, what was shown, and to whom it is visible how.
+        """Return the actor, the action if the player sees it, and what it revealed.
 
-        `Observation.data` has ``"result"`` for both players at the end.
+        At the end `Observation.data` contains ``"result"`` for both players.
         """
         legal = self._legal_for(player)
         if not self._history:
             return Observation(player, legal_actions=legal)
         actor = self._actors[-1]
-        data: dict[str, Json] = dict(self._shown)
+        data: dict[str, Json] = dict(self._revealed)
         if self._value is not None:
             data["result"] = self.result_to_string()
         action = self._history[-1] if player == 1 or actor == 0 else None
         return Observation(player, actor, action, data or None, legal)
 
     def information_state_string(self, player: int) -> str:
-        """Return what player 0 was told, ``.`` for what it did not see; for 1 all actions."""
+        """Return player 0's observations, ``.`` for what it did not see; for 1 all actions."""
         if player == 1:
             return " ".join(map(self.action_to_string, self._history))
-        return " ".join(self._told)
+        return " ".join(self._words)
 
     def returns(self) -> tuple[float, ...]:
         """Return the value of the finished game to player 0, and the opposite; zeros before."""
@@ -93,36 +176,38 @@ class BlindState(State):
         """Return the result in words; empty before the end."""
         return "" if self._value is None else self.winner_to_string(self._value)
 
+    def _name(self, square: int) -> str:
+        return square_name(square, self.game.columns)
+
+    def __str__(self) -> str:
+        return board_text(self.letters(), self.game.columns)
+
     def _copy_to(self, other: Self) -> None:
-        other._told, other._shown, other._value = self._told, self._shown, self._value
+        other._phase, other._words = self._phase, self._words
+        other._revealed, other._value = self._revealed, self._value
 
 
-class Starts:
-    """The chance node at the start of a game: one hidden part of some, equally likely.
+class BlindRenderer:
+    """Shows certain squares, and ``?`` where the player's worlds differ."""
 
-    Attributes:
-      hidden: the hidden parts, in increasing order.
-      first: the number of the chance action for the hidden part 0; the others follow.
-    """
+    def __init__(self, game: Game, parameters: Parameters) -> None:
+        assert isinstance(game, BlindGame)
+        self._columns = game.columns
 
-    def __init__(self, hidden: list[int], *, first: int) -> None:
-        self.hidden = sorted(set(hidden))
-        self.first = first
-
-    def outcomes(self) -> list[tuple[int, float]]:
-        """Return the chance actions with their probabilities."""
-        share = 1 / len(self.hidden)
-        return [(self.first + hidden, share) for hidden in self.hidden]
-
-    def hidden_of(self, action: int) -> int:
-        """Return the hidden part that a chance action chooses."""
-        return action - self.first
+    def render(self, view: PlayerView) -> str:
+        """Return the board, the top row first, and the number of worlds."""
+        belief = EnumeratedBelief(view.game, view.player)
+        for observation in view.observations:
+            belief.observe(observation)
+        boards = [world.letters() for world in belief if isinstance(world, BlindState)]
+        if not boards:
+            return "nothing was observed yet"
+        letters = (stack[0] if len(set(stack)) == 1 else "?" for stack in zip(*boards, strict=True))
+        worlds = "1 world" if len(boards) == 1 else f"{len(boards)} worlds"
+        return f"{board_text(''.join(letters), self._columns)}\n{worlds}"
 
 
-def actor_of(phase: str) -> int:
-    """Return who acts in a phase: ``start``, ``answer`` and ``over`` are not player 0's."""
-    others = {"start": Player.CHANCE, "answer": 1, "over": Player.TERMINAL}
-    return others.get(phase, 0)
+# Squares by number, row by row from the lower left, and by name: ``a1`` is 0.
 
 
 def square_name(square: int, columns: int) -> str:
@@ -137,11 +222,10 @@ def parse_square(text: str, *, rows: int, columns: int) -> int:
     Raises:
       ValueError: the board has no such square.
     """
-    for square in range(rows * columns):
-        if square_name(square, columns) == text:
-            return square
-    last = square_name(rows * columns - 1, columns)
-    raise ValueError(f"{text[:20]!r} is no square; those of the board are a1 to {last}")
+    names = [square_name(square, columns) for square in range(rows * columns)]
+    if text not in names:
+        raise ValueError(f"{text[:20]!r} is not a square; the board has a1 to {names[-1]}")
+    return names.index(text)
 
 
 def bits(squares: Iterable[int]) -> int:
@@ -160,30 +244,7 @@ def squares_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def board_text(letters: str, columns: int) -> str:
-    """Return a board for people, the top row first, from one letter a square."""
-    rows = [letters[start : start + columns] for start in range(0, len(letters), columns)]
+def board_text(letters: Sequence[str], columns: int) -> str:
+    """Return a board for people, the top row first, from one letter per square."""
+    rows = ["".join(letters[i : i + columns]) for i in range(0, len(letters), columns)]
     return "\n".join(reversed(rows))
-
-
-COLUMNS = {"mini_rbc": "size", "phantom_lines": "columns", "sub_hunt": "size"}
-"""The parameter that says how wide a game's board is."""
-
-
-class BlindRenderer:
-    """Shows what is certain, and ``?`` where the player's worlds differ."""
-
-    def __init__(self, game: Game, parameters: Parameters) -> None:
-        self._columns: int = getattr(game.parameters, COLUMNS[game.info.name])
-
-    def render(self, view: PlayerView) -> str:
-        """Return the board, the top row first, and the number of worlds."""
-        belief = EnumeratedBelief(view.game, view.player)
-        for observation in view.observations:
-            belief.observe(observation)
-        boards = [world.letters() for world in belief if isinstance(world, BlindState)]
-        if not boards:
-            return "nothing was told yet"
-        letters = (stack[0] if len(set(stack)) == 1 else "?" for stack in zip(*boards, strict=True))
-        worlds = "1 world" if len(boards) == 1 else f"{len(boards)} worlds"
-        return f"{board_text(''.join(letters), self._columns)}\n{worlds}"

@@ -1,29 +1,35 @@
-"""Mini-RBC as a problem for searches over beliefs: king and rook against a hidden king.
+"""Mini-RBC, a problem for searches over beliefs and a game: king and rook against a hidden king.
 
 White's king and rook are public, Black's king is hidden. White's turn: sense one window of w x w
 squares, then move the king, move the rook, or pass. Black, which sees everything, then makes one
-step. White wins by capturing the king, and loses when its own king, or its rook where the king
-does not protect it, is stepped on. With a *decoy* Black has a second piece, which steps one square
+step. White wins by capturing the king. Black wins by capturing White's king, or the rook where the
+king does not protect it. With a *decoy* Black has a second piece, which steps one square
 orthogonally, captures nothing and can be captured.
 
 Squares are numbered row by row from a1 = 0. Without the decoy a hidden part is the square of
-Black's king; with it, `king * squares + decoy`, where a decoy on the king's own square is one that
-was captured.
+Black's king; with it, `king * squares + decoy`, where a decoy on the king's own square means that
+it was captured.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from miai.beliefs.problem import Reply, goes_on, over
+from pydantic import model_validator
+
+from miai import Parameters, parameter
+from miai.beliefs.problem import Reply, Root, goes_on, over
+from miai_miniblind.blind import BlindGame, BlindState, parse_square, square_name
 from miai_miniblind.roots import DrawsRoots, nearest
 
-LEAST_SIZE, GREATEST_SIZE = 4, 8
-_CACHED = 1 << 17  # positions of which Black's replies are kept
+MIN_SIZE, MAX_SIZE = 4, 8
+_CACHED = 1 << 17  # positions whose replies of Black are cached
 _NO_DECOY = -1
+_STRAIGHT = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 class MiniRbcPublic(NamedTuple):
@@ -31,8 +37,8 @@ class MiniRbcPublic(NamedTuple):
 
     Attributes:
       king, rook: the squares of White's pieces.
-      decoy: whether Black has its decoy still.
-      senses: whether White senses next, else it moves.
+      decoy: whether Black still has its decoy.
+      senses: whether White senses next, or moves.
     """
 
     king: int
@@ -45,11 +51,11 @@ class MiniRbcActions:
     """The numbers of White's actions, also those of the game ``mini_rbc``.
 
     First come the senses, by the window's lower left corner row by row; then the rook's moves, by
-    the square asked for; then the king's; then the pass.
+    their target; then the king's; then the pass.
 
     Attributes:
-      windows: senses are the numbers below it.
-      rook, king: what is added to a square for a move of the piece to it.
+      windows: number of windows; senses are the numbers below it.
+      rook, king: the number of a piece's move to square 0.
       pass_: the number of the pass.
     """
 
@@ -68,9 +74,9 @@ class MiniRbcProblem(DrawsRoots):
     the edge, +1 with the rook on a rank or file next to that of Black's king, +1 with the kings at
     most two steps apart, +2 with the decoy captured.
 
-    What is told of a sense: the square of Black's king plus 1, or 0 where it is not seen; and with
-    the decoy (that of the king) * (squares + 1) + (that of the decoy). What is told of a move:
-    twice the square where the piece ended (the king's for a pass), plus 1 if it captured.
+    A sense observes the square of Black's king plus 1, or 0 if it is not seen; with the decoy,
+    (that of the king) * (squares + 1) + (that of the decoy). A move observes twice the square where
+    the piece ended (the king's for a pass), plus 1 if it captured.
 
     Attributes:
       n, w: squares on a side of the board and of a window.
@@ -81,9 +87,9 @@ class MiniRbcProblem(DrawsRoots):
     """
 
     def __init__(self, n: int, w: int, decoy: bool = False, graded: bool = False) -> None:
-        if not LEAST_SIZE <= n <= GREATEST_SIZE:
+        if not MIN_SIZE <= n <= MAX_SIZE:
             raise ValueError(
-                f"mini-RBC has {LEAST_SIZE} to {GREATEST_SIZE} squares on a side, got n = {n}"
+                f"mini-RBC has {MIN_SIZE} to {MAX_SIZE} squares on a side, got n = {n}"
             )
         if not 1 <= w <= n:
             raise ValueError(f"a window has 1 to n = {n} squares on a side, got w = {w}")
@@ -99,7 +105,7 @@ class MiniRbcProblem(DrawsRoots):
     # -- the problem ------------------------------------------------------------------------------
 
     def actions(self, public: MiniRbcPublic) -> Sequence[int]:
-        """Return the senses, or the moves of rook and king and the pass; by number."""
+        """Return the senses, or the moves of rook and king and the pass, in increasing order."""
         if public.senses:
             return range(self.numbers.windows)
         return self._moves(public.king, public.rook)
@@ -109,7 +115,7 @@ class MiniRbcProblem(DrawsRoots):
         return 0 if public.senses else 1
 
     def replies(self, public: MiniRbcPublic, hidden: int, action: int) -> Sequence[Reply]:
-        """Return what a sense shows, or all that Black can do after a move; a loss comes first."""
+        """Return what a sense shows, or Black's replies to a move, a loss first."""
         king, decoy = self._pieces(hidden)
         if public.senses:
             return (goes_on(self._seen(king, decoy, action), hidden),)
@@ -119,11 +125,11 @@ class MiniRbcProblem(DrawsRoots):
         if captured != _NO_DECOY:
             decoy = _NO_DECOY
         white_king, rook = self._placed(public, action, ended)
-        told = 2 * ended + (captured != _NO_DECOY)
-        return self._black(white_king, rook, king, decoy, told)
+        observation = 2 * ended + (captured != _NO_DECOY)
+        return self._black(white_king, rook, king, decoy, observation)
 
     def after(self, public: MiniRbcPublic, action: int, observation: Hashable) -> MiniRbcPublic:
-        """Return White's pieces after a sense or a move that was told so."""
+        """Return White's pieces after a sense or a move with this observation."""
         if public.senses:
             return public._replace(senses=False)
         assert isinstance(observation, int)
@@ -161,17 +167,13 @@ class MiniRbcProblem(DrawsRoots):
     # -- hidden parts and roots -------------------------------------------------------------------
 
     def hidden(self, king: int, decoy: int | None = None) -> int:
-        """Return the hidden part with Black's king and decoy on these squares.
-
-        Args:
-          decoy: None where there is none, or none any more.
-        """
+        """Return the hidden part with Black's king and decoy (None: captured) on these squares."""
         if not self.decoy:
             return king
         return king * self.squares + (king if decoy is None else decoy)
 
     def black_pieces(self, hidden: int) -> tuple[int, int | None]:
-        """Return the squares of Black's king and decoy, None where there is none."""
+        """Return the squares of Black's king and decoy (or None)."""
         king, decoy = self._pieces(hidden)
         return king, None if decoy == _NO_DECOY else decoy
 
@@ -223,7 +225,7 @@ class MiniRbcProblem(DrawsRoots):
     def _white_move(
         self, public: MiniRbcPublic, action: int, king: int, decoy: int
     ) -> tuple[int, int]:
-        """Return where White's piece ended and what it captured there, -1 for nothing."""
+        """Return where White's piece ended and the square of its capture, or -1."""
         numbers = self.numbers
         if action == numbers.pass_:
             return public.king, _NO_DECOY
@@ -243,23 +245,21 @@ class MiniRbcProblem(DrawsRoots):
         return public.king, ended
 
     def _list_black(
-        self, white_king: int, rook: int, king: int, decoy: int, told: int
+        self, white_king: int, rook: int, king: int, decoy: int, observation: int
     ) -> tuple[Reply, ...]:
         board = self._board
         steps = [to for to in board.steps[king] if to != decoy]
         protected = board.distance(white_king, rook) <= 1
-        found = []
+        replies = []
         if white_king in steps or (rook in steps and not protected):
-            found.append(over(self.least))
+            replies.append(over(self.least))
         free = [to for to in steps if to not in (white_king, rook)]
         if decoy == _NO_DECOY:
-            found += [goes_on(told, self.hidden(to)) for to in free]
-            return tuple(found)
-        found += [goes_on(told, self.hidden(to, decoy)) for to in free]
+            return (*replies, *(goes_on(observation, self.hidden(to)) for to in free))
+        replies += [goes_on(observation, self.hidden(to, decoy)) for to in free]
         taken = (white_king, rook, king)
         moves = [to for to in board.sideways[decoy] if to not in taken]
-        found += [goes_on(told, self.hidden(king, to)) for to in moves]
-        return tuple(found)
+        return (*replies, *(goes_on(observation, self.hidden(king, to)) for to in moves))
 
 
 class _Board:
@@ -267,9 +267,9 @@ class _Board:
 
     Attributes:
       windows: the squares of each window, as bits.
-      steps, sideways: for each square those one step away, in eight and in four directions.
-      paths: for two squares of one rank or file those from the first, left out, to the second;
-        empty for all others.
+      steps, sideways: for each square, those one step away in eight and in four directions.
+      paths: for two squares on one rank or file, those after the first up to the second; otherwise
+        empty.
       on_edge: whether a square is on the edge.
       beside: whether the second square is on a rank or file next to that of the first.
     """
@@ -304,3 +304,345 @@ class _Board:
     def _is_beside(self, a: int, b: int) -> bool:
         (row, column), (row_b, column_b) = self._places[a], self._places[b]
         return abs(row - row_b) == 1 or abs(column - column_b) == 1
+
+
+class MiniRbcProblemParameters(Parameters):
+    """Parameters of the problem as a component."""
+
+    n: int = parameter(5, ge=MIN_SIZE, le=MAX_SIZE, help="Squares on a side of the board")
+    w: int = parameter(3, ge=1, le=MAX_SIZE, help="Squares on a side of a window")
+    decoy: bool = parameter(False, help="Add a second hidden black piece")
+    graded: bool = parameter(False, help="Use graded values instead of won and not proved")
+
+
+def mini_rbc_problem(parameters: MiniRbcProblemParameters) -> MiniRbcProblem:
+    """Return the problem. Raises `ValueError` if the window is larger than the board."""
+    return MiniRbcProblem(
+        parameters.n, parameters.w, decoy=parameters.decoy, graded=parameters.graded
+    )
+
+
+# The game. Its rules are stated again, for one state and without tables, so that tests can compare
+# it with the problem.
+
+
+class MiniRbcParameters(Parameters):
+    """Parameters of the game ``mini_rbc``."""
+
+    size: int = parameter(5, ge=4, le=8, help="Squares on a side of the board")
+    window: int = parameter(3, ge=1, le=8, help="Squares on a side of the sensed window")
+    decoy: bool = parameter(False, help="Add a second hidden black piece")
+    king: str = parameter("b1", help="Square of White's king at the start", max_length=3)
+    rook: str = parameter("a1", help="Square of White's rook at the start", max_length=3)
+    starts: tuple[str, ...] = parameter(
+        (),
+        help="Possible starts of Black, such as e5 (its king) or e5d4 (king and decoy); default: "
+        "wherever the kings are apart",
+        max_length=4096,
+    )
+    max_turns: int = parameter(30, ge=1, le=10_000, help="White's moves until the game is a draw")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.window > self.size:
+            raise ValueError(f"window is {self.window}, but the board has {self.size} on a side")
+        root_of(self)
+        return self
+
+
+def root_of(parameters: MiniRbcParameters) -> Root[MiniRbcPublic]:
+    """Return the root of a game: White's pieces and the possible hidden parts.
+
+    Raises:
+      ValueError: a square is not on the board, or two pieces share one, or only some starts have a
+        decoy.
+    """
+    problem = problem_of(parameters)
+    size = parameters.size
+    king = parse_square(parameters.king, rows=size, columns=size)
+    rook = parse_square(parameters.rook, rows=size, columns=size)
+    if king == rook:
+        raise ValueError(f"king and rook are both on {parameters.king}")
+    public = MiniRbcPublic(king, rook, parameters.decoy)
+    if not parameters.starts:
+        return Root(public, tuple(problem.consistent(public)))
+    starts = [_parse_start(text, size) for text in parameters.starts]
+    counts = {len(pieces) for pieces in starts}
+    if len(counts) > 1 or not counts <= ({1, 2} if parameters.decoy else {1}):
+        pieces = "king and decoy, or all only the king" if parameters.decoy else "the king only"
+        raise ValueError(f"starts: each must give the square of {pieces}")
+    public = public._replace(decoy=counts == {2})
+    hidden = {problem.hidden(*squares) for squares in starts}
+    if wrong := hidden - set(problem.universe(public)):
+        first = problem.black_pieces(min(wrong))
+        names = "".join(square_name(square, size) for square in first if square is not None)
+        raise ValueError(f"starts: two pieces share a square in {names!r}")
+    return Root(public, tuple(sorted(hidden)))
+
+
+def _parse_start(text: str, size: int) -> list[int]:
+    names = re.findall(r"[a-z][0-9]*", text) if re.fullmatch(r"([a-z][0-9]+){1,2}", text) else []
+    if not names:
+        raise ValueError(f"starts: {text[:20]!r} is not one or two squares; write e5 or e5d4")
+    pieces = [parse_square(name, rows=size, columns=size) for name in names]
+    if len(set(pieces)) < len(pieces):
+        raise ValueError(f"starts: two pieces share a square in {text!r}")
+    return pieces
+
+
+def problem_of(parameters: MiniRbcParameters, *, graded: bool = False) -> MiniRbcProblem:
+    """Return the problem of a game's board."""
+    return MiniRbcProblem(parameters.size, parameters.window, parameters.decoy, graded)
+
+
+class MiniRbc(BlindGame):
+    """The game. Black's king to square s is `black + s`, its decoy `black + squares + s`."""
+
+    parameters: MiniRbcParameters
+
+    def __init__(self, parameters: MiniRbcParameters | None = None) -> None:
+        self.parameters = parameters or MiniRbcParameters()
+        size = self.parameters.size
+        self.problem = problem_of(self.parameters)
+        self.squares = size * size
+        self.black = self.problem.numbers.pass_ + 1
+        root = root_of(self.parameters)
+        self.start = root.public
+        super().__init__(
+            "mini_rbc",
+            ("white", "black"),
+            columns=size,
+            starts=root.hidden,
+            first_start=self.black + 2 * self.squares,
+            max_length=3 * self.parameters.max_turns,
+        )
+
+    @classmethod
+    def from_root(
+        cls, problem: MiniRbcProblem, root: Root[MiniRbcPublic], *, max_turns: int = 30
+    ) -> MiniRbc:
+        """Return the game that begins at a root: chance chooses one of its hidden parts.
+
+        Raises:
+          ValueError: White does not sense next.
+        """
+        if not root.public.senses:
+            raise ValueError("a game begins with a sense; this root has White to move")
+        n = problem.n
+        texts = []
+        for hidden in root.hidden:
+            pieces = (s for s in problem.black_pieces(hidden) if s is not None)
+            texts.append("".join(square_name(square, n) for square in pieces))
+        parameters = MiniRbcParameters(
+            size=n,
+            window=problem.w,
+            decoy=problem.decoy,
+            king=square_name(root.public.king, n),
+            rook=square_name(root.public.rook, n),
+            starts=tuple(texts),
+            max_turns=max_turns,
+        )
+        return cls(parameters)
+
+    def belief_problem(self, *, graded: bool = False) -> MiniRbcProblem:
+        """Return the problem of this board, for White."""
+        return problem_of(self.parameters, graded=graded)
+
+    def new_initial_state(self) -> MiniRbcState:
+        """Return the state before chance chooses Black's squares."""
+        return MiniRbcState(self)
+
+
+class MiniRbcState(BlindState):
+    """The squares of all pieces, and the phase."""
+
+    game: MiniRbc
+
+    def __init__(self, game: MiniRbc) -> None:
+        super().__init__(game)
+        self._white_king, self._rook = game.start.king, game.start.rook
+        self._black_king = -1
+        self._decoy: int | None = None
+        self._turns = 0
+
+    @property
+    def public(self) -> MiniRbcPublic:
+        """White's pieces, whether there is a decoy and whether White senses next."""
+        has_decoy = self._decoy is not None
+        return MiniRbcPublic(self._white_king, self._rook, has_decoy, self._phase != "move")
+
+    @property
+    def hidden(self) -> int:
+        """The hidden part: the squares of Black's pieces."""
+        return self.game.problem.hidden(self._black_king, self._decoy)
+
+    def place(self, public: MiniRbcPublic, hidden: int) -> None:
+        """Set up a state of the problem."""
+        self._white_king, self._rook = public.king, public.rook
+        self._black_king, self._decoy = self.game.problem.black_pieces(hidden)
+        self._phase = "sense" if public.senses else "move"
+
+    def legal_actions(self) -> list[int]:
+        """Return the windows, White's moves, Black's steps or the starts."""
+        if self._phase == "start":
+            return [action for action, _ in self.chance_outcomes()]
+        if self._phase == "sense":
+            return list(range(self.game.problem.numbers.windows))
+        if self._phase == "move":
+            return self._white_moves()
+        return self._black_moves() if self._phase == "answer" else []
+
+    def _apply(self, action: int) -> None:
+        if self._phase == "start":
+            self._reveal_nothing()
+            self.place(self.game.start, action - self.game.first_start)
+        elif self._phase == "sense":
+            self._reveal(action, {"seen": self._seen(action)})
+            self._phase = "move"
+        elif self._phase == "move":
+            self._move_white(action)
+        else:
+            self._move_black(action - self.game.black)
+
+    # -- White ------------------------------------------------------------------------------------
+
+    def _seen(self, window: int) -> tuple[str, ...]:
+        """Return Black's pieces in a window: ``("ke5", "dd4")``."""
+        side = self.game.parameters.window
+        row, column = divmod(window, self.game.parameters.size - side + 1)
+        seen = []
+        for letter, square in (("k", self._black_king), ("d", self._decoy)):
+            if square is not None:
+                down, right = self._place(square)
+                if 0 <= down - row < side and 0 <= right - column < side:
+                    seen.append(letter + self._name(square))
+        return tuple(seen)
+
+    def _white_moves(self) -> list[int]:
+        numbers = self.game.problem.numbers
+        slides = [self._slide(step, stops=(self._white_king,)) for step in _STRAIGHT]
+        slid = sorted(numbers.rook + square for slide in slides for square in slide)
+        steps = [numbers.king + s for s in self._beside(self._white_king) if s != self._rook]
+        return [*slid, *steps, numbers.pass_]
+
+    def _slide(self, step: tuple[int, int], *, stops: tuple[int, ...]) -> list[int]:
+        """Return the rook's targets in a direction, up to the edge or before one of `stops`."""
+        row, column = self._place(self._rook)
+        size = self.game.parameters.size
+        squares: list[int] = []
+        while True:
+            row, column = row + step[0], column + step[1]
+            square = row * size + column
+            if not (0 <= row < size and 0 <= column < size) or square in stops:
+                return squares
+            squares.append(square)
+
+    def _move_white(self, action: int) -> None:
+        numbers = self.game.problem.numbers
+        if action == numbers.pass_:
+            ended = self._white_king
+        elif action >= numbers.king:
+            ended = self._white_king = action - numbers.king
+        else:
+            ended = self._rook = self._end_of_slide(action - numbers.rook)
+        captured = ended in (self._black_king, self._decoy)
+        self._reveal(action, {"ended": self._name(ended), "captured": captured})
+        if ended == self._black_king:
+            self._finish(1.0)
+            return
+        if captured:
+            self._decoy = None
+        self._phase = "answer"
+
+    def _end_of_slide(self, to: int) -> int:
+        slides = (self._slide(step, stops=(self._white_king,)) for step in _STRAIGHT)
+        slide = next(slide for slide in slides if to in slide)
+        black = [square for square in slide if square in (self._black_king, self._decoy)]
+        first = min(map(slide.index, [to, *black]))
+        return slide[first]
+
+    # -- Black ------------------------------------------------------------------------------------
+
+    def _black_moves(self) -> list[int]:
+        protected = self._rook in self._beside(self._white_king)
+        taken: tuple[int | None, ...] = (self._decoy, self._rook if protected else None)
+        steps = [self.game.black + s for s in self._beside(self._black_king) if s not in taken]
+        if self._decoy is None:
+            return steps
+        row, column = self._place(self._decoy)
+        taken = (self._black_king, self._white_king, self._rook)
+        for square in self._beside(self._decoy):
+            to_row, to_column = self._place(square)
+            if (to_row == row or to_column == column) and square not in taken:
+                steps.append(self.game.black + self.game.squares + square)
+        return steps
+
+    def _move_black(self, move: int) -> None:
+        self._reveal_nothing()
+        self._turns += 1
+        self._phase = "sense"
+        if move >= self.game.squares:
+            self._decoy = move - self.game.squares
+        else:
+            self._black_king = move
+        if self._black_king in (self._white_king, self._rook):
+            self._finish(-1.0)
+        elif self._turns == self.game.parameters.max_turns:
+            self._finish(0.0)
+
+    # -- texts and squares ------------------------------------------------------------------------
+
+    def winner_to_string(self, value: float) -> str:
+        """Return ``white wins``, ``black wins`` or ``draw``."""
+        return "white wins" if value > 0 else "black wins" if value < 0 else "draw"
+
+    def _place(self, square: int) -> tuple[int, int]:
+        return divmod(square, self.game.parameters.size)
+
+    def _beside(self, square: int) -> list[int]:
+        """Return the squares one step of a king away, in increasing order."""
+        row, column = self._place(square)
+        size = self.game.parameters.size
+        return [
+            r * size + c
+            for r in range(max(0, row - 1), min(size, row + 2))
+            for c in range(max(0, column - 1), min(size, column + 2))
+            if (r, c) != (row, column)
+        ]
+
+    def _copy_to(self, other: Self) -> None:
+        super()._copy_to(other)
+        other._white_king, other._rook = self._white_king, self._rook
+        other._black_king, other._decoy = self._black_king, self._decoy
+        other._turns = self._turns
+
+    def key(self) -> Hashable:
+        """Return pieces, phase, turns and result."""
+        black = (self._black_king, self._decoy)
+        return (self._white_king, self._rook, *black, self._phase, self._turns, self._value)
+
+    def letters(self) -> str:
+        """Return ``K`` and ``R`` for White's pieces, ``k`` and ``d`` for Black's."""
+        pieces = ((self._decoy, "d"), (self._rook, "R"), (self._white_king, "K"))
+        board = dict(pieces)
+        if self._value != 1.0:
+            board[self._black_king] = "k"  # last, since it may have captured
+        return "".join(board.get(square, ".") for square in range(self.game.squares))
+
+    def action_to_string(self, action: int) -> str:
+        """Return ``sense a1``, ``Ra3``, ``Kb2``, ``pass``; ``kb4``, ``db4``; start ``@b4d4``."""
+        numbers, squares = self.game.problem.numbers, self.game.squares
+        if action < numbers.windows:
+            side = self.game.parameters.size - self.game.parameters.window + 1
+            row, column = divmod(action, side)
+            return f"sense {self._name(row * self.game.parameters.size + column)}"
+        if action == numbers.pass_:
+            return "pass"
+        if action < numbers.pass_:
+            letter, square = "RK"[action >= numbers.king], (action - numbers.rook) % squares
+            return letter + self._name(square)
+        if action < self.game.first_start:
+            black = action - self.game.black
+            return "kd"[black >= squares] + self._name(black % squares)
+        pieces = self.game.problem.black_pieces(action - self.game.first_start)
+        return "@" + "".join(self._name(square) for square in pieces if square is not None)

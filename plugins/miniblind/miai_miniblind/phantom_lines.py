@@ -1,9 +1,9 @@
-"""Phantom tic-tac-toe with line sensing as a problem for searches over beliefs.
+"""Phantom tic-tac-toe with line sensing, a problem for searches over beliefs and a game.
 
 On 3x3 or 3x4 cells the player and an opponent, who sees everything, place marks in turn, the
 player first; three in a row win, a full board is a draw. Before each placement the player senses
-one line: it is shown which of its cells the opponent holds. Then it names a cell. One that the
-opponent holds is refused, and is known from then on, and the player names another.
+one line, which shows the cells of the opponent in it. Then it names a cell. A cell of the opponent
+is refused, and the player, who now knows it, names another.
 
 Cells are numbered row by row from a1 = 0; 3x4 is three rows of four. A hidden part is the set of
 the opponent's cells, bit c for cell c.
@@ -12,16 +12,28 @@ the opponent's cells, bit c for cell c.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Hashable, Sequence
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Self
 
-from miai.beliefs.problem import Reply, goes_on, over
-from miai_miniblind.blind import bits, squares_of
+from pydantic import model_validator
+
+from miai import Parameters, parameter
+from miai.beliefs.problem import Reply, Root, goes_on, over
+from miai_miniblind.blind import (
+    BlindGame,
+    BlindState,
+    Phase,
+    bits,
+    parse_square,
+    square_name,
+    squares_of,
+)
 from miai_miniblind.roots import DrawsRoots
 
 ROWS = 3
-Phase = Literal["sense", "place", "await"]
+PublicPhase = Literal["sense", "place", "await"]
 SENSE: Final = "sense"
 PLACE: Final = "place"
 AWAIT: Final = "await"
@@ -33,26 +45,26 @@ class PhantomPublic(NamedTuple):
 
     Attributes:
       own: the player's cells, as bits.
-      known: cells of the opponent that were shown by a sense or a refusal, as bits.
-      phase: whether the player senses, places, or awaits the answer to a mark that stands.
+      known: cells of the opponent seen by a sense or a refusal, as bits.
+      phase: whether the player senses, places, or awaits the answer to its mark.
     """
 
     own: int = 0
     known: int = 0
-    phase: Phase = SENSE
+    phase: PublicPhase = SENSE
 
 
 def winning_lines(columns: int) -> tuple[int, ...]:
     """Return every three in a row of 3 x `columns` cells, as bits, in increasing order."""
-    found = []
+    lines = []
     for row, column in ((r, c) for r in range(ROWS) for c in range(columns)):
         for down, right in _DIRECTIONS:
             last_row, last_column = row + 2 * down, column + 2 * right
             if last_row < ROWS and 0 <= last_column < columns:
-                found.append(
+                lines.append(
                     bits((row + i * down) * columns + column + i * right for i in (0, 1, 2))
                 )
-    return tuple(sorted(found))
+    return tuple(sorted(lines))
 
 
 def sensing_lines(columns: int) -> tuple[int, ...]:
@@ -70,17 +82,17 @@ def sensing_lines(columns: int) -> tuple[int, ...]:
 class PhantomLinesProblem(DrawsRoots):
     """The problem on 3 rows of 3 or 4 columns. Values: 1 for a win, 0 for a draw, -1 for a loss.
 
-    Actions: the senses by number, those of `sensing_lines`; then the cells, in order; the last one
-    awaits the opponent's answer. Naming a cell costs no depth, whether or not the mark stands;
-    awaiting the answer, the only action after a mark that stands, costs one. So depth counts
-    standing marks, and a refusal costs nothing. Where the depth ends a state is worth 0.
+    Actions: the lines of `sensing_lines`, the cells, and to await the opponent's answer. Naming a
+    cell costs no depth, whether or not it is refused; awaiting the answer, the only action after a
+    mark, costs one. So depth counts marks. Where the depth ends a state is worth 0.
 
-    What is told: of a sense, the opponent's cells in the line, as bits; of a placement, 1 if it
-    stood and 0 if it was refused; of the answer, 0.
+    Observations: of a sense, the opponent's cells in the line, as bits; of a placement, 1 for a
+    mark and 0 for a refusal; of the answer, 0.
 
     Attributes:
       rows, columns, cells: of the board.
-      lines: what can be sensed; `await_` is the number of the last action.
+      lines: the lines that can be sensed.
+      await_: the number of the last action.
       least, greatest, reachability: see `BeliefProblem`.
     """
 
@@ -100,7 +112,7 @@ class PhantomLinesProblem(DrawsRoots):
     # -- the problem ------------------------------------------------------------------------------
 
     def actions(self, public: PhantomPublic) -> Sequence[int]:
-        """Return the senses; or the cells not known to be taken; or to await the answer."""
+        """Return the senses, the cells not known to be taken, or to await the answer."""
         if public.phase == SENSE:
             return range(len(self.lines))
         if public.phase == AWAIT:
@@ -113,7 +125,7 @@ class PhantomLinesProblem(DrawsRoots):
         return 1 if public.phase == AWAIT else 0
 
     def replies(self, public: PhantomPublic, hidden: int, action: int) -> Sequence[Reply]:
-        """Return what is told, or each answer of the opponent; of its ends one of each value."""
+        """Return the observation, or the opponent's answers (ends of equal value once)."""
         if public.phase == SENSE:
             return (goes_on(hidden & self.lines[action], hidden),)
         if public.phase == AWAIT:
@@ -127,7 +139,7 @@ class PhantomLinesProblem(DrawsRoots):
         return (over(0.0),) if own | hidden == self._full else (goes_on(1, hidden),)
 
     def after(self, public: PhantomPublic, action: int, observation: Hashable) -> PhantomPublic:
-        """Return what the player knows once it was told so."""
+        """Return what the player knows after an observation."""
         assert isinstance(observation, int)
         own, known, phase = public
         if phase == SENSE:
@@ -144,47 +156,281 @@ class PhantomLinesProblem(DrawsRoots):
         return 0.0
 
     def universe(self, public: PhantomPublic) -> list[int]:
-        """Return the sets of as many cells as the opponent holds, in increasing order.
+        """Return the opponent's possible sets of cells, in increasing order.
 
-        The known ones are in each, none of the player's is, and no three are in a row.
+        Each contains the known cells, none of the player's, and no three in a row.
         """
         count = public.own.bit_count() - (public.phase == AWAIT)
-        left = count - public.known.bit_count()
+        unknown = count - public.known.bit_count()
         free = list(squares_of(self._full & ~(public.own | public.known)))
-        if left < 0 or left > len(free):
+        if unknown < 0:
             return []
-        sets = (public.known | bits(cells) for cells in combinations(free, left))
+        sets = (public.known | bits(cells) for cells in combinations(free, unknown))
         return sorted(hidden for hidden in sets if not self.has_line(hidden))
 
     # -- roots ------------------------------------------------------------------------------------
 
     def random_public(self, rng: random.Random) -> PhantomPublic:
-        """Return one or two marks of the player on random cells."""
+        """Return the player's marks on one or two random cells."""
         marks = rng.randint(1, 2)
         return PhantomPublic(own=bits(rng.sample(range(self.cells), marks)))
 
     def consistent(self, public: PhantomPublic) -> list[int]:
-        """Return all that the public part allows."""
+        """Return the universe."""
         return self.universe(public)
 
     def random_part(self, states: Sequence[int], rng: random.Random) -> list[int]:
-        """Return a random fifth to all of the states."""
+        """Return a random selection of a fifth to all of the states."""
         return rng.sample(states, rng.randint(-(-len(states) // 5), len(states)))
 
     # -- rules ------------------------------------------------------------------------------------
 
     def has_line(self, marks: int) -> bool:
-        """Return whether a set of cells holds three in a row."""
+        """Return whether a set of cells contains three in a row."""
         return any(marks & line == line for line in self._wins)
 
     def _answers(self, own: int, hidden: int) -> tuple[Reply, ...]:
-        found: dict[Reply, None] = {}
+        replies: set[Reply] = set()
         for cell in squares_of(self._full & ~(own | hidden)):
             marks = hidden | 1 << cell
             if self.has_line(marks):
-                found[over(-1.0)] = None
+                replies.add(over(-1.0))
             elif own | marks == self._full:
-                found[over(0.0)] = None
+                replies.add(over(0.0))
             else:
-                found[goes_on(0, marks)] = None
-        return tuple(sorted(found, key=lambda reply: (not reply.ends, reply.value)))
+                replies.add(goes_on(0, marks))
+        return tuple(sorted(replies, key=lambda r: (not r.ends, r.value, r.hidden)))
+
+
+class PhantomProblemParameters(Parameters):
+    """Parameters of the problem as a component."""
+
+    columns: int = parameter(3, ge=3, le=4, help="Columns of the board, which has three rows")
+
+
+def phantom_lines_problem(parameters: PhantomProblemParameters) -> PhantomLinesProblem:
+    """Return the problem."""
+    return PhantomLinesProblem(parameters.columns)
+
+
+# The game: ``x`` searches, ``o`` sees everything. Its rules are stated again, for one state, so
+# that tests can compare it with the problem.
+
+
+class PhantomLinesParameters(Parameters):
+    """Parameters of the game ``phantom_lines``."""
+
+    columns: int = parameter(3, ge=3, le=4, help="Columns of the board, which has three rows")
+    own: tuple[str, ...] = parameter((), help="Cells of x at the start", max_length=12)
+    starts: tuple[str, ...] = parameter(
+        (),
+        help="Possible cells of o at the start, as many as x has, such as a1b2 (default: any)",
+        max_length=1000,
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        root_of(self)
+        return self
+
+
+class PhantomLines(BlindGame):
+    """The game. Both players name cells by the numbers of the problem."""
+
+    parameters: PhantomLinesParameters
+
+    def __init__(self, parameters: PhantomLinesParameters | None = None) -> None:
+        self.parameters = parameters or PhantomLinesParameters()
+        self.problem = PhantomLinesProblem(self.parameters.columns)
+        root = root_of(self.parameters)
+        self.start = root.public
+        cells = self.problem.cells
+        super().__init__(
+            "phantom_lines",
+            ("x", "o"),
+            columns=self.parameters.columns,
+            starts=root.hidden,
+            first_start=len(self.problem.lines) + cells,
+            # A sense for each mark of x, and each mark of o is refused once.
+            max_length=2 * ((cells + 1) // 2) + 2 * (cells // 2),
+            chance=root.public.own != 0,
+        )
+
+    @classmethod
+    def from_root(cls, problem: PhantomLinesProblem, root: Root[PhantomPublic]) -> PhantomLines:
+        """Return the game that begins at a root: chance chooses one of its hidden parts.
+
+        Raises:
+          ValueError: the player does not sense next, or knows marks of the opponent.
+        """
+        if root.public.phase != SENSE or root.public.known:
+            raise ValueError(
+                f"a game begins with a sense and no known marks of o; this root has {root.public}"
+            )
+        columns = problem.columns
+        names = [square_name(cell, columns) for cell in range(problem.cells)]
+        parameters = PhantomLinesParameters(
+            columns=columns,
+            own=tuple(names[cell] for cell in squares_of(root.public.own)),
+            starts=tuple("".join(names[c] for c in squares_of(h)) for h in root.hidden if h),
+        )
+        return cls(parameters)
+
+    def belief_problem(self) -> PhantomLinesProblem:
+        """Return the problem of this board, for x."""
+        return self.problem
+
+    def new_initial_state(self) -> PhantomLinesState:
+        """Return the state before chance chooses the marks of o, if there are any."""
+        return PhantomLinesState(self)
+
+
+class PhantomLinesState(BlindState):
+    """The marks of both players, those of o that x knows, and the phase."""
+
+    game: PhantomLines
+
+    def __init__(self, game: PhantomLines) -> None:
+        super().__init__(game)
+        self._board = ["."] * game.problem.cells
+        for cell in squares_of(game.start.own):
+            self._board[cell] = "x"
+        self._known: frozenset[int] = frozenset()
+        self._phase = "start" if game.start.own else "sense"
+
+    @property
+    def public(self) -> PhantomPublic:
+        """The marks of x, those of o that it knows, and the phase."""
+        phase = self._phase if self._phase in (SENSE, PLACE) else AWAIT
+        return PhantomPublic(self._marks("x"), bits(self._known), phase)
+
+    @property
+    def hidden(self) -> int:
+        """The hidden part: the marks of o."""
+        return self._marks("o")
+
+    def place(self, public: PhantomPublic, hidden: int) -> None:
+        """Set up a state of the problem."""
+        for cell in range(self.game.problem.cells):
+            own, other = public.own >> cell & 1, hidden >> cell & 1
+            self._board[cell] = "x" if own else "o" if other else "."
+        self._known = frozenset(squares_of(public.known))
+        self._phase = "answer" if public.phase == AWAIT else public.phase
+
+    def legal_actions(self) -> list[int]:
+        """Return lines, cells not known to be taken, free cells for o, or starts."""
+        lines = len(self.game.problem.lines)
+        if self._phase == "start":
+            return [action for action, _ in self.chance_outcomes()]
+        if self._phase == "sense":
+            return list(range(lines))
+        cells = range(self.game.problem.cells)
+        if self._phase == "place":
+            return [lines + c for c in cells if self._board[c] != "x" and c not in self._known]
+        if self._phase == "answer":
+            return [lines + c for c in cells if self._board[c] == "."]
+        return []
+
+    def _apply(self, action: int) -> None:
+        cell = action - len(self.game.problem.lines)
+        if self._phase == "start":
+            self._reveal_nothing()
+            self.place(self.game.start, action - self.game.first_start)
+        elif self._phase == "sense":
+            line = squares_of(self.game.problem.lines[action])
+            taken = [c for c in line if self._board[c] == "o"]
+            self._known |= set(taken)
+            self._reveal(action, {"seen": tuple(map(self._name, taken))})
+            self._phase = "place"
+        elif self._phase == "place":
+            self._try(action, cell)
+        else:
+            self._reveal_nothing()
+            self._mark(cell, "o", then="sense")
+
+    def _try(self, action: int, cell: int) -> None:
+        stood = self._board[cell] == "."
+        self._reveal(action, {"stood": stood})
+        if stood:
+            self._mark(cell, "x", then="answer")
+        else:
+            self._known |= {cell}
+
+    def _mark(self, cell: int, letter: str, *, then: Phase) -> None:
+        self._board[cell] = letter
+        self._phase = then
+        won = self._has_three(letter)
+        if won or "." not in self._board:
+            self._finish(0.0 if not won else 1.0 if letter == "x" else -1.0)
+
+    def _has_three(self, letter: str) -> bool:
+        columns = self.game.problem.columns
+        held = {divmod(c, columns) for c, mark in enumerate(self._board) if mark == letter}
+        return any(
+            {(row + i * down, column + i * right) for i in range(3)} <= held
+            for row, column in held
+            for down, right in ((0, 1), (1, 0), (1, 1), (1, -1))
+        )
+
+    def _marks(self, letter: str) -> int:
+        return bits(cell for cell, mark in enumerate(self._board) if mark == letter)
+
+    def _copy_to(self, other: Self) -> None:
+        super()._copy_to(other)
+        other._board, other._known = self._board.copy(), self._known
+
+    def key(self) -> Hashable:
+        """Return the board, what x knows, and the phase."""
+        return ("".join(self._board), bits(self._known), self._phase)
+
+    def letters(self) -> str:
+        """Return ``x`` and ``o`` for the marks."""
+        return "".join(self._board)
+
+    def winner_to_string(self, value: float) -> str:
+        """Return ``x wins``, ``o wins`` or ``draw``."""
+        return "x wins" if value > 0 else "o wins" if value < 0 else "draw"
+
+    def action_to_string(self, action: int) -> str:
+        """Return ``sense a1b1c1``, ``b2`` for a mark of either player, ``@a1b2`` for a start."""
+        lines = self.game.problem.lines
+        if action < len(lines):
+            return f"sense {''.join(map(self._name, squares_of(lines[action])))}"
+        if action < self.game.first_start:
+            return self._name(action - len(lines))
+        cells = squares_of(action - self.game.first_start)
+        return f"@{''.join(map(self._name, cells))}"
+
+
+def root_of(parameters: PhantomLinesParameters) -> Root[PhantomPublic]:
+    """Return the root of a game: the marks of x and the possible marks of o.
+
+    Raises:
+      ValueError: a cell is not on the board, or the marks of x and o do not fit together.
+    """
+    problem = PhantomLinesProblem(parameters.columns)
+    own = _parse_cells("own", "".join(parameters.own), parameters.columns)
+    public = PhantomPublic(own=own)
+    possible = problem.universe(public)
+    if problem.has_line(own) or not possible:
+        raise ValueError(f"own: x cannot hold {''.join(parameters.own)} when it is its turn")
+    if not parameters.starts:
+        return Root(public, tuple(possible))
+    hidden = {_parse_cells("starts", text, parameters.columns) for text in parameters.starts}
+    if not hidden <= set(possible):
+        raise ValueError(
+            f"starts: each must give {own.bit_count()} cells, as many as own, none of them in own "
+            "and no three in a row"
+        )
+    return Root(public, tuple(sorted(hidden)))
+
+
+def _parse_cells(name: str, text: str, columns: int) -> int:
+    if not re.fullmatch(r"([a-z][0-9])*", text):
+        raise ValueError(f"{name}: {text[:20]!r} is not a row of cells; write a1b2")
+    cells = [
+        parse_square(cell, rows=ROWS, columns=columns) for cell in re.findall(r"[a-z][0-9]", text)
+    ]
+    if len(set(cells)) < len(cells):
+        raise ValueError(f"{name}: {text!r} has a cell twice")
+    return bits(cells)

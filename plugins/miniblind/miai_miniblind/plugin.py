@@ -1,4 +1,4 @@
-"""The plugin's entry point: it names the games, and imports none of them."""
+"""The plugin's entry point. It names the games by import path and imports none of them."""
 
 from __future__ import annotations
 
@@ -9,56 +9,46 @@ from miai import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
-
-_GAMES = {
-    "mini_rbc": (
-        "mini_rbc_game:MiniRbc",
-        "mini_rbc_game:MiniRbcParameters",
-        "King and rook against a hidden king, one window sensed a turn",
+_GAMES = (
+    # module and name, game, problem's parameters, summary
+    (
+        *("mini_rbc", "MiniRbc", "MiniRbcProblemParameters"),
+        "King and rook against a hidden king; senses one window per turn",
     ),
-    "phantom_lines": (
-        "phantom_lines_game:PhantomLines",
-        "phantom_lines_game:PhantomLinesParameters",
-        "Tic-tac-toe with hidden marks, one line sensed a turn",
+    (
+        *("phantom_lines", "PhantomLines", "PhantomProblemParameters"),
+        "Tic-tac-toe with hidden marks; senses one line per turn",
     ),
-    "sub_hunt": (
-        "sub_hunt_game:SubHunt",
-        "sub_hunt_game:SubHuntParameters",
-        "A hunter pings and charges at a submarine that it does not see",
+    (
+        *("sub_hunt", "SubHunt", "HuntProblemParameters"),
+        "A hunter pings and charges at a hidden submarine",
     ),
-}
-
-
-_PROBLEMS = {
-    "mini_rbc": ("mini_rbc", "MiniRbcProblemParameters"),
-    "phantom_lines": ("phantom_lines", "PhantomProblemParameters"),
-    "sub_hunt": ("sub_hunt", "HuntProblemParameters"),
-}
+)
 
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the games, their pictures, and their problems."""
-    for name, (target, parameters, summary) in _GAMES.items():
+    """Add the games, their pictures and their problems."""
+    for name, game, problem_parameters, summary in _GAMES:
+        module = f"miai_miniblind.{name}"
         registry.add(
             "game",
             name,
-            f"miai_miniblind.{target}",
-            parameters=f"miai_miniblind.{parameters}",
+            f"{module}:{game}",
+            parameters=f"{module}:{game}Parameters",
             summary=summary,
         )
         registry.add(
             "renderer",
             name,
             "miai_miniblind.blind:BlindRenderer",
-            summary="Certain squares, and ? elsewhere",
+            summary="The certain squares, and ? for the others",
             game=name,
         )
-    for name, (factory, parameters) in _PROBLEMS.items():
         registry.add(
             "belief-problem",
             name,
-            f"miai_miniblind.problems:{factory}",
-            parameters=f"miai_miniblind.problems:{parameters}",
-            summary=_GAMES[name][2],
+            f"{module}:{name}_problem",
+            parameters=f"{module}:{problem_parameters}",
+            summary=summary,
         )

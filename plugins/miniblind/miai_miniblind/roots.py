@@ -1,17 +1,13 @@
-"""Where searches begin: roots of three classes, drawn from a seed.
+"""Roots for searches, drawn from a seed in three classes.
 
-- *Random*: a random public part with a random part of the states that are consistent with it.
-- *Hard*: a random public part with 3 to 12 of the states that are each, alone, a win within d.
-  Their belief may still be lost: what makes it hard is that nobody knows which state it is.
-- *Won*: hard roots of which the belief is a win within d.
+- *Random*: a random public part with a random selection of the states consistent with it.
+- *Hard*: a random public part with 3 to 12 of the states that are each, alone, a win within d. The
+  belief may still be lost, because the player does not know which state it is.
+- *Won*: hard roots whose belief is a win within d.
 
-The same problem, seed and depth give the same roots, and fewer are the first of more. The draws
-are made by one `random.Random(seed)` and are stated step by step in docs/miniblind.md.
-
-What is certainly won: a small plain proof search over the beliefs of a problem.
-
-It serves to draw roots and needs no other search, so that roots are the same whatever else is
-measured on them.
+The same problem, seed and depth give the same roots, and a shorter list is the beginning of a
+longer one. One `random.Random(seed)` makes the draws; docs/miniblind.md states them step by step.
+`RootProver` proves wins without any other search, so that roots do not depend on what is measured.
 """
 
 from __future__ import annotations
@@ -24,28 +20,25 @@ from typing import Generic, Protocol
 from miai.beliefs.problem import BeliefProblem, Public, Root
 
 Belief = tuple[int, ...]
-"""Hidden parts in increasing order, none twice."""
+"""Distinct hidden parts in increasing order."""
 
-MAX_KNOWN = 1_000_000
-"""Most beliefs that a prover remembers; then it forgets all of them."""
+MAX_RESULTS = 1_000_000
+"""Maximum results that a prover remembers; then it forgets all of them."""
 
 
 class RootProver(Generic[Public]):
-    """Says whether V_d of a belief is the greatest value of the problem: a win within d.
+    """Proves whether V_d of a belief is the greatest value of the problem: a win within d.
 
-    What was proved is remembered by belief and depth. A belief of which one state alone is not won
-    is not tried at all (B4 of docs/belief-search.md).
-
-    Attributes:
-      problem: the problem.
+    Results are remembered by belief and depth. A belief is lost if one of its states is lost alone
+    (B4 of docs/belief-search.md).
     """
 
     def __init__(self, problem: BeliefProblem[Public]) -> None:
         self.problem = problem
-        self._known: dict[tuple[Public, int, Belief], bool] = {}
+        self._results: dict[tuple[Public, int, Belief], bool] = {}
 
     def wins(self, public: Public, hidden: Sequence[int], depth: int) -> bool:
-        """Return whether V_depth(hidden) under `public` is the greatest value; order is free."""
+        """Return whether V_depth(hidden) under `public` is the greatest value."""
         return self._wins(public, tuple(sorted(set(hidden))), depth)
 
     def _wins(self, public: Public, belief: Belief, depth: int) -> bool:
@@ -53,13 +46,13 @@ class RootProver(Generic[Public]):
             least = min(self.problem.evaluate(public, state) for state in belief)
             return least >= self.problem.greatest
         key = (public, depth, belief)
-        known = self._known.get(key)
-        if known is None:
-            known = self._prove(public, belief, depth)
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = known
-        return known
+        result = self._results.get(key)
+        if result is None:
+            result = self._prove(public, belief, depth)
+            if len(self._results) >= MAX_RESULTS:
+                self._results.clear()
+            self._results[key] = result
+        return result
 
     def _prove(self, public: Public, belief: Belief, depth: int) -> bool:
         if len(belief) > 1 and not all(self._wins(public, (s,), depth) for s in belief):
@@ -77,30 +70,30 @@ class RootProver(Generic[Public]):
                     return False
         left = depth - self.problem.cost(public, action)
         if left <= 0 and self.problem.reachability and parts:
-            return False  # what is not won by now is not proved
+            return False  # not proved
         return all(
-            self._wins(self.problem.after(public, action, told), tuple(sorted(part)), left)
-            for told, part in sorted(parts.items(), key=lambda item: len(item[1]))
+            self._wins(self.problem.after(public, action, seen), tuple(sorted(part)), left)
+            for seen, part in sorted(parts.items(), key=lambda item: len(item[1]))
         )
 
 
 HARD_SIZES = (3, 12)
-"""The least and the most states of a hard root."""
+"""Minimum and maximum number of states of a hard root."""
 MAX_DRAWS = 1000
-"""Public parts drawn in a row without a root before the drawing is given up."""
+"""Maximum draws in a row without a root."""
 
 
 class RootProblem(BeliefProblem[Public], Protocol[Public]):
-    """A problem that says where it may begin."""
+    """A problem with random roots."""
 
     def random_public(self, rng: random.Random) -> Public:
-        """Return the public part of a random root, a sense to come."""
+        """Return the public part of a random root, before a sense."""
 
     def consistent(self, public: Public) -> Sequence[int]:
-        """Return the hidden parts of which a root's belief is made, in increasing order."""
+        """Return the hidden parts that a root may contain, in increasing order."""
 
     def random_part(self, states: Sequence[int], rng: random.Random) -> list[int]:
-        """Return a random part of the consistent states, in any order: that of a random root."""
+        """Return a random selection of the consistent states, in any order."""
 
 
 ROOT_CLASSES = ("random", "hard", "won")
@@ -112,7 +105,7 @@ def draw_roots(
     """Return `count` roots of a class of `ROOT_CLASSES`; random ones ignore the depth.
 
     Raises:
-      ValueError: there is no such class, or it has too few roots.
+      ValueError: the class is unknown or has too few roots.
     """
     try:
         if kind == "random":
@@ -123,14 +116,14 @@ def draw_roots(
             return won_roots(problem, count, depth=depth, seed=seed)
     except RecursionError as error:
         raise ValueError(
-            f"roots of depth {depth} take a proof that calls itself more often than Python "
-            "allows; take a smaller depth"
+            f"roots of depth {depth} need a proof beyond Python's recursion limit; "
+            "choose a smaller depth"
         ) from error
-    raise ValueError(f"no roots of class {kind[:40]!r}; there are {', '.join(ROOT_CLASSES)}")
+    raise ValueError(f"unknown class of roots {kind[:40]!r}: choose from {', '.join(ROOT_CLASSES)}")
 
 
 class DrawsRoots:
-    """A problem whose roots are drawn as `draw_roots` does."""
+    """A problem whose roots `draw_roots` draws."""
 
     root_classes = ROOT_CLASSES
 
@@ -163,11 +156,11 @@ def hard_roots(
     """Return `count` roots of 3 to 12 states, each of which alone is a win within `depth`.
 
     Args:
-      depth: of the wins; as the problem counts it.
-      prover: one that has proved for this problem before, to go on with; the roots are the same.
+      depth: of the wins, as the problem counts it.
+      prover: a prover of this problem to reuse; the roots are the same.
 
     Raises:
-      ValueError: among 1000 public parts none has three such states.
+      ValueError: none of 1000 public parts has three such states.
     """
     draws = _hard_draws(problem, prover or RootProver(problem), random.Random(seed), depth)
     return list(islice(draws, count))
@@ -181,12 +174,12 @@ def won_roots(
     seed: int,
     prover: RootProver[Public] | None = None,
 ) -> list[Root[Public]]:
-    """Return `count` roots drawn as hard ones, of which those not won within `depth` are dropped.
+    """Return `count` hard roots, skipping those that are not won within `depth`.
 
-    Args: as of `hard_roots`.
+    The arguments are those of `hard_roots`.
 
     Raises:
-      ValueError: as `hard_roots`; or 1000 hard roots in a row are not won.
+      ValueError: as `hard_roots`, or 1000 hard roots in a row are not won.
     """
     prover = prover or RootProver(problem)
     draws = _hard_draws(problem, prover, random.Random(seed), depth)
@@ -200,18 +193,14 @@ def won_roots(
         else:
             misses += 1
             if misses == MAX_DRAWS:
-                raise _found_none("is won as a whole", depth)
+                raise _too_few("is won", depth)
     return roots
 
 
 def nearest(
     states: Sequence[int], distance: Callable[[int, int], int], rng: random.Random
 ) -> list[int]:
-    """Return the k states nearest to a random one, ties at random, k from a tenth to all of them.
-
-    Args:
-      distance: between two hidden parts.
-    """
+    """Return the states nearest to a random one, ties at random: from a tenth to all of them."""
     centre = rng.choice(states)
     order = list(states)
     rng.shuffle(order)
@@ -233,10 +222,10 @@ def _hard_draws(
         misses = 0
         size = rng.randint(least, min(most, len(wins)))
         yield Root(public, tuple(sorted(rng.sample(wins, size))))
-    raise _found_none(f"has {least} states that are won alone", depth)
+    raise _too_few(f"has {least} states that are won alone", depth)
 
 
-def _found_none(what: str, depth: int) -> ValueError:
+def _too_few(what: str, depth: int) -> ValueError:
     return ValueError(
-        f"of {MAX_DRAWS} roots drawn none {what} within depth {depth}; take a greater depth"
+        f"none of {MAX_DRAWS} draws {what} within depth {depth}; choose a greater depth"
     )

@@ -91,8 +91,8 @@ def position_opening(game: RbcGame, fen: str, *, name: str) -> Opening:
       InvalidStateError: not a position of the game, or the game would be over.
     """
     full = board_of_fen(fen).fen(en_passant="fen")
-    given = game.parameters.model_dump()
-    state = RbcGame(RbcParameters(**{**given, "fen": full})).new_initial_state()
+    settings = game.parameters.model_dump()
+    state = RbcGame(RbcParameters(**{**settings, "fen": full})).new_initial_state()
     if state.is_terminal():
         raise InvalidStateError(f"{full!r}: the game is over: {state.result_to_string()}")
     return Opening(settings={"fen": full}, name=name)

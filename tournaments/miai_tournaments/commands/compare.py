@@ -37,9 +37,9 @@ def compare(
 ) -> None:
     """Compare searches over beliefs; an existing DIR is extended and resumed."""
     from miai.progress import make_progress
-    from miai_tournaments.compare import run as sitting
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import FILE_NAME, ComparisonStore
+    from miai_tournaments.compare.run import run
     from miai_tournaments.compare.summary import summarize
     from miai_tournaments.store.database import READ
 
@@ -47,7 +47,7 @@ def compare(
     folder = out or Path("runs") / comparison.name
     hint = "Ctrl-C stops after this search; the comparison can be resumed"
     progress = partial(make_progress, unit="searches", hint=hint, aside=as_json)
-    stopped = sitting.run(comparison, folder, progress)
+    stopped = run(comparison, folder, progress)
     if not (folder / FILE_NAME).exists():
         print(f"{stopped} before the first search; nothing was written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
@@ -80,15 +80,15 @@ def _show(
 
     from rich.console import Console
 
-    from miai_tournaments.compare import tables as files
+    from miai_tournaments.compare.tables import blocks, to_json, write_files
     from miai_tournaments.report.printing import renderable
 
-    files.write_files(folder, comparison, info, rows, searches)
+    write_files(folder, comparison, info, rows, searches)
     if as_json:
-        print(json.dumps(files.to_json(comparison, info, rows)))
+        print(json.dumps(to_json(comparison, info, rows)))
         return
     console = Console(highlight=False)
-    console.print(renderable(files.blocks(comparison, rows), console.width))
+    console.print(renderable(blocks(comparison, rows), console.width))
     names = "comparison.txt, comparison.json, rows.csv, searches.csv"
     print(f"Written to {folder}: {names}")
 

@@ -1,4 +1,4 @@
-"""``miai tournament openings``: the openings of a config as a book, to look at and to play from."""
+"""``miai tournament openings``: shows the openings of a config, or writes them as a book."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from miai_tournaments.running.start import ValuationWatch
 from miai_tournaments.store.export import write_whole
 
 _DRAWS = 20
-"""Random openings that are drawn for each that is wanted: some are drawn twice."""
+"""Draws per requested opening, since some are drawn twice."""
 
 Entry = tuple[Opening, float | None]
 
@@ -24,10 +24,10 @@ Entry = tuple[Opening, float | None]
 def book(tournament: Tournament, *, count: int) -> list[str]:
     """Return a line for each opening of a config, with its value and its name as a comment.
 
-    The values are the first player's advantage. Lines of moves can be read as a file of openings.
+    The values are the first player's advantage. The lines can be used as a file of openings.
 
     Args:
-      count: random openings to draw, each once; of a file all are told that are balanced.
+      count: number of different random openings to draw; of a file all balanced ones are returned.
 
     Raises:
       MiaiError: the config has no openings, or none is balanced.
@@ -37,11 +37,11 @@ def book(tournament: Tournament, *, count: int) -> list[str]:
         balance.watch = ValuationWatch(partial(print, file=sys.stderr, flush=True), lambda: None)
     entries = list(_entries(tournament, count))
     name, game = tournament.config.tournament.name, tournament.game.info.name
-    told = f", {balance.title()}; values are the first player's" if balance else ""
+    condition = f", {balance.title()}; values are the first player's" if balance else ""
     some = (
         f"{len(entries)} of {len(tournament.openings.lines)}" if tournament.openings.lines else ""
     )
-    head = f"# openings of {name} ({game}): {some or len(entries)}{told}"
+    head = f"# openings of {name} ({game}): {some or len(entries)}{condition}"
     return [head, *(_line(tournament, *entry) for entry in entries)]
 
 
@@ -54,8 +54,8 @@ def write_book(tournament: Tournament, lines: list[str], path: Path) -> None:
     """
     if any(line.settings for line in tournament.openings.lines):
         raise ConfigError(
-            f"--out {path}: the openings are parameters of the game, which no file of moves can "
-            "hold; leave --out out"
+            f"--out {path}: the openings contain parameters of the game, which a file of moves "
+            "cannot express; omit --out"
         )
     write_whole(path, "\n".join(lines) + "\n")
 

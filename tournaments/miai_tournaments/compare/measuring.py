@@ -95,7 +95,7 @@ class Arena:
 class ArmMeasurement:
     """The searches of one arm, root by root.
 
-    Warm searchers keep their knowledge, so roots that were measured in an earlier sitting are
+    Warm searchers keep their knowledge, so roots that were measured before an interruption are
     searched again, untimed, before the next one.
     """
 

@@ -6,15 +6,14 @@ A row is committed when its search is done, so resuming means doing the searches
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from miai_tournaments.store import database
 from miai_tournaments.store.address import COMPARISON
+from miai_tournaments.store.database import SqliteConnection, StoreBase
 from miai_tournaments.store.reading import (
     COUNT,
     ORDINAL,
@@ -191,17 +190,8 @@ _SEARCH: Mapping[str, Cell] = {
 _KEYS: Final = len(fields(SearchKey))
 
 
-class ComparisonStore:
-    """A comparison's store, from `create` or `open`; a context manager.
-
-    Attributes:
-      folder: the comparison's folder.
-      path: the SQLite file in it.
-    """
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path, self.folder = path, path.parent
-        self._connection = connection
+class ComparisonStore(StoreBase):
+    """A comparison's store, from `create` or `open`."""
 
     @classmethod
     def create(cls, folder: Path, info: ComparisonInfo) -> ComparisonStore:
@@ -212,7 +202,7 @@ class ComparisonStore:
         """
         path = folder / FILE_NAME
         with database.created(path, SCHEMA, kind=COMPARISON) as connection:
-            cls(path, connection).set_info(info)
+            cls(SqliteConnection(path, connection)).set_info(info)
         return cls.open(folder)
 
     @classmethod
@@ -223,18 +213,12 @@ class ComparisonStore:
           StoreError: there is none, or it is corrupt, foreign or of another schema.
         """
         path = folder / FILE_NAME
-        return cls(path, database.connect(path, mode, kind=COMPARISON))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._connection.close()
+        return cls(SqliteConnection(path, database.connect(path, mode, kind=COMPARISON)))
 
     def info(self) -> ComparisonInfo:
         """Return the facts of the comparison."""
         with self._explained():
-            rows = dict(self._connection.execute("SELECT key, value FROM run"))
+            rows = {row[0]: row[1] for row in self._connection.query("SELECT key, value FROM run")}
             values = {}
             for name, cell in _INFO.items():
                 if name not in rows:
@@ -247,12 +231,12 @@ class ComparisonStore:
         """Return all finished searches."""
         query = f"SELECT {', '.join(_SEARCH)} FROM searches"  # noqa: S608 - own names
         with self._explained():
-            return dict(_search(row) for row in self._connection.execute(query))
+            return dict(_search(row) for row in self._connection.query(query))
 
     def set_info(self, info: ComparisonInfo) -> None:
         """Replace the facts of the comparison."""
-        with self._explained(), database.transaction(self._connection) as connection:
-            connection.executemany(
+        with self._transaction() as writer:
+            writer.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)",
                 [(key, json.dumps(value)) for key, value in asdict(info).items()],
             )
@@ -263,29 +247,19 @@ class ComparisonStore:
         values |= {"wrong_value": measured.wrong_value, "wrong_move": measured.wrong_move}
         values["statistics"] = json.dumps(dict(measured.statistics))
         cells = [values[column] for column in _SEARCH]
-        with self._explained(), database.transaction(self._connection) as connection:
-            connection.execute(
-                f"INSERT INTO searches ({', '.join(_SEARCH)}) "  # noqa: S608 - own names
+        with self._transaction() as writer:
+            writer.execute(
+                f"INSERT INTO searches ({', '.join(_SEARCH)}) "  # noqa: S608 - constants
                 f"VALUES ({', '.join('?' * len(cells))})",
                 cells,
             )
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn errors of SQLite and malformed rows into `StoreError`."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise database.explained(self.path, error) from error
-        except ValueError as error:
-            raise database.damaged(self.path, str(error)) from error
 
 
 def _stored(row: SearchKey | Measurement) -> dict[str, Any]:
     return {item.name: getattr(row, item.name) for item in fields(row)}
 
 
-def _search(row: tuple[Any, ...]) -> tuple[SearchKey, Measurement]:
+def _search(row: Sequence[Any]) -> tuple[SearchKey, Measurement]:
     values = row_values("searches", _SEARCH, row, as_json=("statistics",))
     values["warm"], values["complete"] = bool(values["warm"]), bool(values["complete"])
     del values["wrong_value"], values["wrong_move"]  # they follow from the others

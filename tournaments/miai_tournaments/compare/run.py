@@ -1,4 +1,4 @@
-"""One sitting of a comparison: begin, extend or resume it, and search until it ends.
+"""A run of a comparison: begin, extend or resume it, and search until it ends.
 
 A config may continue a comparison that was begun with another if it only adds arms, cells, seeds
 or roots.
@@ -18,8 +18,7 @@ from types import FrameType
 from typing import Any
 
 import miai
-from miai.errors import ConfigError, StoreError
-from miai.plugins.loader import registry
+from miai.errors import StoreError
 from miai.progress import Progress
 from miai_tournaments.compare.blocks import Block
 from miai_tournaments.compare.config import Comparison
@@ -30,7 +29,13 @@ from miai_tournaments.compare.results import (
     ComparisonStore,
     SearchKey,
 )
-from miai_tournaments.config.extension import ABSENT, change_text, differences
+from miai_tournaments.config.extension import (
+    ABSENT,
+    change_text,
+    differences,
+    is_default,
+    refuse_changes,
+)
 from miai_tournaments.report.document import counted
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.address import COMPARISON
@@ -99,13 +104,8 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
         for path, before, after in differences(old, new)
         if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
     ]
-    if lines:
-        raise ConfigError(
-            f"{comparison.source}: differs from the config that {store.folder} was begun with; a "
-            "comparison can gain arms, cells, roots and seeds; nothing else may change:\n"
-            + "\n".join(lines)
-            + "\nRestore the config, or begin a new comparison with --out."
-        )
+    growth = "a comparison can gain arms, cells, roots and seeds; nothing else may change"
+    refuse_changes(lines, comparison.source, store.folder, growth=growth, noun="comparison")
 
 
 def _allowed(path: tuple[str, ...], before: Any, after: Any) -> bool:
@@ -125,8 +125,7 @@ def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping
         return False
     entry = new[path[0]][path[1]]
     kind, name = ("belief-search", "search") if path[0] == "arms" else ("belief-problem", "problem")
-    fields = registry().get(kind, entry[name]).load_parameters().model_fields
-    return path[3] in fields and bool(fields[path[3]].get_default() == after)
+    return is_default(kind, entry[name], path[3], after, game=None)
 
 
 LINE_SECONDS = 5.0
@@ -171,15 +170,17 @@ def run(
         locked(folder, kind=COMPARISON),
         _opened(comparison, folder) as store,
     ):
-        sitting = _Sitting(comparison, store, signals.asked)
-        if sitting.remaining:
-            sitting.search(make_progress(_title(comparison)))
+        loop = _SearchLoop(comparison, store, signals.asked)
+        if loop.remaining:
+            loop.run(make_progress(_title(comparison)))
         signals.finish()
     return signals.asked()
 
 
-class _Sitting:
+class _SearchLoop:
     """Does the remaining searches: cell by cell, root by root, and at each root every arm.
+
+    Searches are timed, so they run one after the other in this process, without an executor.
 
     Attributes:
       remaining: number of searches that are not done.
@@ -194,7 +195,7 @@ class _Sitting:
         keys = (key for block in comparison.blocks for key in block.searches())
         self.remaining = sum(key not in self._done for key in keys)
 
-    def search(self, progress: Progress) -> None:
+    def run(self, progress: Progress) -> None:
         """Search until all is done or a signal asks to stop."""
         blocks = self._comparison.blocks
         total = sum(block.count for block in blocks)

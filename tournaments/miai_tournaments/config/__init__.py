@@ -1,1 +1,1 @@
-"""What a tournament is: its config file, checked and resolved."""
+"""The config file of a tournament, checked and resolved."""

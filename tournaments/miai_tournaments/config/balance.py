@@ -1,4 +1,4 @@
-"""Balanced openings: an evaluator or a search says which of them are near enough to equal."""
+"""Balanced openings: an evaluator or a search decides which openings are close to equal."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _PATH = "openings.balance"
 
 
 class Balance:
-    """What values openings, and how far from equal they may be.
+    """The component that values openings, and the accepted range of values.
 
     Values are the first player's advantage, in the game's utilities: `miai.search.evaluators`.
 
     Attributes:
-      kind, name: the component.
-      parameters: those of its parameters that are given.
-      within: the largest distance from 0 that is balanced.
-      tries: random openings that are drawn until one is balanced.
-      watch: is called before each valuation; may raise to end them.
+      kind, name: kind and name of the component.
+      parameters: its parameters in the config.
+      within: maximum distance from 0 of a balanced opening.
+      tries: maximum number of random openings to draw until one is balanced.
+      watch: called before each valuation; may raise an exception to stop.
     """
 
     def __init__(
@@ -41,31 +41,31 @@ class Balance:
         self.kind, self.name, self.parameters = kind, name, parameters
         self.within, self.tries = within, tries
         self.watch: Callable[[], None] = lambda: None
-        self._made: tuple[Game, Appraiser] | None = None
+        self._current: tuple[Game, Appraiser] | None = None
 
     def value(self, game: Game, actions: Iterable[int], *, seed: int) -> float:
-        """Return the first player's advantage after an opening: a function of all that is given.
+        """Return the first player's advantage after an opening; deterministic.
 
         Raises:
-          MiaiError: the component cannot be made, or the position is not for it.
+          MiaiError: the component cannot be built, or does not support the position.
         """
         self.watch()
         state = game.new_initial_state()
         for action in actions:
             state.apply_action(action)
-        drawn = derive_seed(seed, "balance", *state.history())
-        return self._appraiser(game).advantage(state, seed=drawn)
+        own_seed = derive_seed(seed, "balance", *state.history())
+        return self._appraiser(game).advantage(state, seed=own_seed)
 
     def holds(self, value: float) -> bool:
-        """Return whether a value is near enough to equal."""
+        """Return whether a value is close enough to equal."""
         return abs(value) <= self.within
 
     def title(self) -> str:
-        """Return what is asked, in a few words."""
+        """Return the condition in a few words."""
         return f"within {self.within:g} of equal by {self.name}"
 
     def to_plain(self) -> dict[str, Any]:
-        """Return all that openings depend on; how often is tried decides about failure alone."""
+        """Return everything that openings depend on; `tries` only decides about failure."""
         return {
             self.kind: self.name,
             "parameters": dict(self.parameters),
@@ -73,29 +73,29 @@ class Balance:
         }
 
     def close(self) -> None:
-        """Release what the component holds, and its watch; it is made anew when asked again."""
+        """Release the component and the watch; the component is built again when needed."""
         self.watch = lambda: None
         self._release()
 
     def _release(self) -> None:
-        if self._made is not None:
-            self._made[1].close()
-            self._made = None
+        if self._current is not None:
+            self._current[1].close()
+            self._current = None
 
     def _appraiser(self, game: Game) -> Appraiser:
-        """Return the component in a game; that of the last game is kept."""
-        if self._made is None or self._made[0] is not game:
+        """Return the component for a game; it is reused until another game is valued."""
+        if self._current is None or self._current[0] is not game:
             self._release()
-            made = Appraiser(game, self.kind, self.name, self.parameters, where=_PATH)
-            self._made = game, made
-        return self._made[1]
+            appraiser = Appraiser(game, self.kind, self.name, self.parameters, where=_PATH)
+            self._current = game, appraiser
+        return self._current[1]
 
 
 def check_balance(section: BalanceSection, game: Game) -> Balance:
-    """Return what the table ``[openings.balance]`` asks for; nothing is made yet.
+    """Return the balance of the table ``[openings.balance]``, without building the component.
 
     Raises:
-      MiaiError: there is no such component, its parameters are wrong, or the game is not for it.
+      MiaiError: the component does not exist, has wrong parameters or does not suit the game.
     """
     kind: Kind = "search" if section.search is not None else "evaluator"
     name = section.search or section.evaluator or ""
@@ -114,9 +114,9 @@ def check_balance(section: BalanceSection, game: Game) -> Balance:
 
 
 def none_found(balance: Balance, plies: int, nearest: float) -> ConfigError:
-    """Return the error of random openings none of which is balanced."""
+    """Return the error if no random opening is balanced."""
     return ConfigError(
-        f"{_PATH}: of {balance.tries} openings of {plies} random plies none is {balance.title()}; "
-        f"the nearest has {nearest:+.3f} for the first player. Raise within or tries, or draw "
-        "another number of plies"
+        f"{_PATH}: none of {balance.tries} openings of {plies} random plies is {balance.title()}; "
+        f"the nearest has {nearest:+.3f} for the first player. Raise within or tries, or change "
+        "random_plies"
     )

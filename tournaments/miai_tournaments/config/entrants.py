@@ -1,4 +1,4 @@
-"""From the tables ``[[players]]`` to the players: a table with seeds is a team of several."""
+"""Builds the players from the tables ``[[players]]``; a table with seeds becomes a team."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _OWN = frozenset({"name", "agent", "team", "seeds"})
 
 
 def parameters_of(table: Mapping[str, Any], own: frozenset[str]) -> dict[str, Any]:
-    """Return the parameters in a table: its keys but `own`, and those under ``parameters``."""
+    """Return the parameters in a table: its keys except `own`, and those under ``parameters``."""
     rest = {key: value for key, value in table.items() if key not in own | {"parameters"}}
     inner = table.get("parameters", {})
     return {**rest, **inner} if isinstance(inner, dict) else rest
 
 
 def players_of(table: Mapping[str, Any], game: str, *, where: str) -> list[PlayerRow]:
-    """Return the players of one table; several where it has seeds.
+    """Return the players of one table: one, or one for each of its seeds.
 
     Raises:
       MiaiError: the agent or its parameters are wrong.
@@ -35,7 +35,7 @@ def players_of(table: Mapping[str, Any], game: str, *, where: str) -> list[Playe
         return [player(name, agent, values, game, team=team, where=where)]
     own = "seed" in registry().get("agent", agent, game=game).load_parameters().model_fields
     if own and "seed" in values:
-        raise ParameterError(f"{where}.seed: comes from seeds; give one of them")
+        raise ParameterError(f"{where}.seed: is also set by seeds; leave one of them out")
     return [
         player(
             f"{name}-s{seed}",
@@ -52,13 +52,9 @@ def players_of(table: Mapping[str, Any], game: str, *, where: str) -> list[Playe
 def player(
     name: str, agent: str, values: Mapping[str, Any], game: str, *, team: str, where: str
 ) -> PlayerRow:
-    """Return a player.
-
-    Raises:
-      MiaiError: there is no such agent for the game, or its parameters are wrong.
-    """
+    """Return a player. Raises `MiaiError` if the agent or its parameters are wrong."""
     if agent == "human":
-        raise ConfigError("a person plays with `miai play`, not in a tournament")
+        raise ConfigError("people cannot play in tournaments; use `miai play`")
     filled = registry().get("agent", agent, game=game).fill(values, where=where)
     check_named(filled, game, where=where)
     return PlayerRow(
@@ -71,10 +67,10 @@ def player(
 
 
 def check_named(filled: Parameters, game: str, *, where: str) -> None:
-    """Check the components that an agent's parameters name, and their parameters.
+    """Check the components that parameters name, and their own parameters.
 
     Raises:
-      ParameterError: there is no such component, or its parameters are wrong.
+      ParameterError: a component does not exist, or its parameters are wrong.
     """
     for field, kind, name, values in named_components(filled):
         try:
@@ -85,7 +81,7 @@ def check_named(filled: Parameters, game: str, *, where: str) -> None:
 
 
 def names_of(config: TournamentConfig) -> list[tuple[int, str]]:
-    """Return the name of each player, with the number of the table that it comes from."""
+    """Return the players' names, each with the number of its table."""
     return [
         (number, f"{table.name}-s{seed}" if seed is not None else table.name)
         for number, table in enumerate(config.players)
@@ -94,20 +90,20 @@ def names_of(config: TournamentConfig) -> list[tuple[int, str]]:
 
 
 def check_names(names: Sequence[tuple[int, str]], problems: Problems) -> None:
-    """Check the names of all players, each with the number of the table that it comes from."""
+    """Check the players' names, each with the number of its table."""
     seen: dict[str, int] = {}
     for number, name in names:
-        # Names become parts of file names, and not every file system tells capitals apart.
+        # Names become parts of file names, and some file systems ignore case.
         first = seen.setdefault(name.casefold(), number)
         if first != number:
             problems.add(
                 f"players[{number}].name",
-                f"'{name}' is the name of players[{first}] too; names must differ by more than "
-                "capitals",
+                f"'{name}' is also the name of players[{first}]; names must differ by more than "
+                "case",
             )
         if len(name) > MAX_NAME:
             problems.add(
                 f"players[{number}].name", f"'{name}' is too long; at most {MAX_NAME} characters"
             )
     if len(names) > MAX_PLAYERS:
-        problems.add("players", f"are {len(names)} in all; at most {MAX_PLAYERS}")
+        problems.add("players", f"{len(names)} in all, but at most {MAX_PLAYERS} can play")

@@ -1,11 +1,12 @@
-"""Whether a config may extend a run that was begun with another.
+"""Checks whether a config may extend a run that was begun with another one.
 
-Most formats allow more rounds or pairs, some more players.
+Most formats allow more rounds or pairs, some also more players.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from miai.errors import ConfigError
@@ -19,7 +20,7 @@ from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
 ABSENT = "(absent)"
-"""In place of a value that one of two configs lacks."""
+"""Stands for a value that one of two configs lacks."""
 
 _RULES = "adjudication.rules."
 
@@ -27,7 +28,7 @@ _KINDS: Mapping[str, str] = {"game": "game", "format": FORMAT.name}
 
 
 def resolve(tournament: Tournament) -> dict[str, Any]:
-    """Return all of a config that its results depend on, as plain data; defaults filled in."""
+    """Return the parts of a config that its results depend on, as plain data with defaults."""
     config = tournament.config
     return {
         "tournament": config.tournament.model_dump(mode="json"),
@@ -43,7 +44,7 @@ def resolve(tournament: Tournament) -> dict[str, Any]:
 
 
 def resolved_format(config: TournamentConfig) -> dict[str, Any]:
-    """Return a format's name and all its parameters, as plain data."""
+    """Return the name and all parameters of a format, as plain data."""
     filled = format_component(config.format.name).fill(config.format.parameters, where="format")
     return {"name": config.format.name, **filled.model_dump(mode="json")}
 
@@ -61,22 +62,42 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
     if isinstance(old, Mapping):
         old = {**_earlier(old), **old}
     lines = [
-        f"  {_told(path, tournament)}: {change_text(before, after)}"
+        f"  {_place(path, tournament)}: {change_text(before, after)}"
         for path, before, after in map(_dotted, differences(old, new))
         if not _allowed(path, before, after, tournament.format)
         and not _is_new_default(path, before, after, new)
     ]
-    kept = [row.name for row in store.players()]
-    given = [row.name for row in tournament.players]
-    if not tournament.format.may_gain_players and set(kept) == set(given) and kept != given:
-        lines.append(f"  players: in the order {', '.join(given)}, begun as {', '.join(kept)}")
+    stored = [row.name for row in store.players()]
+    named = [row.name for row in tournament.players]
+    if not tournament.format.may_gain_players and set(stored) == set(named) and stored != named:
+        lines.append(f"  players: in the order {', '.join(named)}, begun as {', '.join(stored)}")
+    growth = _allowed_growth(tournament.format)
+    refuse_changes(lines, tournament.source, store.folder, growth=growth, noun="run")
+
+
+def refuse_changes(
+    lines: Sequence[str], source: str, folder: Path, *, growth: str, noun: str
+) -> None:
+    """Raise `ConfigError` if a config changes more than it may.
+
+    Args:
+      lines: the changes that are not allowed.
+      source, folder: the config and the run that it should continue.
+      growth: what may change, in words.
+      noun: what messages call the run.
+    """
     if lines:
         raise ConfigError(
-            f"{tournament.source}: differs from the config that {store.folder} was begun with; "
-            f"{_allowed_growth(tournament.format)}:\n"
+            f"{source}: differs from the config that {folder} was begun with; {growth}:\n"
             + "\n".join(lines)
-            + "\nRestore the config, or begin a new run with --out."
+            + f"\nRestore the config, or begin a new {noun} with --out."
         )
+
+
+def is_default(kind: str, name: str, parameter: str, value: Any, *, game: str | None) -> bool:
+    """Return whether a component has a parameter with this default."""
+    fields = registry().get(kind, name, game=game).load_parameters().model_fields
+    return parameter in fields and bool(fields[parameter].get_default() == value)
 
 
 Difference = tuple[tuple[str, ...], Any, Any]
@@ -101,7 +122,7 @@ def _dotted(difference: Difference) -> tuple[str, Any, Any]:
 
 
 def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what earlier versions did not record: one format, no teams, no rules."""
+    """Return the values for what earlier versions did not record: format, teams and rules."""
     default = TournamentConfig.model_fields["format"].get_default()
     filled = format_component(default.name).fill(default.parameters)
     return {
@@ -130,7 +151,7 @@ def _allowed_growth(format_: Format) -> str:
 
 
 def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) -> bool:
-    """Return whether a parameter is one that a newer plugin has added, at its default."""
+    """Return whether a newer plugin has added a parameter, at its default."""
     place, _, name = path.rpartition(".")
     rule = place.removeprefix(_RULES)
     if before != ABSENT or not (place in _KINDS or place.startswith(("players[", _RULES))):
@@ -141,13 +162,11 @@ def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) 
         kind, component = ADJUDICATOR.name, rule
     else:
         kind, component = "agent", new["players"][place[len("players[") : -1]]["agent"]
-    fields = registry().get(kind, component, game=new["game"]["name"]).load_parameters()
-    default = fields.model_fields[name].get_default() if name in fields.model_fields else ABSENT
-    return bool(default == after)
+    return is_default(kind, component, name, after, game=new["game"]["name"])
 
 
-def _told(path: str, tournament: Tournament) -> str:
-    """Return a path with the number that a player has in the config; a removed one has none."""
+def _place(path: str, tournament: Tournament) -> str:
+    """Return a path with the player's number in the config; a removed player has none."""
     name, bracket, key = path.removeprefix("players[").partition("]")
     if not path.startswith("players[") or not bracket:
         return path
@@ -157,7 +176,7 @@ def _told(path: str, tournament: Tournament) -> str:
 
 
 def change_text(before: Any, after: Any) -> str:
-    """Return what became of a value."""
+    """Return the change of a value in words."""
     if after == ABSENT:
         return "was removed"
     if before == ABSENT:

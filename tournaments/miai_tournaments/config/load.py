@@ -52,7 +52,7 @@ from miai_tournaments.config.schema import (
     TournamentSection,
 )
 from miai_tournaments.formats.format import Format, Variants, build_format, format_component
-from miai_tournaments.store.export import format_for
+from miai_tournaments.store.export import record_format
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
 
@@ -60,7 +60,7 @@ SectionT = TypeVar("SectionT", bound=ConfigSection)
 
 
 def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, Game | None]:
-    """Return the game's name and the game; None for what is wrong."""
+    """Return the game's name and the game, each None if invalid."""
     table = raw.get("game")
     if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
         return None, None  # the models report why
@@ -75,15 +75,15 @@ def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, 
     if game is not None and game.num_players() != 2:
         problems.add(
             "game.name",
-            f"{name} is played by {game.num_players()}; a tournament of pairs needs a game for 2",
+            f"{name} has {game.num_players()} players; tournaments need a game for 2",
         )
     return name, game
 
 
 def check_players(raw: Mapping[str, Any], game: str | None, problems: Problems) -> list[PlayerRow]:
-    """Return the players whose agents and parameters are right for the game of that name.
+    """Return the players with valid agents and parameters for the game of that name.
 
-    Without a game, only that there are such agents is checked.
+    Without a game, only the agents' names are checked.
     """
     tables = raw.get("players")
     rows = []
@@ -104,12 +104,12 @@ def check_sections(
     folder: Path,
     problems: Problems,
 ) -> Openings | None:
-    """Check what the models cannot check in valid tables. Returns the openings.
+    """Check what models cannot check: time, records and openings. Returns the openings.
 
     Args:
-      game_name: None when there is no such game.
-      game: None also when its parameters are wrong; what needs none is checked all the same.
-      folder: what relative paths start from.
+      game_name: None if the game does not exist.
+      game: None also if its parameters are invalid.
+      folder: folder that relative paths start from.
     """
     time = _section(raw, "time", TimeSection)
     if time is not None:
@@ -120,25 +120,18 @@ def check_sections(
     if openings is None:
         return None
     head = _section(raw, "tournament", TournamentSection)
-    found: Openings | None = None
+    source: Openings | None = None
     if openings.file is not None:
-        found = _file_openings(openings, openings.file, game, head, folder, problems)
+        source = _file_openings(openings, openings.file, game, head, folder, problems)
     elif game is not None:
         with problems.at("openings.random_plies"):
             limit = None if head is None else head.move_limit
-            found = random_openings(openings.random_plies, game, limit)
-    return _balanced(found, openings, game, problems)
-
-
-def _balanced(
-    found: Openings | None, section: OpeningsSection, game: Game | None, problems: Problems
-) -> Openings | None:
-    """Return openings with their balance; None when something is wrong."""
-    if section.balance is None or game is None:
-        return found
+            source = random_openings(openings.random_plies, game, limit)
+    if openings.balance is None or game is None:
+        return source
     with problems.at("openings.balance"):
-        balance = check_balance(section.balance, game)
-        return None if found is None else replace(found, balance=balance)
+        balance = check_balance(openings.balance, game)
+        return None if source is None else replace(source, balance=balance)
     return None
 
 
@@ -158,11 +151,11 @@ def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems)
                 if game is None:
                     _refuse_unknown("record-format", name)
                 else:
-                    format_for(name, game)
+                    record_format(name, game)
 
 
 def _refuse_unknown(kind: str, name: str) -> None:
-    """Raise `UnknownComponentError` when no game has a component of that kind and name."""
+    """Raise `UnknownComponentError` if no game has a component of that kind and name."""
     known = registry().components(kind, adapted=True)
     if name not in {component.name for component in known}:
         registry().get(kind, name)
@@ -176,7 +169,7 @@ def _file_openings(
     folder: Path,
     problems: Problems,
 ) -> Openings | None:
-    found: Openings | None = None
+    source: Openings | None = None
     path: Path | None = None
     reader: OpeningReader | None = None
     with problems.at("openings.file"):
@@ -187,15 +180,15 @@ def _file_openings(
         reader = opening_reader(section, game)
     if path is not None and reader is not None:
         with problems.at("openings.file"):
-            found = file_openings(path, reader, game, None if head is None else head.move_limit)
-    if found is not None and head is not None:
+            source = file_openings(path, reader, game, None if head is None else head.move_limit)
+    if source is not None and head is not None:
         with problems.at("openings.start"):
-            return in_order(found, section, head.seed)
+            return in_order(source, section, head.seed)
     return None
 
 
 def _section(raw: Mapping[str, Any], name: str, model: type[SectionT]) -> SectionT | None:
-    """Return one table, None when it is wrong: the models report why."""
+    """Return one table; None if it is invalid, which the models report."""
     try:
         return model.model_validate(raw.get(name, {}))
     except ValidationError:
@@ -203,17 +196,17 @@ def _section(raw: Mapping[str, Any], name: str, model: type[SectionT]) -> Sectio
 
 
 Field = Sequence[tuple[int, PlayerRow]]
-"""The players, each with the number of the table that it comes from."""
+"""The players, each with the number of its table."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedConfig:
-    """A format that suits its players.
+    """A format with its players.
 
     Attributes:
       format: the format.
-      players: all of them, variants included.
-      entries: the number of the table that each comes from.
+      players: the players, including variants.
+      entries: number of each player's table.
     """
 
     format: Format
@@ -228,10 +221,10 @@ def check_format(
     openings: Openings | None,
     problems: Problems,
 ) -> CheckedConfig | None:
-    """Return the format and its players; None when something is wrong, which is then noted.
+    """Return the format and its players; None if something is invalid, which is added to problems.
 
     Args:
-      rows: the players that are right, in the order of the config.
+      rows: the valid players, in the order of the config.
     """
     names = names_of(config)
     check_names(names, problems)
@@ -245,7 +238,7 @@ def check_format(
         parameters = component.fill(config.format.parameters, where="format")
         _check_rounds(raw, component, problems)
     if parameters is None or [row.name for row in rows] != [name for _, name in names]:
-        return None  # the mistakes of the players are collected already
+        return None  # mistakes of players are collected already
     field = [(number, row) for (number, _), row in zip(names, rows, strict=True)]
     with problems.at("format"):
         return _checked(config, component, parameters, field, openings, problems)
@@ -253,7 +246,7 @@ def check_format(
 
 
 def _check_rounds(raw: Mapping[str, Any], component: Component[Format], problems: Problems) -> None:
-    """Refuse ``tournament.rounds`` where it has no effect, or is given twice."""
+    """Refuse ``tournament.rounds`` if it has no effect or is set twice."""
     if "rounds" not in raw.get("tournament", {}):
         return
     table = raw.get("format", {})
@@ -263,8 +256,8 @@ def _check_rounds(raw: Mapping[str, Any], component: Component[Format], problems
         ]
         problems.add(
             "tournament.rounds",
-            f"means nothing to the format {component.name}; leave it out"
-            + (f" and give format.{own[0]}" if own else ""),
+            f"has no effect with the format {component.name}; leave it out"
+            + (f" and set format.{own[0]}" if own else ""),
         )
     elif "rounds" in table or "rounds" in table.get("parameters", {}):
         problems.add("tournament.rounds", "is also set by format.rounds; leave one of them out")
@@ -280,12 +273,12 @@ def _checked(
 ) -> CheckedConfig | None:
     seed = config.tournament.seed
     variants = getattr(component.load_factory(), "variants", lambda *_, **__: None)
-    found = variants(parameters, seed=seed)
-    if found is not None:
-        field = _varied(field, found, config.game.name)
+    varied = variants(parameters, seed=seed)
+    if varied is not None:
+        field = _with_variants(field, varied, config.game.name)
         check_names([(number, row.name) for number, row in field], problems)
     if len(field) < 2:
-        problems.add("players", f"has too few entries: {len(field)}; at least 2")
+        problems.add("players", f"has too few entries: {len(field)}; at least 2 are needed")
         return None
     players = tuple(row for _, row in field)
     built = build_format(
@@ -298,7 +291,7 @@ def _checked(
     most = built.most_games()
     if most > MAX_GAMES:
         path = "tournament.rounds" if built.takes_rounds else "format"
-        problems.add(path, f"make {most} games; at most {MAX_GAMES} are played")
+        problems.add(path, f"leads to {most} games; the maximum is {MAX_GAMES}")
     if openings is not None:
         for path, settings in built.settings().items():
             with problems.at(path):
@@ -306,20 +299,22 @@ def _checked(
     return CheckedConfig(built, players, tuple(number for number, _ in field))
 
 
-def _varied(field: Field, variants: Variants, game: str) -> Field:
-    """Return the field with the variants of a player in its place; they are a team of its name."""
+def _with_variants(field: Field, variants: Variants, game: str) -> Field:
+    """Return the field with variants in place of a player; its name becomes their team's."""
     base = next((row for _, row in field if row.name == variants.player), None)
     if base is None:
-        known = ", ".join(row.name for _, row in field)
-        raise ParameterError(f"format.player: no player is called '{variants.player}'; {known} are")
+        names = ", ".join(row.name for _, row in field)
+        raise ParameterError(
+            f"format.player: no player is called '{variants.player}'; choose one of {names}"
+        )
     for _, row in field:
         if row is not base and row.team == base.name:
             raise ParameterError(
-                f"format.player: '{row.name}' has the team '{base.name}', which is that of the "
+                f"format.player: '{row.name}' has the team '{base.name}', which is the team of the "
                 "variants; give it another team"
             )
     width = len(str(len(variants.values)))
-    made = [
+    players = [
         player(
             f"{base.name}.{number:0{width}}",
             base.agent,
@@ -330,22 +325,17 @@ def _varied(field: Field, variants: Variants, game: str) -> Field:
         )
         for number, values in enumerate(variants.values, start=1)
     ]
-    return [(number, new) for number, row in field for new in (made if row is base else [row])]
+    return [(number, new) for number, row in field for new in (players if row is base else [row])]
 
 
 Rules = Mapping[str, Mapping[str, Any]]
-"""Adjudicators by name, in the order in which they are asked, with their parameters as given."""
+"""Adjudicators by name, in their order, with their parameters in the config."""
 
 
 def check_rules(
     raw: Mapping[str, Any], game_name: str | None, game: Game | None, problems: Problems
 ) -> None:
-    """Check that the adjudicators exist for the game and can judge it.
-
-    Args:
-      game_name: None when there is no such game.
-      game: None also when its parameters are wrong.
-    """
+    """Check that the adjudicators exist and can judge the game; see `check_sections`."""
     section = raw.get("adjudication")
     tables = section.get("rules") if isinstance(section, Mapping) else None
     for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
@@ -364,7 +354,7 @@ def check_rules(
 def check_rules_for_settings(
     config: TournamentConfig, built: Format, openings: Openings, problems: Problems
 ) -> None:
-    """Check that the rules can judge the games of pairings with settings of their own."""
+    """Check that the rules can judge the games of pairings with their own settings."""
     rules = rules_of(config)
     for path, settings in built.settings().items() if rules else ():
         with problems.at(path):
@@ -377,7 +367,7 @@ def rules_of(config: TournamentConfig) -> Rules:
 
 
 def resolved_rules(config: TournamentConfig) -> dict[str, Any]:
-    """Return all of the table that results depend on, as plain data; defaults filled in."""
+    """Return the parts of the table that results depend on, as plain data with defaults."""
     filled = {
         name: registry()
         .get(ADJUDICATOR, name, game=config.game.name)
@@ -396,10 +386,10 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
 
 
 def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> list[str]:
-    """Set what ``path=value`` says in the parsed config; return the paths, spelt out.
+    """Apply assignments ``path=value`` to the parsed config; return the full paths.
 
     ``rounds=20`` means ``tournament.rounds``, and ``workers=1`` means ``run.workers``. Players
-    are found by number or by name: ``players[0].simulations``, ``players[mcts-100].simulations``.
+    have a number or a name: ``players[0].simulations``, ``players[mcts-100].simulations``.
 
     Raises:
       ConfigError: some are not assignments, or have an unknown path; one line for each.
@@ -416,7 +406,7 @@ def apply_overrides(raw: dict[str, Any], assignments: Iterable[str]) -> list[str
 
 
 def _apply(raw: dict[str, Any], assignment: str) -> str:
-    """Set what one assignment says; return its path, spelt out."""
+    """Apply one assignment; return its full path."""
     try:
         path, value = parse_assignment(assignment)
     except ConfigError as error:
@@ -458,8 +448,8 @@ def _refuse_number(table: dict[str, Any], step: str, where: str) -> None:
     """Refuse the number of an entry where the config has no list."""
     if step.isdecimal() and step not in table:
         raise ConfigError(
-            f"{where}: the config has no list here to take [{step}] of; write the list into the "
-            "file, or set the whole of it"
+            f"{where}: the config has no list here, so there is no [{step}]; write the list into "
+            "the file, or set the whole list"
         )
 
 
@@ -503,17 +493,16 @@ _EXAMPLE = "configs/quickstart.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tournament:
-    """A config that was checked, and what it names.
+    """A checked config with its components.
 
     Attributes:
       config: the config.
-      game: the game, built.
-      players: the players, their parameters filled, teams and variants included.
-      entries: for each player the number of the table that it comes from.
-      format: decides who meets whom.
-      openings: what is played before the agents are asked.
-      text: the file as it was written.
-      source: the file as it was named, for messages.
+      game: the game.
+      players: the players, including members of teams and variants.
+      entries: number of each player's table.
+      format: the format.
+      openings: source of the games' openings.
+      text, source: content and path of the file.
     """
 
     config: TournamentConfig
@@ -526,16 +515,16 @@ class Tournament:
     source: str
 
     def place(self, name: str) -> str:
-        """Return where a player stands in the config, for messages."""
+        """Return a player's place in the config, for messages."""
         numbers = (n for n, row in zip(self.entries, self.players, strict=True) if row.name == name)
         return f"players[{next(numbers)}] ({name})"
 
     def game_given(self) -> dict[str, Any]:
-        """Return the parameters of the game that the config gives."""
+        """Return the game's parameters in the config."""
         return self.game.parameters.model_dump(mode="json", exclude_unset=True)
 
     def game_parameters(self) -> dict[str, Any]:
-        """Return all parameters of the game, defaults included."""
+        """Return all parameters of the game, with defaults."""
         return self.game.parameters.model_dump(mode="json")
 
 
@@ -561,12 +550,12 @@ def check_tournament(
     text: str,
     settings: Collection[str] = (),
 ) -> Tournament:
-    """Return the tournament that parsed values describe.
+    """Return the tournament of a parsed config.
 
     Args:
-      source: where the values are from, for messages.
-      folder: what relative paths in the values start from.
-      text: the values as they were written.
+      source: path of the config, for messages.
+      folder: folder that relative paths in the config start from.
+      text: content of the file.
       settings: paths of the values that ``--set`` has changed.
 
     Raises:
@@ -603,7 +592,7 @@ def check_tournament(
 
 
 def _check_deadline(config: TournamentConfig, game: Game, problems: Problems) -> None:
-    """Note a deadline that ends games whose players all keep their clocks."""
+    """Add a problem if the deadline ends games whose players all keep to their clocks."""
     deadline, time = config.run.game_deadline, config.time
     if deadline is None or time.kind not in {"absolute", "fischer", "byo-yomi"}:
         return
@@ -612,13 +601,13 @@ def _check_deadline(config: TournamentConfig, game: Game, problems: Problems) ->
         problems.add(
             "run.game_deadline",
             f"is {deadline:g} s, but the players have {whole:g} s on their clocks: a slow game "
-            "would be void; give more, or leave it out",
+            "would be void; raise it, or leave it out",
         )
 
 
 def _about_folder(path: Path) -> str:
     if has_store(path):
-        return f"is a tournament's folder; go on with it by `miai tournament resume {path}`"
+        return f"is a tournament's folder; continue it with `miai tournament resume {path}`"
     return ""
 
 

@@ -1,6 +1,6 @@
-"""Openings: what the referee plays before the agents are asked, one for each pair of games.
+"""Openings: the moves that the referee plays before the agents, one opening per pair of games.
 
-Settings of a pairing or an opening: parameters of the game other than the tournament's.
+A pairing or an opening may have settings: parameters of the game that differ from the tournament's.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def game_with_settings(game: Game, settings: Mapping[str, Any], *, where: str = 
       where: path of the settings in the config, for messages.
 
     Raises:
-      MiaiError: the game has no such parameters, or they contradict each other.
+      MiaiError: the game lacks such parameters, or they contradict each other.
     """
     if not settings:
         return game
     given = game.parameters.model_dump(mode="json", exclude_unset=True)
     component = registry().get(GAME, game.info.name)
-    made: Game = component.build(values={**given, **settings}, where=where)
-    return made
+    built: Game = component.build(values={**given, **settings}, where=where)
+    return built
 
 
 def with_settings(openings: Openings, settings: Mapping[str, Any], *, where: str = "") -> Openings:
@@ -46,11 +46,7 @@ def with_settings(openings: Openings, settings: Mapping[str, Any], *, where: str
 
 
 def check_settings(openings: Openings, settings: Mapping[str, Any], *, where: str) -> None:
-    """Check that there is a game with settings and that the openings are legal in it.
-
-    Raises:
-      MiaiError: they are not, or there is none.
-    """
+    """Raise `MiaiError` unless the game with settings exists and the openings are legal in it."""
     other = with_settings(openings, settings, where=where)
     for line in other.lines:
         for name in settings.keys() & line.settings.keys():
@@ -62,15 +58,15 @@ def check_settings(openings: Openings, settings: Mapping[str, Any], *, where: st
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """Where openings come from.
+    """The source of openings.
 
     Attributes:
       game: the game.
-      random_plies: random moves of each pair; 0 for none.
-      lines: openings from a file, in the order in which they are taken; empty for none.
-      balance: what they must be worth; None for anything.
-      kept: numbers of the lines that are balanced, from 0; None before `judged`, or for all.
-      values: of the lines that are kept; empty where nothing was valued.
+      random_plies: number of random moves; 0 for none.
+      lines: openings from a file, in the order of use; empty for none.
+      balance: condition on their values; None for no condition.
+      kept: numbers of the balanced lines, from 0; None before `judged`, or for all.
+      values: values of the balanced lines; empty if they were not valued.
     """
 
     game: Game
@@ -84,13 +80,12 @@ class Openings:
         """Return the opening of a pair of games.
 
         Args:
-          round_number: from 1; all pairings of a round take the same line of a file (one that is
-            listed with a weight takes the next each time it meets), and the lines begin again
-            when there are more rounds than lines.
-          seed: the pair's.
+          round_number: from 1; all pairings of a round use the same line of a file (a listed
+            pairing with a weight uses the next line each time), starting again after the last.
+          seed: seed of the pair.
 
         Raises:
-          ConfigError: none that was drawn is balanced.
+          ConfigError: no drawn opening is balanced.
         """
         if self.lines:
             numbers = self._numbers()
@@ -98,14 +93,14 @@ class Openings:
         return self.drawn(derive_seed(seed, "opening"))[0] if self.random_plies else Opening()
 
     def chosen(self) -> list[Opening]:
-        """Return the lines of the file that are played."""
+        """Return the lines of the file that are used."""
         return [self.lines[number] for number in self._numbers()]
 
     def drawn(self, seed: int) -> tuple[Opening, float | None]:
-        """Return a random opening, and its value where it is to be balanced.
+        """Return a random opening, and its value if it must be balanced.
 
         Raises:
-          ConfigError: none that was drawn is balanced.
+          ConfigError: no drawn opening is balanced.
         """
         if self.balance is None:
             return self._random(seed), None
@@ -119,13 +114,13 @@ class Openings:
         raise none_found(self.balance, self.random_plies, nearest)
 
     def judged(self, seed: int) -> Openings:
-        """Return the openings with those lines of the file that are balanced.
+        """Return the openings restricted to the balanced lines of the file.
 
         Args:
-          seed: of the run.
+          seed: seed of the run.
 
         Raises:
-          ConfigError: none is.
+          ConfigError: no line is balanced.
         """
         if self.balance is None or not self.lines or self.kept is not None:
             return self
@@ -133,28 +128,28 @@ class Openings:
         kept = tuple(n for n, value in enumerate(values) if self.balance.holds(value))
         if not kept:
             raise ConfigError(
-                f"openings.balance: of {len(values)} openings none is {self.balance.title()}; the "
+                f"openings.balance: none of {len(values)} openings is {self.balance.title()}; the "
                 f"nearest has {min(values, key=abs):+.3f} for the first player. Raise within, or "
-                "take another file"
+                "use another file"
             )
         return replace(self, kept=kept, values=tuple(values[n] for n in kept))
 
     def to_plain(self) -> dict[str, Any]:
-        """Return all that openings follow from, as plain data, without what there is none of."""
-        told: dict[str, Any] = {
+        """Return everything that openings depend on, as plain data without empty parts."""
+        plain: dict[str, Any] = {
             "random_plies": self.random_plies,
             "lines": [list(line.actions) for line in self.lines],
         }
         if any(line.settings for line in self.lines):
-            told["settings"] = [dict(line.settings) for line in self.lines]
+            plain["settings"] = [dict(line.settings) for line in self.lines]
         if any(line.name for line in self.lines):
-            told["names"] = [line.name for line in self.lines]
+            plain["names"] = [line.name for line in self.lines]
         if self.balance is not None:
-            told["balance"] = self.balance.to_plain()
-        return told
+            plain["balance"] = self.balance.to_plain()
+        return plain
 
     def judgement(self) -> dict[str, Any]:
-        """Return the lines found balanced, as plain data; empty where nothing was valued."""
+        """Return the balanced lines and their values as plain data; empty if not valued."""
         if self.kept is None:
             return {}
         return {"kept": list(self.kept), "values": [round(value, 6) for value in self.values]}
@@ -170,13 +165,13 @@ class Openings:
         return Opening(tuple(random_opening(self.game, plies=self.random_plies, seed=seed)))
 
 
-def plain_lines(told: Mapping[str, Any]) -> tuple[Opening, ...] | None:
-    """Return the lines of `Openings.to_plain`; None where they are not told as they should be."""
-    lines = told.get("lines")
+def plain_lines(plain: Mapping[str, Any]) -> tuple[Opening, ...] | None:
+    """Return the lines of `Openings.to_plain`; None if they are malformed."""
+    lines = plain.get("lines")
     if not is_list(lines, lambda line: is_list(line, is_int)):
         return None
-    settings = told.get("settings", [{}] * len(lines))
-    names = told.get("names", [""] * len(lines))
+    settings = plain.get("settings", [{}] * len(lines))
+    names = plain.get("names", [""] * len(lines))
     if not is_list(settings, lambda item: isinstance(item, dict)):
         return None
     if not is_list(names, lambda item: isinstance(item, str)):
@@ -193,8 +188,8 @@ def random_openings(plies: int, game: Game, move_limit: int | None) -> Openings:
     """Return openings of random moves.
 
     Args:
-      plies: of each; 0 for none.
-      move_limit: plies after which a game is stopped, its opening's included.
+      plies: number of moves; 0 for none.
+      move_limit: plies after which a game is stopped, including the opening.
 
     Raises:
       ConfigError: they would leave nothing to play.
@@ -202,16 +197,16 @@ def random_openings(plies: int, game: Game, move_limit: int | None) -> Openings:
     name, most = game.info.name, game.max_game_length()
     if plies >= most:
         raise ConfigError(
-            f"{plies} random moves leave nothing to play: {name} lasts {most} plies at most; "
-            "take fewer"
+            f"{plies} random moves leave nothing to play: {name} lasts at most {most} plies; "
+            "use fewer"
         )
     if move_limit is not None and plies >= move_limit:
         raise ConfigError(
             f"{plies} random moves leave nothing to play: tournament.move_limit stops games after "
-            f"{move_limit} plies; take fewer or raise it"
+            f"{move_limit} plies; use fewer, or raise it"
         )
     if plies and player_plies(game, random_opening(game, plies=plies, seed=0)) < plies:
-        raise ConfigError(f"{plies} random moves end {name} before anybody plays; take fewer")
+        raise ConfigError(f"{plies} random moves end {name} before anybody plays; use fewer")
     return Openings(game, plies)
 
 
@@ -221,62 +216,62 @@ def file_openings(
     """Return the openings of a file.
 
     Args:
-      move_limit: plies after which a game is stopped, its opening's included.
+      move_limit: plies after which a game is stopped, including the opening.
 
     Raises:
-      MiaiError: what the reader says of the file, or an opening that leaves nothing to play.
+      MiaiError: the reader refuses the file, or an opening leaves nothing to play.
     """
     lines = tuple(reader.read(path))
     if not lines or not all(line.actions or line.settings for line in lines):
-        raise ConfigError(f"{path}: holds an opening without moves; take it out")
+        raise ConfigError(f"{path}: contains an opening without moves; remove it")
     for line in lines:
         other = game_with_settings(game, line.settings, where=str(path))
         plies = player_plies(other, line.actions)
         if move_limit is not None and plies >= move_limit:
             raise ConfigError(
-                f"{path}: holds an opening of {plies} plies, but tournament.move_limit stops games "
-                f"after {move_limit}; raise it or shorten the opening"
+                f"{path}: contains an opening of {plies} plies, but tournament.move_limit stops "
+                f"games after {move_limit}; raise it, or shorten the opening"
             )
     return Openings(game, lines=lines)
 
 
 def in_order(openings: Openings, section: OpeningsSection, seed: int) -> Openings:
-    """Return a file's openings in the order in which they are taken.
+    """Return a file's openings in the order of use.
 
     Args:
-      seed: of the run, from which a random order is drawn.
+      seed: seed of the run, for a random order.
 
     Raises:
-      ConfigError: there is no such opening to start with.
+      ConfigError: `section.start` is out of range.
     """
     lines = list(openings.lines)
     if section.order == "random":
         random.Random(derive_seed(seed, "order of openings")).shuffle(lines)
     if section.start > len(lines):
-        raise ConfigError(f"is {section.start}, but the file holds {len(lines)} openings")
+        raise ConfigError(f"is {section.start}, but the file contains {len(lines)} openings")
     first = section.start - 1
     return replace(openings, lines=(*lines[first:], *lines[:first]))
 
 
 def opening_file(file: str, folder: Path) -> Path:
-    """Return the path of the openings' file. Raises `ConfigError` when there is no such file."""
+    """Return the path of the openings' file. Raises `ConfigError` if it does not exist."""
     path = folder / file
     check_file(path)
     return path
 
 
 def opening_reader(section: OpeningsSection, game: Game) -> OpeningReader:
-    """Return what reads the openings' file.
+    """Return the reader of the openings' file.
 
     Raises:
-      MiaiError: no such reader for the game, or its parameters are wrong.
+      MiaiError: the game has no such reader, or its parameters are wrong.
     """
     find, name = registry().get, section.reader
     suffix = Path(section.file or "").suffix.removeprefix(".").lower()
     try:
         component = find("opening-reader", name or suffix, game=game.info.name)
     except UnknownComponentError:
-        # A file that another game's reader would read is no list of moves.
+        # A file with the suffix of another game's reader is not a list of moves.
         if name is not None or suffix in {c.name for c in registry().components("opening-reader")}:
             raise
         component = find("opening-reader", "moves")

@@ -1,4 +1,4 @@
-"""The mistakes in a config: collected, and reported together, one line each."""
+"""Collects the mistakes in a config and reports them together, one line each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Problems:
     """Collects mistakes and their places.
 
     Args:
-      raw: the values of the config, for the names of its players, arms and cells.
-      source: the file, for messages.
-      settings: the paths that ``--set`` changed; mistakes there are blamed on the option.
+      raw: the parsed config, for the names of its players, arms and cells.
+      source: path of the file, for messages.
+      settings: paths that ``--set`` changed; messages about them name the option.
     """
 
     def __init__(
@@ -39,18 +39,18 @@ class Problems:
             self._mistakes[path, line] = None
 
     def add_line(self, line: str) -> None:
-        """Add a line that begins with its path, as those of `ParameterError` do."""
+        """Add a line that begins with its path, like those of `ParameterError`."""
         path, _, message = line.partition(": ")
         self.add(path, message)
 
     def refuse_unknown(self, path: str, name: str, names: Sequence[str], noun: str) -> None:
-        """Add a mistake where a name is not among those of the config."""
+        """Add a mistake if a name is not among those of the config."""
         if name not in names:
             self.add(path, f"no {noun} is called '{name}'. {near_matches(name, names)}")
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:
-        """Add what the block raises, and continue after the block."""
+        """Add an exception of the block as a mistake, and continue after the block."""
         try:
             yield
         except ParameterError as error:
@@ -61,7 +61,7 @@ class Problems:
             self.add(path, str(error))
             self._cause = self._cause or error
         except Exception as error:  # a plugin's own code
-            self.add(path, f"is broken: {type(error).__name__}: {error}")
+            self.add(path, f"failed: {type(error).__name__}: {error}")
             self._cause = self._cause or error
 
     def raise_if_any(self) -> None:
@@ -96,7 +96,7 @@ class Problems:
 
 
 def _position(mistake: tuple[str, str]) -> tuple[int, int]:
-    """Return where a mistake's table and player are in the file."""
+    """Return the order of a mistake: that of its table and player in the file."""
     player = re.match(r"players\[(\d+)\]", mistake[0])
     table = re.split(r"[.\[]", mistake[0])[0]
     return _ORDER.get(table, len(_ORDER)), int(player[1]) if player else -1

@@ -1,4 +1,4 @@
-"""What a tournament's config file can say: one model a table of the file."""
+"""The tables of a tournament's config file as models."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from miai.parameters import NAME_PATTERN, StrictModel
 from miai.process.limits import ProcessLimits
 
 NAME = NAME_PATTERN
-"""Names are letters, digits and ``_ . + -``, no dot first: they become parts of file names."""
+"""Names become parts of file names: letters, digits and ``_ . + -``, not beginning with a dot."""
 
 MAX_NAME = 40
-"""Most characters of a player's name."""
+"""Maximum length of a player's name."""
 
 MAX_PLAYERS = 1000
-"""Most players of one tournament."""
+"""Maximum number of players."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 MAX_GAMES = 1_000_000
-"""Most games of one tournament."""
+"""Maximum number of games."""
 
 MOVE_DEADLINE = 300.0
-"""Seconds that any move may take where the config sets no clock and no deadline: a hung agent must
-not stop a tournament for good."""
+"""Seconds per move without a clock or deadline in the config, so that a hung agent cannot block a
+tournament."""
 
 
 class ConfigSection(StrictModel):
@@ -41,11 +41,11 @@ class TournamentSection(ConfigSection):
     """``[tournament]``.
 
     Attributes:
-      name: of the tournament, and of its folder below ``runs/``.
-      seed: what every seed of the run derives from.
-      rounds: pairs of games that each two players play: with R rounds everybody plays everybody
-        2 R times, R times with each colour. Other formats may have numbers of their own.
-      move_limit: plies after which a game is stopped; by default the game's own greatest length.
+      name: name of the tournament, and of its folder below ``runs/``.
+      seed: source of all seeds of the run.
+      rounds: pairs of games between every two players of a round-robin: 2 R games in R rounds, R
+        with each colour. Other formats may have their own numbers.
+      move_limit: plies after which a game is stopped (default: the game's maximum length).
     """
 
     name: str = Field(pattern=NAME, max_length=80)
@@ -55,7 +55,7 @@ class TournamentSection(ConfigSection):
 
 
 class ComponentSection(ConfigSection):
-    """A named component with its parameters, which stand beside its name in the file."""
+    """A component's name, and its parameters beside it."""
 
     name: str
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -63,7 +63,7 @@ class ComponentSection(ConfigSection):
     @model_validator(mode="before")
     @classmethod
     def _fold(cls, values: Any) -> Any:
-        """Gather the keys that are no fields of the table under ``parameters``."""
+        """Move keys that are not fields of the table to ``parameters``."""
         return _folded(values, cls)
 
 
@@ -87,9 +87,9 @@ class PlayerSection(ComponentSection):
     """``[[players]]``: a player's name, its agent, and the agent's parameters.
 
     Attributes:
-      team: what it belongs to, for the report.
-      seeds: makes a player of each, named ``name-s1`` and so on, with the agent's parameter
-        ``seed`` where it has one.
+      team: name of its team, for the report.
+      seeds: one player for each, named ``name-s1`` and so on; sets the agent's parameter ``seed``
+        if it has one.
     """
 
     name: str = Field(pattern=NAME, max_length=MAX_NAME)
@@ -100,7 +100,7 @@ class PlayerSection(ComponentSection):
     @model_validator(mode="after")
     def _seeds_differ(self) -> PlayerSection:
         if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("seeds: one is given twice")
+            raise ValueError("seeds: contains a duplicate")
         return self
 
 
@@ -116,7 +116,7 @@ class TimeSection(ConfigSection):
     move_deadline: float | None = Field(default=None, gt=0)
 
     def control(self) -> TimeControl:
-        """Return the time control. Raises `ConfigError` when the fields contradict each other."""
+        """Return the time control. Raises `ConfigError` if the fields contradict each other."""
         values = self.model_dump()
         if self.kind == "none" and self.move_deadline is None:
             values["move_deadline"] = MOVE_DEADLINE
@@ -124,13 +124,12 @@ class TimeSection(ConfigSection):
 
 
 class BalanceSection(ConfigSection):
-    """``[openings.balance]``: openings are to be near to equal; all other keys are parameters.
+    """``[openings.balance]``: openings must be close to equal; all other keys are parameters.
 
     Attributes:
-      evaluator, search: what values them, a component; beside a search, an evaluator is the
-        search's.
-      within: the largest advantage of either player, in the game's utilities.
-      tries: random openings that are drawn for a pair of games until one is balanced.
+      evaluator, search: component that values openings; with a search, an evaluator belongs to it.
+      within: maximum advantage of either player, in the game's utilities.
+      tries: maximum number of random openings to draw per pair of games until one is balanced.
     """
 
     evaluator: str | None = None
@@ -152,22 +151,22 @@ class BalanceSection(ConfigSection):
     @model_validator(mode="after")
     def _one_component(self) -> BalanceSection:
         if self.evaluator is None and self.search is None:
-            raise ValueError("name an evaluator or a search")
+            raise ValueError("an evaluator or a search is needed")
         return self
 
 
 class OpeningsSection(ConfigSection):
-    """``[openings]``: what is played before the agents are asked; each pair shares one.
+    """``[openings]``: moves played before the agents; each pair of games shares an opening.
 
     Attributes:
-      random_plies: uniformly random moves without passes, drawn from the pair's seed.
-      file: a file of openings, relative to the config file. Round after round takes the next one.
-      reader: what reads the file, a component of kind ``opening-reader``; by default the one of
-        the file's suffix, else ``moves``, a line of moves an opening.
-      order: of the file's openings: as they stand there, or drawn from the run's seed.
-      start: which of them is the first, from 1.
-      balance: what an opening must be worth.
-      parameters: of the reader; with a file, all other keys of the table.
+      random_plies: number of uniformly random moves without passes, drawn from the pair's seed.
+      file: file of openings, relative to the config file; each round uses the next one.
+      reader: component of kind ``opening-reader`` (default: by the file's suffix, else ``moves``,
+        one opening per line).
+      order: order of the openings: as in the file, or drawn from the run's seed.
+      start: number of the first opening, from 1.
+      balance: condition on the openings' values.
+      parameters: parameters of the reader; with a file, all other keys of the table.
     """
 
     random_plies: int = Field(default=0, ge=0, le=10_000)
@@ -186,13 +185,13 @@ class OpeningsSection(ConfigSection):
     @model_validator(mode="after")
     def _one_source(self) -> OpeningsSection:
         if self.file is not None and self.random_plies:
-            raise ValueError("give random_plies or a file, not both")
+            raise ValueError("random_plies and file exclude each other; leave one of them out")
         if self.file is None and (self.reader is not None or self.parameters):
             raise ValueError("a reader needs a file to read")
         if self.file is None and (self.order, self.start) != ("sequential", 1):
-            raise ValueError("order and start are of a file's openings; name a file")
+            raise ValueError("order and start need a file of openings")
         if self.order == "random" and self.start != 1:
-            raise ValueError("start means nothing where the order is random")
+            raise ValueError("start has no effect with a random order; leave it out")
         if self.balance is not None and self.file is None and not self.random_plies:
             raise ValueError("balance needs random_plies or a file")
         return self
@@ -203,12 +202,12 @@ class RuleSection(ComponentSection):
 
 
 class AdjudicationSection(ConfigSection):
-    """``[adjudication]``: rules that may end games before their end.
+    """``[adjudication]``: rules that may end games early.
 
     Attributes:
-      hold_out: share of the games, drawn by their seeds, that are played to their end all the
-        same: the report tells how often the rules would have been wrong.
-      rules: adjudicators in the order in which they are asked; the first verdict counts.
+      hold_out: share of the games, drawn by their seeds, that are played to their end anyway; the
+        report says how often the rules would have been wrong.
+      rules: adjudicators in their order; the first verdict counts.
     """
 
     hold_out: float = Field(default=0.0, ge=0, le=1)
@@ -219,21 +218,21 @@ class AdjudicationSection(ConfigSection):
         names = [rule.name for rule in self.rules]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"rules: '{twice[0]}' is given twice")
+            raise ValueError(f"rules: '{twice[0]}' is named twice")
         if self.hold_out and not names:
             raise ValueError(
-                "hold_out means nothing without rules; add [[adjudication.rules]] with a name"
+                "hold_out has no effect without rules; add [[adjudication.rules]] with a name"
             )
         return self
 
 
 class LimitsSection(ConfigSection):
-    """``[limits]``: bounds of agents' processes, see `miai.process.limits.ProcessLimits`.
+    """``[limits]``: limits of agents' processes; see `miai.process.limits.ProcessLimits`.
 
     Attributes:
-      start_timeout: seconds that an agent may take to start.
-      private: whether agents' processes are kept from reading what the run's folder holds and
-        other agents' temporary files, where the system can do that.
+      start_timeout: seconds for an agent to start.
+      private: whether to hide the run's folder and other agents' temporary files from agents, if
+        the system supports it.
     """
 
     output_bytes: int = Field(default=1 << 20, ge=1)
@@ -248,7 +247,7 @@ class LimitsSection(ConfigSection):
     private: bool = True
 
     def limits(self, folder: Path | None = None) -> ProcessLimits:
-        """Return the limits of an agent's process, in the run of a folder if there is one."""
+        """Return the limits of an agent's process in the run of a folder, if there is one."""
         names = [field.name for field in fields(ProcessLimits) if field.name != "hidden"]
         hidden = (str(folder.absolute()),) if folder is not None and self.private else ()
         return ProcessLimits(hidden=hidden, **{name: getattr(self, name) for name in names})
@@ -258,16 +257,15 @@ class RunSection(ConfigSection):
     """``[run]``: how the games are played; nothing here changes a result.
 
     Attributes:
-      executor: ``processes``; ``serial`` for one game after the other under the runner; or ``ray``.
-      address: of a Ray cluster, ``HOST:PORT`` or ``ray://HOST:PORT``; ``local`` begins one here.
-      store: of a new run, ``postgresql://USER@HOST:PORT/DATABASE``; by default a file in the
-        folder.
-      workers: worker processes; by default as many as there are processors.
+      executor: ``processes``, ``serial`` (one game at a time in the runner) or ``ray``.
+      address: Ray cluster, ``HOST:PORT`` or ``ray://HOST:PORT``; ``local`` starts one here.
+      store: database of a new run, ``postgresql://USER@HOST:PORT/DATABASE`` (default: a file).
+      workers: number of worker processes (default: one per processor).
       records: formats in which each game is also written to ``records/``.
-      grace: seconds that running games are given to finish after Ctrl-C.
-      game_deadline: seconds after which a worker is taken for hung and killed, its game void;
-        by default never.
-      warm_agents: agents' processes that a worker keeps between games.
+      grace: seconds for running games to finish after Ctrl-C.
+      game_deadline: seconds after which a worker counts as hung and is killed, and its game is
+        void (default: never).
+      warm_agents: maximum number of agents' processes that a worker keeps between games.
     """
 
     executor: Literal["processes", "serial", "ray"] = "processes"
@@ -280,7 +278,7 @@ class RunSection(ConfigSection):
     warm_agents: int = Field(default=16, ge=2)
 
     def worker_count(self) -> int:
-        """Return the number of workers, the default being the processors we may use."""
+        """Return the number of workers, by default one per available processor."""
         return self.workers or available_processors()
 
 

@@ -1,10 +1,9 @@
-"""Formats: they decide who meets whom next, from the scores so far.
+"""Formats decide which players meet next, from the scores so far.
 
-A format knows names and scores and nothing else: no seeds of games, no openings, no store. It is
-asked for pairings at the start and again whenever enough of them are complete, and its answer
-depends on nothing but the entrants, its parameters and the scores, all in the order in which it
-gave the pairings out. So the same results always lead to the same tournament, whichever worker
-was faster and however often the run was interrupted; to resume is to ask again.
+A format knows only names and scores: no seeds of games, no openings, no store. It is asked for
+pairings at the start and again whenever enough of them are complete. Its answer depends only on
+the entrants, its parameters and the scores in the order of its pairings, so the same results always
+lead to the same tournament, whatever the speed of the workers and the interruptions of the run.
 
 A plugin adds a format as a component of kind ``tournament-format``: a class derived from `Format`,
 called with the `Entrants` and the filled parameters.
@@ -34,13 +33,13 @@ GAMES: Mapping[Colours, int] = {"swap": 2, "fixed": 1, "random": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrants:
-    """Who takes part.
+    """The participants.
 
     Attributes:
       players: names, in the order of the config, which is the order of seeding.
-      rounds: ``tournament.rounds``, for formats that have no number of their own.
-      seed: of the run, for what a format draws by lot.
-      teams: the team of each player who is in one.
+      rounds: ``tournament.rounds``, for formats without their own number.
+      seed: seed of the run, for random decisions of the format.
+      teams: team by player, for players in a team.
     """
 
     players: tuple[str, ...]
@@ -49,7 +48,7 @@ class Entrants:
     teams: Mapping[str, str] = field(default_factory=dict)
 
     def refuse_unknown(self, name: str, where: str) -> None:
-        """Raise `ParameterError` when nobody is called so; `where` is the path of the name."""
+        """Raise `ParameterError` unless a player has this name; `where` is its path."""
         if name not in self.players:
             known = near_matches(name, self.players)
             raise ParameterError(f"{where}: no player is called '{name}'. {known}")
@@ -57,13 +56,13 @@ class Entrants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """Two players who are to meet, in one game or in a colour-swapped pair of games.
+    """Two players who will meet, in one game or in a colour-swapped pair of games.
 
     Attributes:
-      first, second: names; which of them moves first is up to `colours`.
-      round: from 1; games are played in its order.
-      opening: which opening of a file, from 1; 0 for that of the round's number.
-      settings: parameters of the game that are other than the tournament's, komi say.
+      first, second: names; `colours` decides who moves first.
+      round: from 1; games are played in the order of rounds.
+      opening: number of the opening in a file, from 1; 0 for the round's number.
+      settings: parameters of the game that differ from the tournament's, such as komi.
     """
 
     first: str
@@ -76,12 +75,12 @@ class Pairing:
 
 @dataclass(slots=True)
 class Meeting:
-    """A pairing that was given out, and its scores.
+    """A scheduled pairing and its scores.
 
     Attributes:
       pairing: the pairing.
-      scores: for each of its games 1, 0.5 or 0, of the view of `Pairing.first`; None while it is
-        not played.
+      scores: 1, 0.5 or 0 for each of its games, from the point of view of `Pairing.first`; None
+        until the game is played.
     """
 
     pairing: Pairing
@@ -89,12 +88,12 @@ class Meeting:
 
     @property
     def complete(self) -> bool:
-        """Whether all of its games are played."""
+        """Whether all its games are played."""
         return None not in self.scores
 
     @property
     def points(self) -> float:
-        """Points of `Pairing.first` in the games that are played."""
+        """Points of `Pairing.first` in the played games."""
         return sum(score for score in self.scores if score is not None)
 
     def points_of(self, name: str) -> float:
@@ -104,17 +103,15 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatStep:
-    """What a format answers.
+    """The answer of a format.
 
     Attributes:
-      pairings: to be played from now on, after those that were given out before.
-      finished: whether this was the last answer: nothing is added and nothing left to be judged.
-      counted: how many of the meetings count, from the first one on; None for all. What lies
-        beyond is surplus: it is not played any more, and counts nowhere where it was.
-      ask_after: ask again as soon as so many meetings, from the first one on, are complete; None
-        for all of them.
-      facts: what is to be told of the tournament as it stands, plain data; ``text`` is a line for
-        people.
+      pairings: new pairings, which follow the earlier ones.
+      finished: whether this is the last answer.
+      counted: number of meetings that count, from the first one on; None for all. The others are
+        surplus: they are no longer needed and never count.
+      ask_after: number of meetings, from the first one on, after which to ask again; None for all.
+      facts: current facts of the tournament as plain data; ``text`` is a line for people.
     """
 
     pairings: Sequence[Pairing] = ()
@@ -126,11 +123,11 @@ class FormatStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variants:
-    """Players that a format makes of one: the same agent with other parameters.
+    """Variants of one player: the same agent with other parameters.
 
     Attributes:
-      player: name of that one, in whose place they play, as a team of its name.
-      values: the parameters that each of them has instead.
+      player: name of the player whom they replace, and of their team.
+      values: the changed parameters of each variant.
     """
 
     player: str
@@ -138,18 +135,18 @@ class Variants:
 
 
 class Format(ABC):
-    """Base of the formats; made from the entrants and the parameters of the component.
+    """Base class of formats, constructed from the entrants and the parameters.
 
-    The constructor raises `ParameterError`, each line beginning with the path ``format.x``, when
-    the parameters do not suit the entrants.
+    The constructor raises `ParameterError`, each line beginning with the path ``format.x``, if the
+    parameters do not suit the entrants.
 
     Attributes:
-      static: whether all pairings are known from the start, and `more` is asked but once.
-      exact: whether exactly `most_games` are played, not fewer.
-      takes_rounds: whether ``tournament.rounds`` means something to it.
-      may_gain_players: whether a run may be extended by players; then no pairing that was given
-        out may change or move behind a new one of the same two players.
-      may_grow: numbers among its parameters that a run may be extended by raising, likewise.
+      static: whether all pairings are known from the start, so that `more` is called once.
+      exact: whether exactly `most_games` games are played, not fewer.
+      takes_rounds: whether the format uses ``tournament.rounds``.
+      may_gain_players: whether a run can be extended by players; then existing pairings must stay
+        unchanged and come before new ones of the same two players.
+      may_grow: numeric parameters that can be raised to extend a run, on the same condition.
     """
 
     static: ClassVar[bool] = False
@@ -160,39 +157,39 @@ class Format(ABC):
 
     @classmethod
     def variants(cls, parameters: Any, *, seed: int) -> Variants | None:  # noqa: ARG003 - see Sweep
-        """Return the players to be made of one; None where those of the config play.
+        """Return the variants of a player; None to use the players of the config.
 
         Args:
-          parameters: of the component, filled.
-          seed: of the run.
+          parameters: parameters of the component.
+          seed: seed of the run.
         """
         return None
 
     @abstractmethod
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
-        """Return what is to be played next.
+        """Return the next pairings.
 
         Args:
-          played: every pairing that was given out, in that order, some still without scores.
-          room: games that could be played at once. How far the schedule runs ahead may depend on
-            it; what counts may not.
+          played: all earlier pairings in their order, some still without scores.
+          room: number of games that could be played at once. Only how far the schedule runs ahead
+            may depend on it, not what counts.
         """
 
     @abstractmethod
     def most_games(self) -> int:
-        """Return the greatest number of games that count."""
+        """Return the maximum number of games that count."""
 
     @abstractmethod
     def title(self) -> str:
-        """Return what is played, in a few words."""
+        """Return a short description."""
 
     def settings(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return all settings that pairings may have, by their path in the config."""
+        """Return all settings of pairings, by their path in the config."""
         return {}
 
 
 class StaticFormat(Format):
-    """A format whose pairings are all known from the start."""
+    """A format that knows all pairings from the start."""
 
     static = True
 
@@ -206,13 +203,13 @@ class StaticFormat(Format):
 
 
 def refuse_few(entrants: Entrants, what: str) -> None:
-    """Raise `ParameterError` when there are not two players."""
+    """Raise `ParameterError` if there are fewer than two players."""
     if len(entrants.players) < 2:
-        raise ParameterError(f"format: a {what} needs two players or more; add some")
+        raise ParameterError(f"format: a {what} needs at least two players; add some")
 
 
 MOST = 1_000_000
-"""Most rounds, pairs and the like: the bound on all games is checked besides."""
+"""Maximum number of rounds, pairs and the like; the number of games is limited separately."""
 
 
 class RoundsParameters(Parameters):
@@ -227,7 +224,7 @@ class RoundsParameters(Parameters):
         return entrants.rounds if self.rounds is None else self.rounds
 
 
-def told_rounds(count: int) -> str:
+def rounds_text(count: int) -> str:
     """Return a number of rounds in words."""
     return f"{count} round{'s' * (count != 1)}"
 
@@ -248,15 +245,15 @@ def build_format(
     """Return the format of a tournament.
 
     Args:
-      name: of the component.
-      parameters: as given.
-      players: in the order of the config.
+      name: name of the component.
+      parameters: its parameters in the config.
+      players: the players in the order of the config.
       rounds: ``tournament.rounds``.
-      seed: of the run.
+      seed: seed of the run.
 
     Raises:
-      MiaiError: there is no such format, its parameters are wrong or do not suit the players, or
-        its plugin is broken.
+      MiaiError: the format does not exist or its plugin is broken, or its parameters are wrong or
+        do not suit the players.
     """
     component = format_component(name)
     entrants = Entrants(

@@ -1,4 +1,4 @@
-"""Gauntlet: one player or a few, the heroes, meet all others, who do not meet each other."""
+"""Gauntlet: one or a few players, the heroes, meet all others, who do not meet each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from miai_tournaments.formats.format import (
     Pairing,
     RoundsParameters,
     StaticFormat,
-    told_rounds,
+    rounds_text,
 )
 
 
@@ -42,7 +42,7 @@ class Gauntlet(StaticFormat):
         self._heroes = parameters.heroes
         self._others = [name for name in entrants.players if name not in self._heroes]
         if not self._others:
-            raise ParameterError("format.heroes: are all players; leave some to play against")
+            raise ParameterError("format.heroes: includes all players; leave some as opponents")
         self._rounds = parameters.count(entrants)
         self._colours: Colours = parameters.colours
 
@@ -58,5 +58,5 @@ class Gauntlet(StaticFormat):
         return pairings * GAMES[self._colours]
 
     def title(self) -> str:
-        """Return who runs it, and the number of rounds."""
-        return f"gauntlet of {', '.join(self._heroes)}, {told_rounds(self._rounds)}"
+        """Return the heroes and the number of rounds."""
+        return f"gauntlet of {', '.join(self._heroes)}, {rounds_text(self._rounds)}"

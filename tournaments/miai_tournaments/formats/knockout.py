@@ -1,4 +1,4 @@
-"""Knockout: who loses a match is out; the bracket is seeded by the order of the config."""
+"""Knockout: the loser of a match is out; the bracket is seeded by the order of the config."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class KnockoutParameters(Parameters):
 class Knockout(Format):
     """The knockout.
 
-    The first seed is to meet the second not before the final, and so on down. Where the number of
-    players is no power of two, the highest seeds have no opponent in the first round.
+    The first two seeds can meet only in the final, and so on down. If the number of players is not
+    a power of two, the highest seeds have no opponent in the first round.
     """
 
     exact = False
@@ -50,7 +50,7 @@ class Knockout(Format):
         self._tiebreaks = parameters.tiebreaks
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
-        """Return the pairs of the round that are still missing, or the winner."""
+        """Return the missing pairs of the current round, or the winner."""
         rounds: dict[int, dict[frozenset[str], list[Meeting]]] = defaultdict(
             lambda: defaultdict(list)
         )
@@ -75,7 +75,7 @@ class Knockout(Format):
         return FormatStep(finished=True, facts=self._facts(number, left, out))
 
     def most_games(self) -> int:
-        """Return the number of games if every match is tied to the end."""
+        """Return the number of games if every match stays tied."""
         return 2 * (len(self._seeds) - 1) * (self._pairs + self._tiebreaks)
 
     def title(self) -> str:
@@ -85,7 +85,7 @@ class Knockout(Format):
     def _round(
         self, number: int, left: Sequence[str | None], games: Games
     ) -> tuple[list[str], list[Pairing]]:
-        """Return the winners so far and the pairs of games that are needed to know the others."""
+        """Return the winners so far, and the pairs of games needed to decide the other matches."""
         winners: list[str] = []
         missing: list[Pairing] = []
         for one, other in zip(left[::2], left[1::2], strict=True):
@@ -118,7 +118,7 @@ class Knockout(Format):
         return one if points > len(met) else other
 
     def _facts(self, number: int, left: Sequence[str | None], out: list[str]) -> Mapping[str, Any]:
-        """Return who is in, and the ranking: later rounds first, then by seed."""
+        """Return the remaining players, and the ranking: later rounds first, then by seed."""
         names = sorted((name for name in left if name), key=self._seeds.index)
         final = len(names) == 1
         text = f"{names[0]} wins the knockout" if final else f"round {number}: {', '.join(names)}"
@@ -126,7 +126,7 @@ class Knockout(Format):
 
 
 def bracket(seeds: Sequence[str]) -> list[str | None]:
-    """Return the places of the first round: neighbours meet, and None is nobody."""
+    """Return the places of the first round: neighbours meet; None stands for no opponent."""
     order = [0]
     while len(order) < len(seeds):
         order = [place for seed in order for place in (seed, 2 * len(order) - 1 - seed)]

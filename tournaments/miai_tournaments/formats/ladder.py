@@ -1,8 +1,8 @@
-"""Ladder: who is below challenges who is just above, and the winner of a match has the higher rung.
+"""Ladder: players challenge the player one rung above; the winner of a match gets the higher rung.
 
 In odd rounds the second challenges the first, the fourth the third, and so on; in even rounds the
-third the second, the fifth the fourth. After as many rounds as there are players anybody can have
-come from the lowest rung to the highest (odd-even transposition sort).
+third challenges the second, the fifth the fourth. In as many rounds as there are players, a player
+can climb from the lowest rung to the highest (odd-even transposition sort).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from miai_tournaments.formats.format import (
     Meeting,
     Pairing,
     refuse_few,
-    told_rounds,
+    rounds_text,
 )
 
 
@@ -43,7 +43,7 @@ class Ladder(Format):
         self._pairs = parameters.pairs
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
-        """Return the challenges of the next round, or the ladder as it ends."""
+        """Return the challenges of the next round, or the final ladder."""
         points: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for meeting in played:
             for name in (meeting.pairing.first, meeting.pairing.second):
@@ -66,7 +66,7 @@ class Ladder(Format):
 
     def title(self) -> str:
         """Return the number of rounds."""
-        return f"ladder, {told_rounds(self._rounds)}"
+        return f"ladder, {rounds_text(self._rounds)}"
 
     def _above(self, number: int) -> range:
         """Return the rungs that are challenged in a round; two players always meet."""

@@ -1,9 +1,8 @@
-"""Match: two players, a number of pairs of games, or until a sequential test has decided.
+"""Match: two players, for a number of pairs of games or until a sequential test decides.
 
-The test decides on pairs in schedule order: on the first pair, the first two, and so on, as far as
-there is no gap. A pair that ends early waits for those before it, so the verdict does not depend on
-which worker was faster. Pairs are scheduled some way ahead of that prefix, so that workers have
-something to do; those beyond the pair that decided are surplus.
+The test looks at the pairs in the order of the schedule, up to the first gap: a pair that ends
+early waits for those before it, so the verdict does not depend on the speed of the workers. Pairs
+are scheduled ahead to keep the workers busy; those after the deciding pair are surplus.
 """
 
 from __future__ import annotations
@@ -33,26 +32,26 @@ if TYPE_CHECKING:
 
 
 _LEAST_AHEAD = 8
-"""Pairs that are scheduled ahead, at least."""
+"""Minimum number of pairs scheduled ahead."""
 
 _AHEAD_SHARE = 32
-"""One pair more is scheduled ahead for so many that are complete."""
+"""Complete pairs per additional pair scheduled ahead."""
 
 _ASK_SHARE = 64
-"""The test looks again when the complete pairs have grown by one part in so many: each look costs
-time in proportion to them, and a late look costs nothing but surplus games."""
+"""The test runs again when the complete pairs have grown by this fraction: each run takes time in
+proportion to them, and a late one costs only surplus games."""
 
 _CURVE = 200
-"""Most points of the test's course that are kept for reports."""
+"""Maximum number of points of the test's curve, for reports."""
 
 
 class SprtParameters(StrictModel):
     """The sequential probability ratio test, see `miai_tournaments.ratings.sprt`.
 
     Attributes:
-      elo0, elo1: the difference of the players under either hypothesis, Elo.
-      alpha, beta: chances to accept ``elo1`` where ``elo0`` holds, and the other way round.
-      model: what Elo means: of the expected score, or in units of the scores' deviation.
+      elo0, elo1: difference of the players under the two hypotheses, Elo.
+      alpha, beta: probabilities of accepting ``elo1`` if ``elo0`` holds, and vice versa.
+      model: definition of Elo: by the expected score, or in standard deviations of scores.
     """
 
     elo0: float
@@ -62,7 +61,7 @@ class SprtParameters(StrictModel):
     model: Literal["logistic", "normalised"] = "normalised"
 
     def test(self) -> Sprt:
-        """Return the test. Raises `ParameterError` when its numbers make none."""
+        """Return the test. Raises `ParameterError` if a number is out of range."""
         from miai_tournaments.ratings.sprt import Sprt
 
         try:
@@ -92,15 +91,15 @@ class MatchFormatParameters(Parameters):
 
 
 class MatchFormat(Format):
-    """The match; the first player of the config is the one that the test is about."""
+    """The match; the test is about the first player of the config."""
 
     may_grow = frozenset({"pairs"})
 
     def __init__(self, entrants: Entrants, parameters: MatchFormatParameters) -> None:
         if len(entrants.players) != 2:
             raise ParameterError(
-                f"format: a match is of two players, the config has {len(entrants.players)}; take "
-                "a gauntlet, a knockout or a round-robin"
+                f"format: a match needs two players, but the config has {len(entrants.players)}; "
+                "use a gauntlet, a knockout or a round-robin"
             )
         self._names = entrants.players
         self._pairs = parameters.pairs
@@ -109,7 +108,7 @@ class MatchFormat(Format):
         self.exact = self._sprt is None
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
-        """Return the pairs that come next, or the verdict."""
+        """Return the next pairs, or the verdict."""
         if self._sprt is None:
             return FormatStep(pairings=self._next(0, self._pairs), finished=True)
         scores = [meeting.points for meeting in takewhile(lambda m: m.complete, played)]
@@ -148,7 +147,7 @@ class MatchFormat(Format):
         ]
 
     def _facts(self, state: SprtState, scores: Sequence[float]) -> Mapping[str, Any]:
-        """Return how the test stands; what is not finite is told as unknown.
+        """Return the state of the test, with None for numbers that are not finite.
 
         Args:
           scores: points of the first player in each pair that counts.
@@ -157,22 +156,22 @@ class MatchFormat(Format):
         pairs, model = len(scores), self._sprt.model
         numbers = {"llr": state.llr, "lower": state.lower, "upper": state.upper}
         elo = {"H0": self._sprt.elo0, "H1": self._sprt.elo1, None: None}[state.verdict]
-        told = "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} {model} Elo"
+        words = "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} {model} Elo"
         return {
             "kind": "sprt",
             "verdict": state.verdict,
             "pairs": pairs,
             "curve": _curve(self._sprt, scores),
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-            "text": f"SPRT of {' against '.join(self._names)}: {told} after {pairs} pairs, "
+            "text": f"SPRT of {' against '.join(self._names)}: {words} after {pairs} pairs, "
             f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}]",
         }
 
 
 def _curve(test: Sprt, scores: Sequence[float]) -> list[list[float]]:
-    """Return (pairs, log-likelihood ratio) on the way, at most `_CURVE` of them, the last one too.
+    """Return up to `_CURVE` points (pairs, log-likelihood ratio), including the last one.
 
-    After the first pairs a ratio may not be finite; those are left out.
+    Ratios that are not finite, which may happen after the first pairs, are left out.
     """
     if not scores:
         return []

@@ -1,8 +1,8 @@
 """Maximum matchings in a graph that loses vertices two by two (Edmonds 1965).
 
-A pairing of a round is a perfect matching of the players among those edges that are allowed. The
-search that pairs the top players first asks after each pair whether the rest can still be paired;
-that costs one augmenting path, since the matching is kept.
+The pairing of a round is a perfect matching of the players with the allowed edges. A search that
+pairs the top players first checks after each pair whether the rest can still be paired; since the
+matching is kept, that takes one augmenting path.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _NONE = -1
 
 
 class Matching:
-    """A maximum matching of the vertices that are left.
+    """A maximum matching of the remaining vertices.
 
     Args:
-      neighbours: for each vertex those that it may be matched with; the relation is symmetric.
+      neighbours: for each vertex its possible mates; the relation is symmetric.
     """
 
     def __init__(self, neighbours: Sequence[Sequence[int]]) -> None:
@@ -33,17 +33,17 @@ class Matching:
 
     @property
     def exposed(self) -> int:
-        """Number of vertices that are left and have no mate in a maximum matching."""
+        """Number of remaining vertices without a mate."""
         return sum(
             left and mate == _NONE for left, mate in zip(self._left, self._mate, strict=True)
         )
 
     def has(self, vertex: int) -> bool:
-        """Return whether a vertex is left."""
+        """Return whether a vertex remains."""
         return self._left[vertex]
 
     def without(self, *vertices: int) -> Matching:
-        """Return a maximum matching of what is left without some vertices."""
+        """Return a maximum matching without some of the vertices."""
         rest = object.__new__(Matching)
         rest._neighbours = self._neighbours
         rest._left, rest._mate = self._left.copy(), self._mate.copy()
@@ -57,10 +57,10 @@ class Matching:
         return rest
 
     def _complete(self) -> None:
-        """Augment until the matching is a maximum one.
+        """Augment the matching until it is maximum.
 
-        A vertex from which no path leads out stays without a mate whatever else is augmented, so
-        one pass is enough.
+        A vertex without an augmenting path never gets one by other augmentations, so one pass is
+        enough.
         """
         for vertex, mate in enumerate(self._mate):
             if self._left[vertex] and mate == _NONE and self._mate[vertex] == _NONE:
@@ -121,7 +121,7 @@ class Matching:
                     queue.append(vertex)
 
     def _ancestor(self, one: int, other: int, base: list[int], parent: list[int]) -> int:
-        """Return the base at which the ways of two outer vertices to the root join."""
+        """Return the base at which the paths of two outer vertices to the root meet."""
         way = set()
         vertex = base[one]
         while True:

@@ -1,4 +1,4 @@
-"""Pairings that the config lists, each with a weight, colours and settings of the game."""
+"""Pairings: a list in the config, each entry with a weight, colours and settings of the game."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from miai_tournaments.formats.format import (
     Pairing,
     RoundsParameters,
     StaticFormat,
-    told_rounds,
+    rounds_text,
 )
 
 
@@ -26,9 +26,9 @@ class ListedPairing(StrictModel):
 
     Attributes:
       first, second: names.
-      weight: how often they meet in a round.
-      colours: ``fixed`` has `first` move first.
-      settings: parameters of the game that are other than the tournament's, handicap or komi say.
+      weight: number of meetings in a round.
+      colours: with ``fixed``, `first` moves first.
+      settings: parameters of the game that differ from the tournament's, such as handicap or komi.
     """
 
     first: str
@@ -49,7 +49,7 @@ class PairingsParameters(RoundsParameters):
 
 
 class Pairings(StaticFormat):
-    """The pairings, the whole list in each round. Two players may be listed more than once."""
+    """The pairings: the whole list in each round. Two players may be listed more than once."""
 
     takes_rounds = True
     may_grow = frozenset({"rounds"})
@@ -87,10 +87,10 @@ class Pairings(StaticFormat):
 
     def title(self) -> str:
         """Return the number of pairings and of rounds."""
-        return f"{len(self._listed)} listed pairings, {told_rounds(self._rounds)}"
+        return f"{len(self._listed)} listed pairings, {rounds_text(self._rounds)}"
 
     def settings(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the settings of each entry that has some."""
+        """Return the settings of the entries that have any."""
         return {
             f"format.pairings[{number}].settings": listed.settings
             for number, listed in enumerate(self._listed)

@@ -1,4 +1,4 @@
-"""Round-robin: in each round everybody meets everybody."""
+"""Round-robin: in each round every player meets every other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from miai_tournaments.formats.format import (
     RoundsParameters,
     StaticFormat,
     refuse_few,
-    told_rounds,
+    rounds_text,
 )
 
 
@@ -27,7 +27,7 @@ class RoundRobinParameters(RoundsParameters):
 
 
 class RoundRobin(StaticFormat):
-    """The round-robin. Names are taken in their own order, so that of the config plays no part."""
+    """The round-robin. Names are sorted, so their order in the config does not matter."""
 
     takes_rounds = True
     may_gain_players = True
@@ -52,4 +52,4 @@ class RoundRobin(StaticFormat):
 
     def title(self) -> str:
         """Return the number of rounds."""
-        return told_rounds(self._rounds)
+        return rounds_text(self._rounds)

@@ -1,9 +1,9 @@
-"""Sweep: variants of one agent, its parameters from a grid or a sample, and which of them win.
+"""Sweep: compares variants of one agent, with parameters from a grid or a sample.
 
-The variants play against the other players of the config, or against each other where there are
-none. With ``method = "halving"`` the better part of them goes on to a next rung of more games each
-(successive halving: Jamieson and Talwalkar, Non-stochastic best arm identification, AISTATS 2016);
-a rung is judged by the games of that rung, when all of them are played.
+The variants play against the other players of the config, or against each other if there are none.
+With ``method = "halving"`` the better ones continue to a next rung with more games each (successive
+halving: Jamieson and Talwalkar, Non-stochastic best arm identification, AISTATS 2016); a rung is
+judged by its own games, when all of them are played.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from miai_tournaments.formats.format import (
     Meeting,
     Pairing,
     Variants,
-    told_rounds,
+    rounds_text,
 )
 
 MAX_VARIANTS = 900
-"""Most variants of a sweep."""
+"""Maximum number of variants of a sweep."""
 
 _TRIES = 100
-"""Draws for each variant before it is said that there are not enough different ones."""
+"""Draws for each variant before giving up on finding enough different ones."""
 
 Value = bool | int | float | str
 
 
 class Range(StrictModel):
-    """Numbers to draw from, both ends included: whole ones where both ends are.
+    """A range to draw from, including both ends; whole numbers if both ends are.
 
     Attributes:
       low, high: the ends.
-      log: whether every factor is as likely as any other, rather than every difference.
+      log: whether to draw uniformly on a logarithmic scale.
     """
 
     low: int | float
@@ -101,7 +101,7 @@ class SweepFormatParameters(Parameters):
     @field_validator("vary", mode="before")
     @classmethod
     def _readable(cls, vary: object) -> object:
-        """Tell what is wrong with a list or a range in words, not in those of a union of types."""
+        """Check lists and ranges here: pydantic's messages for unions are hard to read."""
         if not isinstance(vary, Mapping):
             return vary
         return {name: _list_or_range(str(name), values) for name, values in vary.items()}
@@ -116,19 +116,18 @@ class SweepFormatParameters(Parameters):
         if self.method == "grid" and drawn:
             raise ValueError("a grid takes all combinations; leave out samples")
         if not drawn and any(isinstance(values, Range) for values in self.vary.values()):
-            raise ValueError("vary: low and high are drawn from, which needs samples")
+            raise ValueError("vary: a range of low and high needs samples")
         return self
 
 
 def _list_or_range(name: str, values: object) -> object:
-    """Return what a parameter is varied over. Raises `ValueError` when it is neither of both."""
+    """Return the list or range of a parameter. Raises `ValueError` if it is neither."""
     if isinstance(values, Mapping):
         try:
             return Range.model_validate(dict(values))
         except ValidationError as error:
             wrong = error.errors()[-1]  # of several kinds of number the widest one
-            told = explain({**wrong, "loc": wrong["loc"][:1]}, Range, name)
-            raise ValueError(told) from None
+            raise ValueError(explain({**wrong, "loc": wrong["loc"][:1]}, Range, name)) from None
     if isinstance(values, Range):
         return values
     if not isinstance(values, (list, tuple)) or not all(isinstance(v, Value) for v in values):
@@ -140,7 +139,7 @@ def _list_or_range(name: str, values: object) -> object:
 
 
 class SweepFormat(Format):
-    """The sweep. The variants are the team of the player that they stand for."""
+    """The sweep. The variants form a team with the name of the player that they replace."""
 
     def __init__(self, entrants: Entrants, parameters: SweepFormatParameters) -> None:
         team = parameters.player
@@ -155,7 +154,7 @@ class SweepFormat(Format):
 
     @classmethod
     def variants(cls, parameters: SweepFormatParameters, *, seed: int) -> Variants:
-        """Return the variants, drawn by the seed or in the order of the lists."""
+        """Return the variants, drawn with the seed or in the order of the lists."""
         if parameters.samples is None:
             values = _grid(parameters)
         else:
@@ -190,14 +189,14 @@ class SweepFormat(Format):
     def title(self) -> str:
         """Return the number of variants and the rounds of the first rung."""
         halving = f", halved by {self._eta}" if self._halving else ""
-        return f"sweep of {len(self._variants)} variants, {told_rounds(self._rounds)}{halving}"
+        return f"sweep of {len(self._variants)} variants, {rounds_text(self._rounds)}{halving}"
 
     def _stay(self, count: int) -> int:
-        """Return how many of so many variants go on."""
+        """Return how many of `count` variants continue."""
         return math.ceil(count / self._eta)
 
     def _pairs(self, count: int) -> int:
-        """Return the pairings of a round of so many variants."""
+        """Return the number of pairings in a round of `count` variants."""
         return count * len(self._others) if self._others else count * (count - 1) // 2
 
     def _plan(self) -> Iterator[int]:
@@ -209,14 +208,14 @@ class SweepFormat(Format):
             yield rounds
 
     def _rung(self, left: Sequence[str], number: int, openings: range) -> Iterator[Pairing]:
-        """Yield a rung's pairings; a book goes on where the rung before has left it."""
+        """Yield a rung's pairings; openings continue after those of the rung before."""
         pairings = list(product(left, self._others) if self._others else combinations(left, 2))
         for opening in openings:
             for one, other in pairings:
                 yield Pairing(first=one, second=other, round=number, opening=opening)
 
     def _ranked(self, left: Sequence[str], rung: Sequence[Meeting]) -> list[str]:
-        """Return the variants by their points in a rung; equals in the order that they had."""
+        """Return the variants by their points in a rung; ties keep their order."""
         points: dict[str, float] = defaultdict(float)
         for meeting in rung:
             for name in (meeting.pairing.first, meeting.pairing.second):
@@ -227,7 +226,7 @@ class SweepFormat(Format):
         self, left: Sequence[str], out: Sequence[str], rung: int | None
     ) -> Mapping[str, Any]:
         names = ", ".join(left[:5]) + (" ..." if len(left) > 5 else "")
-        best = f"best variant: {left[0]}{_told(self._values.get(left[0], {}))}"
+        best = f"best variant: {left[0]}{_in_brackets(self._values.get(left[0], {}))}"
         return {
             "kind": "sweep",
             "ranking": [*left, *out],
@@ -237,8 +236,8 @@ class SweepFormat(Format):
         }
 
 
-def _told(values: Mapping[str, Any]) -> str:
-    """Return parameters in brackets, in a few words; ``parameters`` has them exactly."""
+def _in_brackets(values: Mapping[str, Any]) -> str:
+    """Return rounded parameters in brackets; the fact ``parameters`` has the exact values."""
     words = (
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()
@@ -247,18 +246,18 @@ def _told(values: Mapping[str, Any]) -> str:
 
 
 def _grid(parameters: SweepFormatParameters) -> list[dict[str, Any]]:
-    """Return all combinations. Raises `ParameterError` when they are too many."""
+    """Return all combinations. Raises `ParameterError` if there are too many."""
     lists = {name: values for name, values in parameters.vary.items() if isinstance(values, tuple)}
     count = math.prod(map(len, lists.values()))
     if count > MAX_VARIANTS:
         raise ParameterError(
-            f"format.vary: makes {count} variants; at most {MAX_VARIANTS}, or draw samples"
+            f"format.vary: leads to {count} variants; use at most {MAX_VARIANTS}, or draw samples"
         )
     return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
 
 
 def _sample(parameters: SweepFormatParameters, samples: int, seed: int) -> list[dict[str, Any]]:
-    """Return different combinations, drawn. Raises `ParameterError` when there are not enough."""
+    """Draw different combinations. Raises `ParameterError` if there are not enough."""
     rng = random.Random(seed)
     drawn: dict[str, dict[str, Any]] = {}
     for _ in range(samples * _TRIES):
@@ -270,5 +269,5 @@ def _sample(parameters: SweepFormatParameters, samples: int, seed: int) -> list[
         if len(drawn) == samples:
             return list(drawn.values())
     raise ParameterError(
-        f"format.samples: {samples} variants that differ cannot be drawn; {len(drawn)} were found"
+        f"format.samples: {samples} different variants cannot be drawn; {len(drawn)} were found"
     )

@@ -1,29 +1,25 @@
-"""Swiss system: in each round players of about equal points meet, and nobody meets twice.
+"""Swiss system: in each round players with similar points meet, and no two of them twice.
 
-One round of a Swiss tournament: who meets whom, who has the bye, who moves first.
-
-In the manner of FIDE's Dutch system: players are ranked by points, then by seed; from the top down
+Pairing follows FIDE's Dutch system: players are ranked by points, then by seed; from the top down
 each gets the best opponent that leaves the rest a pairing of the same quality. The best opponent
 
-1. has points as near as possible to one's own,
-2. does not want the same colour (where a round is a single game),
-3. stands where folding the score group puts it: the upper half meets the lower half in order.
+1. has points as close as possible,
+2. does not want the same colour (if a round is a single game),
+3. has the place that folding the score group gives it: the upper half meets the lower half in
+   order.
 
-Quality is absolute and comes before all of that. It is tried in turn, and the first that can be had
-for all is taken: nobody meets twice, nobody has a second bye, and no two meet who both must have
-the same colour; the same without regard to colours; a second bye; as few rematches as possible.
-Whether the rest can be paired is answered exactly, by a maximum matching, so a rematch happens only
-where every pairing has one.
+Quality comes first. These levels are tried in turn: no rematch, no second bye, and no two players
+who both must have the same colour; the same regardless of colours; a second bye; as few rematches
+as possible. A maximum matching decides exactly whether the rest can be paired, so a rematch happens
+only if every pairing has one.
 
-Buchholz and Sonneborn-Berger: what tells players of equal points apart.
+Ties in the standings are broken by the final points of a player's opponents:
 
-Both weigh a player's opponents by the points that these have in the end:
+- Buchholz: the sum of the opponents' points, once per meeting.
+- Sonneborn-Berger: the sum of the opponents' points, each times the points scored against them.
 
-- Buchholz: the sum of the opponents' points, each as often as they met.
-- Sonneborn-Berger: the sum of the opponents' points, each times what was scored against them.
-
-A bye counts as a meeting with an imagined opponent who has as many points as the player itself has
-in the end, as in FIDE's rules since 2023.
+A bye counts as a meeting with a virtual opponent who has the player's own final points, as in
+FIDE's rules since 2023.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ from miai_tournaments.formats.format import (
     Meeting,
     Pairing,
     refuse_few,
-    told_rounds,
+    rounds_text,
 )
 from miai_tournaments.formats.matching import Matching
 
@@ -56,10 +52,10 @@ class SwissPlayer:
     """A player before a round; its number is its place in the list, best seed first.
 
     Attributes:
-      points: so far, those of byes included.
-      opponents: numbers of those whom it met.
-      byes: byes that it had.
-      colours: `FIRST` or `SECOND` for each single game so far; empty where colours are swapped.
+      points: points so far, including those of byes.
+      opponents: numbers of its opponents so far.
+      byes: number of its byes.
+      colours: `FIRST` or `SECOND` for each single game so far; empty if colours are swapped.
     """
 
     points: float = 0.0
@@ -69,14 +65,14 @@ class SwissPlayer:
 
     @property
     def balance(self) -> int:
-        """Games in which it moved first, less the others."""
+        """Games in which it moved first, minus the others."""
         return sum(self.colours)
 
     @property
     def must(self) -> int:
-        """The colour that it must have, since it had the other twice more often or twice in a row.
+        """The colour that it must have after two more games, or two in a row, with the other.
 
-        0 when there is none.
+        0 if either is possible.
         """
         if abs(self.balance) > 1:
             return SECOND if self.balance > 0 else FIRST
@@ -86,7 +82,7 @@ class SwissPlayer:
 
     @property
     def wanted(self) -> int:
-        """The colour that is due to it: what it must have, had less often, or did not have last.
+        """Its due colour: the one it must have, had less often, or did not have last.
 
         0 before its first game.
         """
@@ -102,9 +98,9 @@ Allowed = Callable[[int, int], bool]
 
 
 def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
-    """Return the pairs of the next round, top boards first, and who has the bye.
+    """Return the pairs of the next round, top boards first, and the player with the bye.
 
-    Of each pair the first number is that of the player who is ranked higher.
+    The first number of each pair is that of the player with the higher rank.
     """
     ranking = sorted(range(len(players)), key=lambda n: (-players[n].points, n))
 
@@ -118,9 +114,9 @@ def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
     free = [n for n in reversed(ranking) if players[n].byes == fewest]
     others = [n for n in reversed(ranking) if players[n].byes != fewest]
     for allowed, byes in ((suited, free), (unmet, free), (unmet, others)):
-        found = _paired_exactly(players, ranking, allowed, byes)
-        if found is not None:
-            return found
+        pairing = _paired_exactly(players, ranking, allowed, byes)
+        if pairing is not None:
+            return pairing
     graph = _graph(players, unmet)
     if len(players) % 2 == 0:
         return _from_the_top(players, ranking, graph, unmet), None
@@ -129,11 +125,11 @@ def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
 
 
 def colours(one: int, other: int, players: Sequence[SwissPlayer], *, top: int) -> tuple[int, int]:
-    """Return a pair with the one who moves first in front.
+    """Return a pair in the order of their moves.
 
     Args:
-      one: the one who is ranked higher.
-      top: the colour of the first seed in the first round; others alternate.
+      one: the player with the higher rank.
+      top: colour of the first seed in the first round; other seeds alternate.
     """
     a, b = players[one], players[other]
     if a.wanted == b.wanted == 0:
@@ -146,7 +142,7 @@ def colours(one: int, other: int, players: Sequence[SwissPlayer], *, top: int) -
 
 
 def _contested(a: SwissPlayer, b: SwissPlayer) -> int:
-    """Return the colour of `a` where both want the same: whoever needs it more, gets it."""
+    """Return the colour of `a` if both want the same: the player with the greater need gets it."""
     need, theirs = ((p.must != 0, abs(p.balance)) for p in (a, b))
     if need != theirs:
         return a.wanted if need > theirs else -a.wanted
@@ -159,7 +155,7 @@ def _contested(a: SwissPlayer, b: SwissPlayer) -> int:
 def _paired_exactly(
     players: Sequence[SwissPlayer], ranking: Sequence[int], allowed: Allowed, byes: Sequence[int]
 ) -> tuple[Pairs, int | None] | None:
-    """Return a pairing in which all pairs are allowed; None when there is none."""
+    """Return a pairing in which all pairs are allowed; None if there is none."""
     graph = _graph(players, allowed)
     if len(players) % 2 == 0:
         return None if graph.exposed else (_from_the_top(players, ranking, graph, allowed), None)
@@ -178,9 +174,9 @@ def _graph(players: Sequence[SwissPlayer], allowed: Allowed) -> Matching:
 def _from_the_top(
     players: Sequence[SwissPlayer], ranking: Sequence[int], graph: Matching, allowed: Allowed
 ) -> Pairs:
-    """Return pairs from the top down, each the best that keeps the pairing as good as it can be.
+    """Return pairs from the top down, each the best that preserves the quality of the pairing.
 
-    A pair that is not allowed is taken only where it replaces one that would be needed later.
+    A forbidden pair is chosen only if it replaces one that would be needed later.
     """
     left = [n for n in ranking if graph.has(n)]
     pairs: Pairs = []
@@ -199,7 +195,7 @@ def _from_the_top(
 
 
 def _preferred(players: Sequence[SwissPlayer], left: Sequence[int]) -> list[int]:
-    """Return the opponents of the first one left, best first."""
+    """Return the possible opponents of the first player, best first."""
     top = players[left[0]]
     group = [n for n in left if players[n].points == top.points]
     half = len(group) // 2
@@ -218,8 +214,8 @@ class PairingCard:
     """One player's tournament.
 
     Attributes:
-      name: the player's.
-      meetings: ``(opponent, points scored)``, one entry for each time that the two met.
+      name: name of the player.
+      meetings: ``(opponent, points scored)`` for each meeting.
       byes: points received for each bye.
     """
 
@@ -229,7 +225,7 @@ class PairingCard:
 
     @property
     def points(self) -> float:
-        """All points, those of byes included."""
+        """All points, including those of byes."""
         return sum(score for _, score in self.meetings) + sum(self.byes)
 
 
@@ -251,7 +247,7 @@ def buchholz(card: PairingCard, points: Mapping[str, float]) -> float:
 
 
 def sonneborn_berger(card: PairingCard, points: Mapping[str, float]) -> float:
-    """Return the sum of the opponents' points, each times what was scored against them."""
+    """Return the sum of the opponents' points, each times the points scored against them."""
     met = sum(score * points[opponent] for opponent, score in card.meetings)
     return met + sum(card.byes) * points[card.name]
 
@@ -284,10 +280,10 @@ class SwissParameters(Parameters):
 
 
 class Swiss(Format):
-    """The Swiss system; pairings are made by `swiss_pairing`, seeds are the order of the config.
+    """The Swiss system; players are seeded in the order of the config.
 
-    With an odd number of players one has the bye in each round: all points of the round, and no
-    game. Byes count in the standings and in nothing else.
+    With an odd number of players one has the bye in each round: all points of the round, but no
+    game. Byes count only in the standings.
     """
 
     may_grow = frozenset({"rounds"})
@@ -298,11 +294,13 @@ class Swiss(Format):
         most = n - 1 + n % 2
         if parameters.rounds > most:
             raise ParameterError(
-                f"format.rounds: {parameters.rounds} rounds of {n} players have rematches; at most "
-                f"{most}, or take a round-robin"
+                f"format.rounds: {parameters.rounds} rounds of {n} players have rematches; use at "
+                f"most {most}, or a round-robin"
             )
         if parameters.colours == "balance" and parameters.pairs > 1:
-            raise ParameterError("format.pairs: colours are balanced over single games; leave it")
+            raise ParameterError(
+                "format.pairs: balanced colours are for single games; leave out pairs or colours"
+            )
         self._names = entrants.players
         self._rounds = parameters.rounds
         self._pairs = parameters.pairs
@@ -323,11 +321,11 @@ class Swiss(Format):
 
     def title(self) -> str:
         """Return the number of rounds."""
-        return f"swiss, {told_rounds(self._rounds)}"
+        return f"swiss, {rounds_text(self._rounds)}"
 
     @property
     def _round_games(self) -> int:
-        """Games that a player has in a round; as many points has a bye."""
+        """Games of a player in a round, and points of a bye."""
         return 2 * self._pairs if self._swap else 1
 
     def _round(self, number: int, rounds: Sequence[Sequence[Meeting]]) -> list[Pairing]:
@@ -348,7 +346,7 @@ class Swiss(Format):
         ]
 
     def _players(self, rounds: Sequence[Sequence[Meeting]]) -> list[SwissPlayer]:
-        """Return what the pairing is made from."""
+        """Return the players before the next round."""
         numbers = {name: number for number, name in enumerate(self._names)}
         players = [
             SwissPlayer(points=card.points, byes=len(card.byes))
@@ -384,11 +382,11 @@ class Swiss(Format):
             "rounds": len(rounds),
             "standings": [asdict(standing) for standing in table],
             "ranking": [standing.name for standing in table],
-            "text": f"after {told_rounds(len(rounds))}: {', '.join(map(_told, table[:3]))}"
+            "text": f"after {rounds_text(len(rounds))}: {', '.join(map(_with_points, table[:3]))}"
             if rounds
             else "",
         }
 
 
-def _told(standing: Standing) -> str:
+def _with_points(standing: Standing) -> str:
     return f"{standing.name} {standing.points:g}"

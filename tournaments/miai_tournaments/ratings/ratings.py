@@ -54,6 +54,11 @@ class Estimate:
             value=value, standard_error=standard_error, low=value - margin, high=value + margin
         )
 
+    def to_json(self, key: str) -> dict[str, float]:
+        """Return the estimate as plain data, its value under `key`."""
+        ends = {"low": self.low, "high": self.high}
+        return {key: self.value, "standard_error": self.standard_error, **ends}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratings:

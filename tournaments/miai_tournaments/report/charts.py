@@ -12,7 +12,7 @@ from markupsafe import Markup
 from miai.markup import number, tag
 
 SERIES = 8
-"""Colours that are told apart; further series repeat them in dashes."""
+"""Number of different colours; further series repeat them with dashes."""
 
 _DASHES = (None, "7 4", "2 3", "9 3 2 3")
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -37,7 +37,7 @@ class Scale:
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return round numbers between two, about `count` of them; the one where they are equal."""
+    """Return about `count` round numbers between two values, or the one value if they are equal."""
     span = high - low
     if span <= 0:
         return [low]
@@ -50,7 +50,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def widened(values: Sequence[float], share: float = 0.04) -> tuple[float, float]:
-    """Return the least and greatest value with some space around them."""
+    """Return the minimum and maximum with some space around them."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     space = (high - low) * share or 1.0
     return low - space, high + space
@@ -159,9 +159,9 @@ def line_chart(
     """Return a chart of lines with its legend; the band of the first few lines is shown.
 
     Args:
-      label: what the chart shows, for readers who hear it.
-      space: what is left above and below the lines' ends, in units of y.
-      levels: values of y that are marked across the chart, by what they are called.
+      label: what the chart shows, for screen readers.
+      space: margin above and below the lines' ends, in units of y.
+      levels: values of y to mark across the chart, by name.
     """
     xs = [x for line in lines for x in line.x]
     ends = [y + m for line in lines for y in line.y[-1:] for m in (-space, space)]
@@ -183,7 +183,7 @@ def line_chart(
         role="img",
         aria_label=label,
     )
-    return chart + _legend(lines)
+    return chart + legend([line.label for line in lines])
 
 
 def _axes(across: Scale, up: Scale, x_label: str, y_label: str) -> list[Markup]:
@@ -191,20 +191,21 @@ def _axes(across: Scale, up: Scale, x_label: str, y_label: str) -> list[Markup]:
     for value in ticks(up.low, up.high):
         y = number(up(value))
         parts.append(tag("path", class_="axis", d=f"M{_LEFT} {y}H{_WIDTH - _RIGHT}"))
-        parts.append(_text(f"{value:g}", _LEFT - 6, up(value) + 4, "end"))
+        parts.append(axis_text(f"{value:g}", _LEFT - 6, up(value) + 4, "end"))
     for value in ticks(across.low, across.high):
-        parts.append(_text(f"{value:,.0f}", across(value), _HEIGHT - _BOTTOM + 15, "middle"))
-    parts.append(_text(x_label, _WIDTH - _RIGHT, _HEIGHT - 4, "end"))
-    parts.append(_text(y_label, 2, _TOP - 4, "start"))
+        parts.append(axis_text(f"{value:,.0f}", across(value), _HEIGHT - _BOTTOM + 15, "middle"))
+    parts.append(axis_text(x_label, _WIDTH - _RIGHT, _HEIGHT - 4, "end"))
+    parts.append(axis_text(y_label, 2, _TOP - 4, "start"))
     return parts
 
 
 def _level(name: str, y: float) -> tuple[Markup, Markup]:
     path = tag("path", class_="zero", d=f"M{_LEFT} {number(y)}H{_WIDTH - _RIGHT}")
-    return path, _text(name, _LEFT + 4, y - 4, "start")
+    return path, axis_text(name, _LEFT + 4, y - 4, "start")
 
 
-def _text(text: str, x: float, y: float, anchor: str) -> Markup:
+def axis_text(text: str, x: float, y: float, anchor: str) -> Markup:
+    """Return a label of an axis."""
     return tag("text", text, class_="dim", x=x, y=y, text_anchor=anchor)
 
 
@@ -228,23 +229,19 @@ def _band(index: int, line: PlotLine, across: Scale, up: Scale) -> Markup:
     return tag("g", path, class_=series_class(index))
 
 
-def _legend(lines: Sequence[PlotLine]) -> Markup:
+def legend(labels: Sequence[Markup]) -> Markup:
+    """Return a legend of lines, one for each series."""
     items = []
-    for index, line in enumerate(lines):
-        sign = tag(
-            "line",
-            class_="line",
-            x1=0,
-            x2=34,
-            y1=6,
-            y2=6,
-            stroke_dasharray=series_dash(index),
-        )
-        picture = tag(
-            "svg", sign, viewBox="0 0 34 12", class_=series_class(index), aria_hidden="true"
-        )
-        items.append(tag("li", picture, line.label))
+    for index, label in enumerate(labels):
+        dash = series_dash(index)
+        line = tag("line", class_="line", x1=0, x2=34, y1=6, y2=6, stroke_dasharray=dash)
+        items.append(tag("li", _swatch(line, index), label))
     return tag("ul", *items, class_="legend")
+
+
+def _swatch(sign: Markup, index: int) -> Markup:
+    """Return the picture of a series in a legend."""
+    return tag("svg", sign, viewBox="0 0 34 12", class_=series_class(index), aria_hidden="true")
 
 
 # -- single bars ------------------------------------------------------------------------------
@@ -254,18 +251,17 @@ def stacked_bar(counts: Mapping[str, tuple[int, Markup]], *, label: str) -> Mark
     """Return counts as parts of one bar, with a legend.
 
     Args:
-      counts: a number and what the legend says of it, by name.
+      counts: a number and its text in the legend, by name.
       label: what the chart shows, for screen readers.
     """
     total = sum(count for count, _ in counts.values())
     parts, items, at = [], [], 0.0
-    for i, (name, (count, told)) in enumerate(counts.items()):
+    for i, (name, (count, words)) in enumerate(counts.items()):
         width = _WIDTH * count / total
         bar = tag("rect", x=at, y=0, width=width, height=20)
         parts.append(tag("g", bar, class_=series_class(i)))
-        swatch = tag("rect", class_="fill", width=34, height=12)
-        sign = tag("svg", swatch, viewBox="0 0 34 12", class_=series_class(i), aria_hidden="true")
-        items.append(tag("li", sign, f"{name} ", told))
+        sign = _swatch(tag("rect", class_="fill", width=34, height=12), i)
+        items.append(tag("li", sign, f"{name} ", words))
         at += width
     stack = tag(
         "svg",

@@ -70,6 +70,11 @@ class Tally:
         """Return the other side's view."""
         return Tally(self.losses, self.draws, self.wins)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as plain data."""
+        counts = {"wins": self.wins, "draws": self.draws, "losses": self.losses}
+        return {"games": self.games, **counts, "score": self.score}
+
 
 @dataclass(slots=True)
 class Mean:
@@ -174,6 +179,14 @@ class Standings:
         """Results of the players who moved first."""
         return sum(self.pairings.values(), Tally())
 
+    def terminations(self) -> dict[str, int]:
+        """Return the number of games by termination, the most frequent first."""
+        games: Counter[str] = Counter()
+        for standing in self.players.values():
+            games.update({reason: tally.games for reason, tally in standing.endings.items()})
+        reasons = sorted(games, key=lambda reason: (-games[reason], reason))
+        return {reason: games[reason] // 2 for reason in reasons}  # counted for both players
+
     def against(self, player: str, opponent: str) -> Tally:
         """Return the results of a player against an opponent, in either seat."""
         first = self.pairings.get((player, opponent), Tally())
@@ -229,8 +242,13 @@ def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Stan
 
 
 def outcome(row: GameRow) -> int:
-    """Return 1 where the first player won, 0 for a draw, -1 where the second won."""
-    first, second = row.returns
+    """Return 1 if the first player won, 0 for a draw, -1 if the second won."""
+    return winner(row.returns)
+
+
+def winner(returns: Sequence[float]) -> int:
+    """Return 1 if the first player has the higher utility, 0 if both are equal, otherwise -1."""
+    first, second = returns
     return (first > second) - (first < second)
 
 

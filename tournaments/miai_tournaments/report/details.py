@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +35,7 @@ from miai_tournaments.ratings.performance import (
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
 from miai_tournaments.ratings.spread import team_rating
 from miai_tournaments.ratings.transitivity import Transitivity, measure_transitivity, payoff_table
-from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
+from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome, winner
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -63,15 +63,6 @@ class Curve:
     games: tuple[int, ...]
     elo: tuple[float, ...]
     standard_errors: tuple[float, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "player": self.player,
-            "games": list(self.games),
-            "elo": list(self.elo),
-            "standard_errors": list(self.standard_errors),
-        }
 
 
 def rating_curves(
@@ -160,10 +151,6 @@ class TimeUse:
     longest_game: float
     total: float
     lost_on_time: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self), "quantiles": list(self.quantiles)}
 
 
 class _Sums:
@@ -286,9 +273,7 @@ def _key(actions: Sequence[int], settings: Mapping[str, Any]) -> _Key:
 
 
 def _lines(info: RunInfo | None) -> Sequence[Opening]:
-    results: Any = None if info is None else info.resolved.get("results")
-    openings = results.get("openings") if isinstance(results, Mapping) else None
-    return (plain_lines(openings) if isinstance(openings, Mapping) else None) or ()
+    return () if info is None else plain_lines(info.openings()) or ()
 
 
 MOST_OPENINGS: Final = 20
@@ -357,8 +342,8 @@ class Details:
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
-            "history": [curve.to_json() for curve in self.curves],
-            "times": [use.to_json() for use in self.times],
+            "history": [asdict(curve) for curve in self.curves],
+            "times": [asdict(use) for use in self.times],
             "openings": [_line(line) for line in self.openings],
             "opening_count": self.opening_count,
             "opening_test": None if self.opening_test is None else asdict(self.opening_test),
@@ -390,7 +375,7 @@ def build_details(
     ratings = report.ratings
     done = [row for row in rows if row.status == "done"]
     opening_names = OpeningNames(report.info, game)
-    openings = _by_opening(done, opening_names)
+    openings = _performance(done, opening_names.name)
     listed = sorted(measure_performance(openings).openings, key=lambda line: -line.games)
     some = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
@@ -409,7 +394,7 @@ def build_details(
         teams=_teams(report, players),
         **_cycles(report),
         facts=report.info.facts if report.info else {},
-        terminations=_terminations(report),
+        terminations=report.standings.terminations(),
     )
 
 
@@ -425,23 +410,19 @@ def game_of(info: RunInfo | None) -> Game | None:
         return None
 
 
-def _by_opening(rows: Iterable[GameRow], names: OpeningNames) -> list[Row]:
-    table: list[Row] = []
-    for row in rows:
-        first, second = row.players
-        table.append((names.name(row), first, second, (outcome(row) + 1) / 2))
-    return table
+def _performance(rows: Iterable[GameRow], name: Callable[[GameRow], str]) -> list[Row]:
+    """Return the games for `measure_performance`, grouped by `name`."""
+    return [(name(row), row.players[0], row.players[1], (outcome(row) + 1) / 2) for row in rows]
 
 
 def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[PerformanceRow]:
     """Return results by parameters of the game; empty if all games have the same."""
-    table: list[Row] = []
-    for row in rows:
+
+    def name(row: GameRow) -> str:
         settings = names.settings(row)
-        text = json.dumps(settings, sort_keys=True) if settings else ""
-        first, second = row.players
-        table.append((text, first, second, (outcome(row) + 1) / 2))
-    lines = list(measure_performance(table).openings)
+        return json.dumps(settings, sort_keys=True) if settings else ""
+
+    lines = list(measure_performance(_performance(rows, name)).openings)
     return lines if len(lines) > 1 or any(line.opening for line in lines) else []
 
 
@@ -479,37 +460,18 @@ def _cycles(report: TournamentReport) -> dict[str, Any]:
     }
 
 
-def _terminations(report: TournamentReport) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for standing in report.standings.players.values():
-        for reason, tally in standing.endings.items():
-            counts[reason] = counts.get(reason, 0) + tally.games
-    return {
-        reason: counts[reason] // 2  # each game was counted for both players
-        for reason in sorted(counts, key=lambda reason: (-counts[reason], reason))
-    }
-
-
 def _line(line: PerformanceRow) -> dict[str, Any]:
     rest = {name: getattr(line, name) for name in ("wins", "draws", "losses", "low", "high")}
     return {"opening": line.opening, "games": line.games, "score": line.score, **rest}
 
 
 def _team(team: Team) -> dict[str, Any]:
-    tally = team.against_others
-    rating = team.rating
+    unrated = dict.fromkeys(("elo", "standard_error", "low", "high"))
     return {
         "name": team.name,
         "members": list(team.members),
-        "elo": rating.value if rating else None,
-        "standard_error": rating.standard_error if rating else None,
-        "low": rating.low if rating else None,
-        "high": rating.high if rating else None,
-        "games": tally.games,
-        "wins": tally.wins,
-        "draws": tally.draws,
-        "losses": tally.losses,
-        "score": tally.score,
+        **(team.rating.to_json("elo") if team.rating else unrated),
+        **team.against_others.to_json(),
     }
 
 
@@ -587,12 +549,7 @@ def _add_held_out(counts: Mapping[str, RuleCount], store: Store, game_id: str) -
         count = counts.get(verdict.rule)
         if count is not None:
             count.held_out += 1
-            count.wrong += _winner(verdict.returns) != _winner(returns)
-
-
-def _winner(returns: Sequence[float]) -> int:
-    """Return 1 where the first player won, 0 for a draw, -1 where the second won."""
-    return (returns[0] > returns[1]) - (returns[0] < returns[1])
+            count.wrong += winner(verdict.returns) != winner(returns)
 
 
 def _rules(info: RunInfo) -> tuple[float, list[str]]:

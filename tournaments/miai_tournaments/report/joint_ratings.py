@@ -19,6 +19,7 @@ from miai.errors import ConfigError, PluginError
 from miai.plugins.loader import plugin_host
 from miai_tournaments.config.openings import plain_lines
 from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.report.counting import outcome
 from miai_tournaments.report.details import OpeningNames
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
@@ -352,8 +353,7 @@ class _Counter:
     def add(self, row: GameRow) -> None:
         """Count a finished game."""
         first, second = (self._number(name, row.versions) for name in row.players)
-        lost = 1 - ((row.returns[0] > row.returns[1]) - (row.returns[0] < row.returns[1]))
-        self._counts.setdefault((first, second), [0, 0, 0])[lost] += 1
+        self._counts.setdefault((first, second), [0, 0, 0])[1 - outcome(row)] += 1
 
     def results(self) -> PairResults:
         """Return the results; players are called by their numbers."""
@@ -399,10 +399,9 @@ def _openings(info: RunInfo) -> str:
 
     The order of the lines and their names do not matter.
     """
-    results = info.resolved.get("results")
-    openings = results.get("openings") if isinstance(results, Mapping) else None
-    lines = plain_lines(openings) if isinstance(openings, Mapping) else None
-    if not isinstance(openings, Mapping) or not (lines or openings.get("random_plies")):
+    openings = info.openings()
+    lines = plain_lines(openings)
+    if not (lines or openings.get("random_plies")):
         return ""
     played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())
     rest = [openings.get("random_plies"), openings.get("balance")]

@@ -40,7 +40,7 @@ from miai_tournaments.report.replay import (
     frames_of,
 )
 from miai_tournaments.store.database import damaged
-from miai_tournaments.store.export import format_for, write_whole
+from miai_tournaments.store.export import record_format, write_whole
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 
@@ -131,7 +131,7 @@ def downloads(record: GameRecord, stem: str) -> list[Download]:
 
 
 def _download(record: GameRecord, name: str, stem: str) -> Download:
-    written = format_for(name, record.game)
+    written = record_format(name, record.game)
     file = f"{stem}{written.suffix}"
     try:
         content = written.write(record).encode("utf-8")
@@ -209,21 +209,10 @@ def _axes(across: charts.Scale, up: charts.Scale, frames: int) -> list[Markup]:
     for value in charts.ticks(up.low, up.high, 4):
         y = up(value)
         parts.append(tag("path", class_="axis", d=f"M{LEFT} {number(y)}H{WIDTH - RIGHT}"))
-        parts.append(
-            tag("text", f"{value:g}", class_="dim", x=LEFT - 6, y=y + 4, text_anchor="end")
-        )
+        parts.append(charts.axis_text(f"{value:g}", LEFT - 6, y + 4, "end"))
     for value in charts.ticks(0, max(1, frames - 1), 8):
         if value == int(value):
-            parts.append(
-                tag(
-                    "text",
-                    f"{value:g}",
-                    class_="dim",
-                    x=across(value),
-                    y=HEIGHT - 8,
-                    text_anchor="middle",
-                )
-            )
+            parts.append(charts.axis_text(f"{value:g}", across(value), HEIGHT - 8, "middle"))
     return parts
 
 
@@ -450,21 +439,7 @@ def _graph(graph: Markup | None, record: GameRecord, game: Game) -> Markup:
     whose = (
         f"for {_side(game, 0)}" if game.info.utility_sum is not None else "each for its own player"
     )
-    names = [
-        tag(
-            "li",
-            tag(
-                "svg",
-                tag("line", class_="line", x1=0, x2=34, y1=6, y2=6),
-                viewBox="0 0 34 12",
-                class_=f"s{seat}",
-                aria_hidden="true",
-            ),
-            name(player.name, 24),
-        )
-        for seat, player in enumerate(record.players)
-    ]
-    legend = tag("ul", *names, class_="legend")
+    legend = charts.legend([name(player.name, 24) for player in record.players])
     return tag("section", tag("h2", f"Values, {whose}"), graph, legend)
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from miai.plain import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
-from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
-from miai_tournaments.report.counting import Standings, Tally, count_games, count_store, outcome
+from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_ratings
+from miai_tournaments.report.counting import Standings, count_games, count_store, outcome
 from miai_tournaments.report.details import Adjudications, count_adjudications
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
@@ -70,7 +70,7 @@ class TournamentReport:
             "model": _model(self.ratings),
             "players": [self._player(rank, name) for rank, name in enumerate(names, start=1)],
             "crosstable": [
-                {"player": a, "opponent": b, **_tally(self.standings.against(a, b))}
+                {"player": a, "opponent": b, **self.standings.against(a, b).to_json()}
                 for a in names
                 for b in names
                 if self.standings.against(a, b).games
@@ -123,15 +123,15 @@ class TournamentReport:
             "name": name,
             "agent": player.agent if player else None,
             "parameters": dict(player.given) if player else {},
-            **_estimate(self.ratings.estimate(name), "elo"),
-            **_tally(standing.total),
-            "as_first": _tally(standing.as_first),
-            "as_second": _tally(standing.as_second),
+            **self.ratings.estimate(name).to_json("elo"),
+            **standing.total.to_json(),
+            "as_first": standing.as_first.to_json(),
+            "as_second": standing.as_second.to_json(),
             "seconds_per_move": standing.seconds.value,
             "cpu_seconds_per_move": standing.cpu_seconds.value,
             "mean_return": standing.returns.value,
             "terminations": {
-                key: _tally(standing.endings[key]) for key in sorted(standing.endings)
+                key: standing.endings[key].to_json() for key in sorted(standing.endings)
             },
         }
 
@@ -278,7 +278,7 @@ def _games(standings: Standings) -> dict[str, Any]:
         "void": statuses.get("void", 0),
         "void_attempts": standings.void_attempts,
         "mean_moves": standings.lengths.value,
-        "first_player": _tally(standings.first_player),
+        "first_player": standings.first_player.to_json(),
     }
 
 
@@ -289,29 +289,10 @@ def _model(ratings: Ratings) -> dict[str, Any]:
         "prior_games": ratings.prior_games,
         "anchor": ratings.anchor,
         "anchor_elo": ratings.anchor_elo,
-        "first_player_advantage": _estimate(advantage, "elo") if advantage else None,
-        "draw_probability": _estimate(draws, "value") if draws else None,
+        "first_player_advantage": advantage.to_json("elo") if advantage else None,
+        "draw_probability": draws.to_json("value") if draws else None,
         "groups": ratings.groups,
         "one_sided": ratings.one_sided,
-    }
-
-
-def _estimate(estimate: Estimate, key: str) -> dict[str, float]:
-    return {
-        key: estimate.value,
-        "standard_error": estimate.standard_error,
-        "low": estimate.low,
-        "high": estimate.high,
-    }
-
-
-def _tally(tally: Tally) -> dict[str, Any]:
-    return {
-        "games": tally.games,
-        "wins": tally.wins,
-        "draws": tally.draws,
-        "losses": tally.losses,
-        "score": tally.score,
     }
 
 

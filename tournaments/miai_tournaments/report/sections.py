@@ -532,16 +532,12 @@ def _colours(report: TournamentReport) -> Table:
 
 
 def _endings(report: TournamentReport) -> Section:
-    games: dict[str, int] = {}
-    for standing in report.standings.players.values():
-        for reason, tally in standing.endings.items():
-            games[reason] = games.get(reason, 0) + tally.games
-    reasons = sorted(games, key=lambda reason: (-games[reason], reason))
-    blocks: list[Block] = [_endings_table(report, reasons, len(reasons))]
+    games = report.standings.terminations()
+    blocks: list[Block] = [_endings_table(report, list(games), len(games))]
     if report.details is not None:
-        total = sum(report.details.terminations.values())
+        total = sum(games.values())
         shares: dict[str, tuple[int, Markup]] = {}
-        for reason, count in report.details.terminations.items():
+        for reason, count in games.items():
             share = f"{count} ({percent(count / total)})"
             shares[text(reason, NAME_WIDTH)] = count, tag("span", share, data_ending=text(reason))
         blocks.append(Figure(charts.stacked_bar(shares, label="Shares of terminations")))

@@ -1,1 +1,1 @@
-"""How a run goes: schedule, games, verdicts, signals, the sitting from start to end."""
+"""Running a tournament: start, schedule, games, decisions, signals and the end."""

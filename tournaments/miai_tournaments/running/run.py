@@ -35,7 +35,7 @@ from typing import Literal
 
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
-from miai.game import Game, GameInfo
+from miai.game import Game
 from miai.playing.adjudication import make_panel
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
@@ -69,13 +69,12 @@ from miai_tournaments.store.export import RecordFiles, record_format
 from miai_tournaments.store.folder import (
     LOGS,
     RunLock,
-    check_database,
     has_store,
     locked,
     refuse_foreign,
-    settle_draft,
     store_url,
 )
+from miai_tournaments.store.postgres import check_database, settle_draft
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.executor import Executor, make_executor
@@ -166,7 +165,7 @@ class _Run:
         formats = section.records if options.records is None else options.records
         self.config, self.game, self.format = config, game, format_
         self.players, self.folder = players, folder
-        self.files = RecordFiles(folder, [_record_format(name, game.info) for name in formats])
+        self.files = RecordFiles(folder, [_record_format(name, game.info.name) for name in formats])
         self.make_reporter, self.say = options.make_reporter, options.say
         self.executor_name = options.executor or section.executor
         self.workers = options.workers or section.worker_count()
@@ -346,10 +345,10 @@ class _Run:
         return "stopped by `miai tournament stop`" if asked else None
 
 
-def _record_format(name: str, info: GameInfo) -> RecordFormat:
-    """Return a record format. The config's are checked already, so a wrong one is an option's."""
+def _record_format(name: str, game: str) -> RecordFormat:
+    """Return a record format. Only an option can be wrong: the config was checked."""
     try:
-        return record_format(name, info)
+        return record_format(name, game)
     except UnknownComponentError as error:
         raise ConfigError(f"--records {name}: {error}") from None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -92,10 +92,9 @@ def stored_openings(info: RunInfo, config: TournamentConfig, game: Game, folder:
       StoreError: the store records none, or invalid ones.
       MiaiError: the component that balances them is unavailable.
     """
-    results: Any = info.resolved.get("results")
-    values = results.get("openings") if isinstance(results, Mapping) else None
-    lines = plain_lines(values) if isinstance(values, Mapping) else None
-    if not isinstance(values, Mapping) or lines is None or not is_int(values.get("random_plies")):
+    values = info.openings()
+    lines = plain_lines(values)
+    if lines is None or not is_int(values.get("random_plies")):
         raise _damaged(folder, "value has no openings")
     openings = Openings(game, values["random_plies"], lines)
     if config.openings.balance is not None:
@@ -114,9 +113,9 @@ def with_judgement(openings: Openings, info: RunInfo, folder: Path) -> Openings:
     judgement = info.resolved.get(JUDGED, {})
     kept, values = judgement.get("kept"), judgement.get("values")
     if not is_list(kept, is_int) or not is_list(values, is_number) or len(kept) != len(values):
-        raise _damaged(folder, "value does not tell which openings are balanced")
+        raise _damaged(folder, "value does not say which openings are balanced")
     if not kept or max(kept) >= len(openings.lines):
-        raise _damaged(folder, "value tells of other openings")
+        raise _damaged(folder, "value is about other openings")
     return replace(openings, kept=tuple(kept), values=tuple(values))
 
 
@@ -126,6 +125,6 @@ def _damaged(folder: Path, what: str) -> StoreError:
 
 def _not_understood(folder: Path, wrong: str) -> StoreError:
     return StoreError(
-        f"{folder / FILE_NAME}: its config is not understood by this version of miai; use the "
+        f"{folder / FILE_NAME}: this version of miai does not understand its config; use the "
         f"version that began the run ({wrong})"
     )

@@ -1,1 +1,1 @@
-"""What a run keeps on disk: the folder, the SQLite store, the exported records."""
+"""What a run keeps on disk: its folder, its store and exported records."""

@@ -1,14 +1,7 @@
-"""The SQLite file of a store: made whole, recognised before it is touched, its errors explained.
+"""The database of a store: what it must offer (`Connection`), and its SQLite file.
 
-What a store is kept with: a connection to the SQLite file of the folder, or to PostgreSQL.
-
-The store's statements are written once, in the SQL that both understand, with ``?`` for values.
-
-Reading a large file ahead.
-
-The rows of a store that grew game by game are scattered over its file. Who asks for all of them
-reads it page by page in another order than they lie in, and waits for the disk at each; the whole
-file in its own order comes in a fraction of the time.
+A file is created whole and checked before SQLite opens it; errors say what to do. Statements are
+written once, in the SQL that SQLite and PostgreSQL share, with ``?`` for values.
 """
 
 from __future__ import annotations
@@ -22,7 +15,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 from urllib.parse import quote
 
 from miai.errors import StoreError
@@ -34,8 +27,7 @@ READ: Final = "read"
 WRITE: Final = "write"
 
 CHECKED_BYTES: Final = 1 << 28
-"""Largest file of which every page is looked at before anything is done with it; to read gigabytes
-from a disk would take longer than most of what is asked of a store."""
+"""Maximum size of a file whose pages are all checked when it is opened."""
 
 _FEW: Final = 12
 
@@ -45,7 +37,7 @@ _MAGIC = b"SQLite format 3\0"
 
 @contextmanager
 def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[sqlite3.Connection]:
-    """Give a new database under a passing name; it takes the name `path` when the block ends well.
+    """Provide a new database under a temporary name, and rename it to `path` after the block.
 
     Raises:
       StoreError: `path` exists, or the folder cannot be written.
@@ -54,8 +46,8 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            raise StoreError(f"{path}: exists already; choose another folder")
-        for name in draft_names(path.name):  # of a process that died; a journal would be replayed
+            raise StoreError(f"{path}: already exists; choose another folder")
+        for name in draft_names(path.name):  # of a process that died: SQLite would replay a journal
             path.with_name(name).unlink(missing_ok=True)
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
@@ -76,22 +68,21 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
 
 
 def draft_names(name: str) -> list[str]:
-    """Return the names of the files that making a database may leave when the process dies."""
+    """Return the names of the files that a process may leave if it dies in `created`."""
     return [f"{name}.new{suffix}" for suffix in ("", "-journal", "-wal", "-shm")]
 
 
 def connect(path: Path, mode: str, *, kind: RunKind = TOURNAMENT) -> sqlite3.Connection:
-    """Return a connection to an existing store whose header and schema were checked.
+    """Return a connection to an existing store, after checking its header, schema and pages.
 
-    The pages of a file up to `CHECKED_BYTES` are checked too; damage in a larger one is told when
-    the page is read.
+    In a file of more than `CHECKED_BYTES` damage is reported when a page is read.
 
     Args:
       mode: `READ` or `WRITE`.
 
     Raises:
-      StoreError: there is none, or it is foreign, corrupt or of another schema. The header is
-        read before SQLite sees the file, so nothing foreign is written to.
+      StoreError: there is no store, or it is foreign, corrupt or of another schema. SQLite does
+        not open a foreign file, so nothing is written to it.
     """
     check_header(path, kind=kind)
     try:
@@ -122,33 +113,33 @@ def _why_missing(path: Path, kind: RunKind) -> str:
     """Return why there is no store at a path, and what to name instead."""
     folder, noun = path.parent, kind.noun
     if path.is_dir():
-        return f"{path}: is a folder, where a {noun}'s store should be; choose another folder"
+        return f"{path}: is a folder, but should be the store of a {noun}; choose another folder"
     if path.exists():
-        return f"{path}: is a pipe or a device, no {noun}'s store; choose another folder"
+        return f"{path}: is a pipe or a device, not a {noun}'s store; choose another folder"
     if folder.is_file():
-        return f"{folder}: is a file; name the folder of a {noun}, runs/NAME say"
+        return f"{folder}: is a file; name the folder of a {noun}, such as runs/NAME"
     inside = sorted(str(p.parent) for p in folder.glob(f"*/{path.name}")) if folder.is_dir() else []
     if inside:
-        return f"{folder}: holds {noun}s, name one of them: {', '.join(inside[:_FEW])}"
+        return f"{folder}: contains {noun}s; name one of them: {', '.join(inside[:_FEW])}"
     if folder.is_dir():
         return (
-            f"{folder}: holds no {noun} ({path.name} is missing); begin one with "
+            f"{folder}: contains no {noun} ({path.name} is missing); begin one with "
             f"`{kind.begin} {folder}`"
         )
-    kept = Path("runs") / folder  # where runs are by default
-    if (kept / path.name).is_file():
-        return f"{folder}: does not exist. Did you mean '{kept}'?"
+    usual = Path("runs") / folder
+    if (usual / path.name).is_file():
+        return f"{folder}: does not exist. Did you mean '{usual}'?"
     above = folder.parent
     runs = [p.parent.name for p in above.glob(f"*/{path.name}")] if above.is_dir() else []
-    told = f"{folder}: {absence(folder, runs)}"
+    message = f"{folder}: {absence(folder, runs)}"
     begin = f" Begin one with `{kind.begin} {folder}`."
-    return told if told.endswith("?") else told + begin
+    return message if message.endswith("?") else message + begin
 
 
 def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
-    """Raise `StoreError` unless a file begins as a store does, of a schema that is known.
+    """Raise `StoreError` unless a file has the header of a store with a supported schema.
 
-    Not while this process has the store open: to close the file gives up SQLite's locks on it.
+    Do not call it while this process has the store open: closing the file releases SQLite's locks.
     """
     try:
         if not path.is_file():
@@ -158,18 +149,18 @@ def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
-        raise StoreError(f"{path}: is no SQLite file, so no store of a {kind.noun}; {_REMEDY}")
+        raise StoreError(f"{path}: is not an SQLite file, so not a {kind.noun}'s store; {_REMEDY}")
     _, version, application = _HEADER.unpack(header)
     if application != kind.application_id:
         raise StoreError(
-            f"{path}: is a database of another program; it was left untouched, choose another "
+            f"{path}: is a database of another program, which was left unchanged; choose another "
             "folder"
         )
     if not 1 <= version <= kind.schema:
         age = "a newer" if version > kind.schema else "an older"
         raise StoreError(
-            f"{path}: has schema {version} of {age} miai, this one reads schema {kind.schema}; "
-            "use the version of miai that began the run"
+            f"{path}: has schema {version} of {age} miai, but this one reads schema "
+            f"{kind.schema}; use the version of miai that began the run"
         )
 
 
@@ -180,13 +171,10 @@ def schema_of(connection: sqlite3.Connection) -> int:
 
 
 def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> None:
-    """Bring a store to the newest schema, in one transaction.
+    """Bring a store to the newest schema, in one transaction. Raises `StoreError`.
 
     Args:
-      steps: the statements that lead from each version to the next, from version 1 on.
-
-    Raises:
-      StoreError: it cannot be written.
+      steps: for each version from 1 on, the statements that lead to the next.
     """
     try:
         if schema_of(connection) > len(steps):
@@ -202,7 +190,7 @@ def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commit the block as one transaction, or nothing of it."""
+    """Run the block as one transaction; an exception rolls it back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
@@ -213,12 +201,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def damaged(path: Path, what: str) -> StoreError:
-    """Return the error of a store in which something is not as miai wrote it."""
+    """Return the error for malformed content of a store."""
     return StoreError(f"{path}: {what}; {_REMEDY}")
 
 
 def explained(path: Path, error: sqlite3.Error) -> StoreError:
-    """Return what an error of SQLite means to the user."""
+    """Return an error of SQLite with its remedy."""
     name = getattr(error, "sqlite_errorname", "") or ""
     remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
     return StoreError(f"{path}: {error}; {remedy}")
@@ -226,15 +214,14 @@ def explained(path: Path, error: sqlite3.Error) -> StoreError:
 
 def _uri(path: Path, mode: str) -> str:
     uri = f"file:{quote(str(path.absolute()))}"
-    # Readers of a WAL database need to write its index beside it, and the last one to close takes
-    # it away, for which it must not be read-only: `connect` forbids it to write rows. In a folder
-    # where they may not write, nobody else can be writing either.
+    # Readers of a WAL database write its index and remove it at the end, so even they open the file
+    # for writing; `connect` makes them read-only. In a read-only folder there cannot be a writer.
     if mode == READ and not os.access(path.parent, os.W_OK):
         return f"{uri}?mode=ro&immutable=1"
     return f"{uri}?mode=rw"
 
 
-_REMEDY = "restore the file from a copy, or start anew in another folder"
+_REMEDY = "restore the file from a copy, or begin a new run in another folder"
 
 _REMEDIES = {
     "FULL": "free some space on the disk, then resume",
@@ -246,25 +233,29 @@ _REMEDIES = {
     "LOCKED": "another program holds the file; close it and try again",
 }
 
+# -- reading a large file ahead -------------------------------------------------------------------
+
 LARGE: Final = 1 << 26
-"""Bytes from which on a file is read ahead."""
+"""Minimum size of a file that is read ahead, in bytes."""
 
 _PIECE: Final = 1 << 17
-"""Bytes that are asked for at once; Linux reads no more than a disk's read-ahead in one go."""
+"""Bytes per request; Linux reads at most a disk's read-ahead at once."""
 
-_KEPT: Final[dict[tuple[int, int], int]] = {}
-"""Descriptors by device and inode. They stay open: to close any descriptor of a file gives up all
-locks that the process has on it, SQLite's too, and whoever reads the store next then takes the log
-of the newest games away from who still writes to it."""
+_DESCRIPTORS: Final[dict[tuple[int, int], int]] = {}
+"""Descriptors by device and inode. They stay open: closing any descriptor of a file releases all
+locks of the process on it, including SQLite's, and another reader would then delete the log that a
+writer still uses."""
 
 
 def read_ahead(path: Path) -> threading.Thread | None:
-    """Have the system read a large file into its memory, in its own time and the file's order.
+    """Ask the system to read a large file into memory in the background, in the file's order.
+
+    The rows of a store that grew game by game are scattered over its file; reading them in another
+    order waits for the disk at each page.
 
     Returns:
-      the thread that asks for it, which ends by itself; None for a file that is small, or does
-      not fit in half of the memory, and where the system cannot be asked. Nothing but time
-      depends on it, so an error ends it silently.
+      The thread that asks, which ends by itself; None if the file is small or larger than half of
+      the memory, or the system does not support it. Errors are ignored: only speed depends on it.
     """
     if sys.platform != "linux":
         return None
@@ -288,22 +279,25 @@ def read_ahead(path: Path) -> threading.Thread | None:
 
 
 def _descriptor(path: Path) -> int:
-    """Return the descriptor that is kept for a file."""
-    found = path.stat()
-    file = (found.st_dev, found.st_ino)
-    if file not in _KEPT:
-        _KEPT[file] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    return _KEPT[file]
+    """Return the open descriptor of a file."""
+    status = path.stat()
+    file = (status.st_dev, status.st_ino)
+    if file not in _DESCRIPTORS:
+        _DESCRIPTORS[file] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return _DESCRIPTORS[file]
+
+
+# -- connections ----------------------------------------------------------------------------------
 
 
 class Writer(Protocol):
-    """Takes statements within a transaction."""
+    """Executes statements within a transaction."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Carry out a statement."""
+        """Execute a statement."""
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
-        """Carry out a statement for each row of values."""
+        """Execute a statement for each row of values."""
 
 
 class Connection(Protocol):
@@ -311,8 +305,8 @@ class Connection(Protocol):
 
     Attributes:
       path: the file in the folder that messages name.
-      absent: what stands for columns that an older schema does not have.
-      entered: the column that orders rows as they were entered.
+      absent: expressions that replace columns which an older schema lacks.
+      entered: the column that orders rows by entry.
     """
 
     path: Path
@@ -323,20 +317,20 @@ class Connection(Protocol):
         """Return rows."""
 
     def transaction(self) -> AbstractContextManager[Writer]:
-        """Commit what the block writes as one transaction, or nothing of it."""
+        """Run the block as one transaction; an exception rolls it back."""
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turn what the database raises in the block into a `StoreError`."""
+        """Turn the database's exceptions in the block into `StoreError`."""
 
     def expect_all(self) -> None:
-        """Prepare for being asked for every row, where that saves time."""
+        """Prepare for reading every row, if that saves time."""
 
     def close(self) -> None:
         """End the connection."""
 
 
 class SqliteConnection:
-    """A connection to the SQLite file of a tournament's folder; see `Connection`."""
+    """A connection to an SQLite file; see `Connection`."""
 
     entered = "rowid"
 
@@ -350,21 +344,59 @@ class SqliteConnection:
         return self._connection.execute(statement, values)
 
     def transaction(self) -> AbstractContextManager[Writer]:
-        """Commit what the block writes as one transaction, or nothing of it."""
+        """Run the block as one transaction; an exception rolls it back."""
         return transaction(self._connection)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn what SQLite raises in the block into a `StoreError`."""
+        """Turn SQLite's exceptions in the block into `StoreError`."""
         try:
             yield
         except sqlite3.Error as error:
             raise explained(self.path, error) from error
 
     def expect_all(self) -> None:
-        """Have the system read a large file ahead."""
+        """Ask the system to read a large file ahead."""
         read_ahead(self.path)
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+class StoreBase:
+    """What all stores share: a connection, its errors and its end; a context manager.
+
+    Attributes:
+      folder: folder of the run.
+      path: the SQLite file in it, or the file with the address of the database.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.path = connection.path
+        self.folder = connection.path.parent
+        self._connection = connection
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Writer]:
+        with self._explained(), self._connection.transaction() as writer:
+            yield writer
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn errors of the database and malformed rows into `StoreError`."""
+        try:
+            with self._connection.explained():
+                yield
+        except ValueError as error:
+            raise damaged(self.path, str(error)) from error

@@ -1,4 +1,4 @@
-"""Records as files: one for each finished game, in any format that a plugin brings."""
+"""Records as files: one for each finished game, in any record format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from miai.errors import RecordError, StoreError
 from miai.files import write_bytes, writing
-from miai.game import GameInfo
 from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
 from miai.record import RecordFormat
@@ -16,12 +15,7 @@ from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
 
-def record_format(name: str, info: GameInfo) -> RecordFormat:
-    """Return the record format of that name for a game. Raises `UnknownComponentError`."""
-    return format_for(name, info.name)
-
-
-def format_for(name: str, game: str) -> RecordFormat:
+def record_format(name: str, game: str) -> RecordFormat:
     """Return a record format for the game of that name. Raises `UnknownComponentError`."""
     component = registry().get(RECORD_FORMAT, name, game=game)
     built: RecordFormat = component.build(values={})
@@ -29,10 +23,7 @@ def format_for(name: str, game: str) -> RecordFormat:
 
 
 class RecordFiles:
-    """Writes records to ``records/`` in a tournament's folder.
-
-    The store stays the source of truth: files that are missing are written again by `complete`.
-    """
+    """Writes records to ``records/`` in a tournament's folder; `complete` restores missing ones."""
 
     def __init__(self, folder: Path, formats: Iterable[RecordFormat]) -> None:
         self.folder = folder / "records"

@@ -1,17 +1,15 @@
-"""A tournament's folder: who runs it, and how it is asked to stop.
+"""The folder of a run: its lock, the request to stop, and whether it has a store.
 
-Layout::
+Layout of a tournament::
 
     runs/NAME/
       tournament.sqlite   the store, the source of truth
-      store.json          where the store is, when it is a database that is shared
-      lock                held by the runner as long as it lives; names its process
+      store.json          instead of it: the address of a shared database
+      lock                held by the runner while it lives; names its process
       stop                asks the runner that it names to end
-      logs/GAME/          what agents logged
-      records/            records as files, where the config asks for them
+      logs/GAME/          logs of agents
+      records/            records as files, if the config asks for them
       report.txt, report.json
-
-Stores in databases that are shared: where a folder's is, making it, finding it again.
 """
 
 from __future__ import annotations
@@ -24,18 +22,14 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from miai.errors import StoreError
 from miai.files import DRAFT_PATTERN, reading, write_text, writing
-from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address, RunKind
+from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address, RunKind
 from miai_tournaments.store.database import draft_names
-
-if TYPE_CHECKING:
-    from miai_tournaments.store.postgres import PostgresConnection
-
 
 _ATTEMPTS = 4
 _PAUSE = 0.05
@@ -47,7 +41,7 @@ LOGS = "logs"
 
 
 def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
-    """Raise `StoreError` when a folder holds other things and no store: nothing goes there."""
+    """Raise `StoreError` if a folder contains other files and no store."""
     with reading(folder, StoreError):
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder}: is a file; choose another folder with --out")
@@ -56,32 +50,32 @@ def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
     other = names - kind.own - {*draft_names(kind.file_name)}
     if kind.file_name not in names and ADDRESS_FILE not in names and other:
         raise StoreError(
-            f"{folder}: holds other files ('{min(other)}') and no {kind.noun}; choose another "
+            f"{folder}: contains other files ('{min(other)}') and no {kind.noun}; choose another "
             "folder with --out"
         )
 
 
 class RunLock:
-    """The right to run a tournament, held until the process ends, however it ends.
+    """The right to run a tournament; the system releases it when the process ends.
 
     Attributes:
-      folder: the tournament's folder.
-      token: names this holder.
+      folder: folder of the run.
+      token: identifies this holder.
     """
 
     def __init__(self, folder: Path, descriptor: int) -> None:
         self.folder = folder
         self.token = secrets.token_hex(8)
-        self._looked = 0.0
+        self._checked = 0.0
         self._asked = False
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self.token}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
     def stop_asked(self) -> bool:
-        """Return whether somebody asked this holder to stop, as of a moment ago."""
-        if time.monotonic() - self._looked >= _STOP_SECONDS:
-            self._looked = time.monotonic()
+        """Return whether this holder was asked to stop, checked a few times a second."""
+        if time.monotonic() - self._checked >= _STOP_SECONDS:
+            self._checked = time.monotonic()
             with contextlib.suppress(OSError, ValueError):
                 self._asked = (self.folder / STOP).read_text(encoding="utf-8") == self.token
         return self._asked
@@ -89,7 +83,7 @@ class RunLock:
 
 @contextmanager
 def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
-    """Hold the lock of a folder, which is made if need be.
+    """Hold the lock of a folder, which is created if necessary.
 
     Raises:
       StoreError: another process holds it, or the folder cannot be written.
@@ -107,7 +101,7 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
 
 
 def _lock(descriptor: int, folder: Path, kind: RunKind) -> None:
-    """Take the lock; a few times, since `runner_of` holds it for a moment."""
+    """Take the lock, with a few attempts, because `runner_of` holds it for a moment."""
     for attempt in range(_ATTEMPTS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,13 +112,12 @@ def _lock(descriptor: int, folder: Path, kind: RunKind) -> None:
         except OSError as error:
             raise StoreError(f"{folder}: cannot be locked: {error.strerror}") from error
     raise StoreError(
-        f"{folder}: is being run by {_described(_holder(folder))}; "
-        f"{kind.busy.format(folder=folder)}"
+        f"{folder}: {_described(_holder(folder))} is running it; {kind.busy.format(folder=folder)}"
     )
 
 
 def runner_of(folder: Path) -> str | None:
-    """Return who runs the tournament of a folder, in words; None when nobody does."""
+    """Return the process that runs the tournament of a folder, in words; None for none."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY)
     except OSError:
@@ -139,9 +132,9 @@ def runner_of(folder: Path) -> str | None:
 
 
 def ask_to_stop(folder: Path) -> str | None:
-    """Ask the runner of a folder to finish its games and end; return who that is.
+    """Ask the runner of a folder to finish its games and end; return it, in words.
 
-    Returns None when nobody runs it; then nothing is written.
+    Returns None, and writes nothing, if nobody runs it.
 
     Raises:
       StoreError: the folder cannot be written.
@@ -158,7 +151,7 @@ def _holder(folder: Path) -> dict[str, str]:
     try:
         values = json.loads((folder / LOCK).read_bytes())
         return {str(key): str(value) for key, value in values.items()}
-    except (OSError, ValueError, AttributeError):  # between taking the lock and writing the name
+    except (OSError, ValueError, AttributeError):  # the holder has not written its name yet
         return {}
 
 
@@ -172,71 +165,14 @@ FILE_NAME: Final = TOURNAMENT.file_name
 
 
 def has_store(folder: Path) -> bool:
-    """Return whether a folder has a tournament's store, or tells where it is."""
+    """Return whether a folder has a tournament's store or the address of one."""
     return (folder / FILE_NAME).exists() or (folder / ADDRESS_FILE).exists()
 
 
 def store_url(folder: Path) -> str | None:
-    """Return the URL of the database that holds a folder's run; None where a file does, or none.
+    """Return the URL of a folder's database; None if its store is a file, or it has none.
 
     Raises:
-      StoreError: the file that tells is not as written.
+      StoreError: the address is malformed.
     """
     return Address.read(folder).url if (folder / ADDRESS_FILE).exists() else None
-
-
-def settle_draft(folder: Path) -> None:
-    """Keep the store that a process made and died before it said where, if there is one.
-
-    Whoever calls it holds the folder's lock.
-
-    Raises:
-      StoreError: the database does not answer.
-    """
-    from miai_tournaments.store.postgres import PostgresConnection
-
-    try:
-        address = Address.read(folder, DRAFT_FILE)
-    except StoreError:  # half written: nothing was made yet
-        Address.drop(folder)
-        return
-    with closing(PostgresConnection(folder, address, alone=True)) as connection:
-        if connection.holds_run():
-            Address.keep(folder)
-        else:
-            Address.drop(folder)
-
-
-def check_database(folder: Path, url: str) -> None:
-    """Raise `ConfigError` or `StoreError` unless a new run could be kept in a database."""
-    connect_new(folder, Address.fresh(url, "check")).close()
-
-
-def connect_new(folder: Path, address: Address) -> PostgresConnection:
-    """Return a connection for a run that is to be made. Raises `StoreError` when there is one."""
-    from miai_tournaments.store.postgres import PostgresConnection
-
-    if has_store(folder):
-        raise StoreError(f"{folder}: holds a tournament already; choose another folder")
-    return PostgresConnection(folder, address, alone=True)
-
-
-def connect(folder: Path, *, alone: bool) -> PostgresConnection:
-    """Return a connection to a folder's run.
-
-    Args:
-      alone: whether it is to be the only driver, as whoever writes is.
-
-    Raises:
-      StoreError: the database does not answer, has no such run, or another driver has it.
-    """
-    from miai_tournaments.store.postgres import PostgresConnection
-
-    connection = PostgresConnection(folder, Address.read(folder), alone=alone)
-    try:
-        with connection.explained():
-            connection.check()
-    except BaseException:
-        connection.close()
-        raise
-    return connection

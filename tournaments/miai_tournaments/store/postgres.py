@@ -1,20 +1,21 @@
-"""A store in a PostgreSQL database, for drivers that share one; each run has a schema of its own.
+"""Stores in a shared PostgreSQL database, each run in a schema of its own.
 
-SQLAlchemy and psycopg are the extra ``miai[postgres]``. A run belongs to one driver at a time: it
-holds an advisory lock, which the server gives back when the driver or its connection is gone.
+SQLAlchemy and psycopg are the extra ``miai[postgres]``. One driver at a time runs a tournament: it
+holds an advisory lock, which the server releases when the driver or its connection ends.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import ConfigError, StoreError
-from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address
+from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address
 from miai_tournaments.store.database import Writer
+from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.tables import SCHEMA
 
 if TYPE_CHECKING:
@@ -22,26 +23,77 @@ if TYPE_CHECKING:
 
 
 CONNECT_SECONDS: Final = 10
-"""How long a server may take to answer."""
+"""Maximum time for a server to answer."""
 
 _LOCK_ATTEMPTS: Final = 10
-"""How often a lock is asked for: the server gives it back a moment after a driver has gone."""
+"""Attempts to take the lock: the server releases it shortly after a driver has ended."""
 
 _LOCK_PAUSE: Final = 0.1
 
 _TYPES: Final = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"))
 
 
-class PostgresConnection:
-    """A connection to the schema of one run; see `connection.Connection`.
+def settle_draft(folder: Path) -> None:
+    """Adopt or discard the schema of a process that died while creating it.
+
+    The caller holds the folder's lock.
+
+    Raises:
+      StoreError: the database does not answer.
+    """
+    try:
+        address = Address.read(folder, DRAFT_FILE)
+    except StoreError:  # half written, so the schema was not created yet
+        Address.drop(folder)
+        return
+    with closing(PostgresConnection(folder, address, alone=True)) as connection:
+        if connection.holds_run():
+            Address.keep(folder)
+        else:
+            Address.drop(folder)
+
+
+def check_database(folder: Path, url: str) -> None:
+    """Raise `ConfigError` or `StoreError` unless the database can take a new run."""
+    connect_new(folder, Address.fresh(url, "check")).close()
+
+
+def connect_new(folder: Path, address: Address) -> PostgresConnection:
+    """Return a connection for a new run. Raises `StoreError` if the folder has a store."""
+    if has_store(folder):
+        raise StoreError(f"{folder}: already contains a tournament; choose another folder")
+    return PostgresConnection(folder, address, alone=True)
+
+
+def connect_existing(folder: Path, *, alone: bool) -> PostgresConnection:
+    """Return a connection to a folder's run.
 
     Args:
-      folder: the tournament's folder, which holds the address.
-      alone: whether it is to be the only driver, as whoever writes is.
+      alone: whether to take the lock, as every writer does.
+
+    Raises:
+      StoreError: the database does not answer or lacks the run, or another driver runs it.
+    """
+    connection = PostgresConnection(folder, Address.read(folder), alone=alone)
+    try:
+        with connection.explained():
+            connection.check()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class PostgresConnection:
+    """A connection to the schema of one run; see `miai_tournaments.store.database.Connection`.
+
+    Args:
+      folder: folder of the run.
+      alone: whether to take the lock, as every writer does.
 
     Raises:
       ConfigError: the extra is not installed.
-      StoreError: the server does not answer, or another driver has the run.
+      StoreError: the server does not answer, or another driver runs the tournament.
     """
 
     entered = "position"
@@ -67,7 +119,7 @@ class PostgresConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[Writer]:
-        """Commit what the block writes as one transaction, or nothing of it."""
+        """Run the block as one transaction; an exception rolls it back."""
         self._run("BEGIN")
         try:
             yield self
@@ -78,47 +130,47 @@ class PostgresConnection:
         self._run("COMMIT")
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> None:
-        """Carry out a statement."""
+        """Execute a statement."""
         self._run(statement, values)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """Carry out a statement for each row of values."""
-        found = [tuple(map(_plain, row)) for row in rows]
-        if found and not found[0]:
+        """Execute a statement for each row of values."""
+        parameters = [tuple(map(_plain, row)) for row in rows]
+        if parameters and not parameters[0]:
             self._run(statement)
-        elif found:
-            self._connection.exec_driver_sql(statement.replace("?", "%s"), found)
+        elif parameters:
+            self._connection.exec_driver_sql(statement.replace("?", "%s"), parameters)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn what the database raises in the block into a `StoreError`."""
+        """Turn the database's exceptions in the block into `StoreError`."""
         try:
             yield
         except (self._sqlalchemy.exc.SQLAlchemyError, self._sqlalchemy.exc.ArgumentError) as error:
             cause = getattr(error, "orig", None) or error
-            said = " ".join(str(cause).split())[:300]
+            message = " ".join(str(cause).split())[:300]
             raise StoreError(
-                f"{self.address.shown}: {said}; check the server and your rights, then give the "
-                "same command again"
+                f"{self.address.shown}: {message}; check the server and your rights, then repeat "
+                "the command"
             ) from error
 
     def expect_all(self) -> None:
-        """Do nothing: the server reads as it sees fit."""
+        """Do nothing: the server decides how it reads."""
 
     def close(self) -> None:
-        """End the connection; the server gives back its lock."""
+        """End the connection; the server releases its lock."""
         self._connection.close()
         self._connection.engine.dispose()
 
-    def make(self) -> None:
-        """Make the tables, within a transaction."""
+    def create_tables(self) -> None:
+        """Create the schema and its tables, within a transaction."""
         schema = self.address.schema
         tables = SCHEMA.replace(
             "    name TEXT PRIMARY KEY", "    position BIGSERIAL,\n    name TEXT PRIMARY KEY"
         )
         for old, new in _TYPES:
             tables = tables.replace(old, new)
-        for name in ("game_id", "pair_id"):  # ordered as SQLite does, whatever the collation is
+        for name in ("game_id", "pair_id"):  # sorted as in SQLite, whatever the server's collation
             tables = tables.replace(f"{name} TEXT", f'{name} TEXT COLLATE "C"')
         self._run(f"CREATE SCHEMA {schema}")
         self._run(f"SET search_path TO {schema}")
@@ -129,23 +181,23 @@ class PostgresConnection:
         self._run("INSERT INTO about VALUES (?)", (TOURNAMENT.schema,))
 
     def holds_run(self) -> bool:
-        """Return whether the schema is there and holds a run of some version of miai."""
-        found = self.query(
+        """Return whether the schema exists and contains a run of any version of miai."""
+        tables = self.query(
             "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
             (self.address.schema, "about"),
         )
-        return bool(found)
+        return bool(tables)
 
     def check(self) -> None:
-        """Raise `StoreError` unless the schema holds a run that this version of miai reads."""
+        """Raise `StoreError` unless the schema contains a run that this version of miai reads."""
         if not self.holds_run():
             raise StoreError(
-                f"{self.address.shown}: holds no tournament any more; begin a new run with --out"
+                f"{self.address.shown}: no longer contains a tournament; begin a new run with --out"
             )
         ((version,),) = self.query("SELECT version FROM about")
         if version != TOURNAMENT.schema:
             raise StoreError(
-                f"{self.address.shown}: has schema {version}, this miai reads schema "
+                f"{self.address.shown}: has schema {version}, but this miai reads schema "
                 f"{TOURNAMENT.schema}; use the version of miai that began the run"
             )
 
@@ -155,7 +207,7 @@ class PostgresConnection:
             make_url(self.address.url).set(drivername="postgresql+psycopg"),
             poolclass=pool.NullPool,
             connect_args={"connect_timeout": CONNECT_SECONDS},
-            isolation_level="AUTOCOMMIT",  # transactions are begun and ended by `transaction`
+            isolation_level="AUTOCOMMIT",  # `transaction` begins and ends transactions
         )
         connection: sqlalchemy.Connection = engine.connect()
         return connection
@@ -169,25 +221,25 @@ class PostgresConnection:
             if attempt < _LOCK_ATTEMPTS - 1:
                 time.sleep(_LOCK_PAUSE)
         raise StoreError(
-            f"{self.address.shown}: is being run by another driver; let it end, or stop it "
-            "where it runs"
+            f"{self.address.shown}: another driver is running it; wait for it to end, or stop it "
+            "in its terminal"
         )
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
         if not values:
             return self._connection.exec_driver_sql(statement)
-        told = tuple(map(_plain, values))
-        return self._connection.exec_driver_sql(statement.replace("?", "%s"), told)
+        parameters = tuple(map(_plain, values))
+        return self._connection.exec_driver_sql(statement.replace("?", "%s"), parameters)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that the server takes: it has no character 0 in texts."""
+    """Return a value without NUL characters, which the server does not accept in texts."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _sqlalchemy() -> Any:
     try:
-        import psycopg  # noqa: F401 - what SQLAlchemy speaks to the server with
+        import psycopg  # noqa: F401 - the driver that SQLAlchemy uses
         import sqlalchemy
     except ImportError as error:
         raise ConfigError(

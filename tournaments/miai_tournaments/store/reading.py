@@ -1,4 +1,4 @@
-"""From the store's rows to objects: every value is checked where it is read."""
+"""Converts rows of a store to objects, checking every value."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Final, TypeGuard, get_args
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
 
 _NAME: Final = re.compile(r"[\w+~-][\w.+~-]{0,199}")
-"""Names and games' identities become parts of file names."""
+"""Players' names and identities of games, which become parts of file names."""
 _INTEGER_END: Final = 2**63
 _LARGEST: Final = 1e300
 _SEATS: Final = 2
 
 Cell = tuple[str, Callable[[Any], bool]]
-"""What a value should be, in words and as a check."""
+"""What a value should be: in words, and as a check."""
 
 
 def is_int(value: Any, least: int = 0) -> bool:
-    """Return whether a value is a whole number from `least` that the store can hold."""
+    """Return whether a value is a whole number of at least `least` that fits the store."""
     return type(value) is int and least <= value < _INTEGER_END
 
 
@@ -40,7 +40,7 @@ def _is_name(value: Any) -> bool:
 
 
 def is_list(value: Any, check: Callable[[Any], bool]) -> TypeGuard[list[Any]]:
-    """Return whether a value is a list of what passes a check."""
+    """Return whether a value is a list whose items all pass a check."""
     return isinstance(value, list) and all(map(check, value))
 
 
@@ -61,7 +61,7 @@ A_NAME: Cell = ("a name", _is_name)
 WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
 COUNT: Cell = ("a whole number from 0", is_int)
 ORDINAL: Cell = ("a whole number from 1", lambda v: is_int(v, 1))
-_LIMIT: Cell = ("a whole number from 1 or nothing", lambda v: v is None or is_int(v, 1))
+_LIMIT: Cell = ("a whole number from 1, or nothing", lambda v: v is None or is_int(v, 1))
 TABLE: Cell = ("a table", lambda v: isinstance(v, dict))
 _TABLES: Cell = ("a table of tables", _is_tables)
 
@@ -122,12 +122,12 @@ GAME_COLUMNS: Final = tuple(_GAME)
 
 
 def run_info(rows: Iterable[Sequence[Any]]) -> RunInfo:
-    """Return what holds for the whole run. Raises `ValueError` naming the row."""
+    """Return the facts of the run. Raises `ValueError` naming the row."""
     values = {}
     for key, text in rows:
         where = f"table run, row {_shown(key)}"
         if key not in _RUN:
-            raise ValueError(f"{where}: is of no meaning to this version of miai")
+            raise ValueError(f"{where}: is unknown to this version of miai")
         values[key] = checked(decoded(text, where, "value"), _RUN[key], where, "value")
     for field in fields(RunInfo):
         required = field.default is MISSING and field.default_factory is MISSING
@@ -142,13 +142,13 @@ def player_row(cells: Sequence[Any]) -> PlayerRow:
 
 
 def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
-    """Return a game of known players. Raises `ValueError` naming the row."""
+    """Return a game of the given players. Raises `ValueError` naming the row."""
     values = row_values("games", _GAME, cells)
     for name in values["players"]:
         if name not in players:
             raise ValueError(
-                f"table games, row '{values['game_id']}': is of a player '{name}' that table "
-                "players does not have"
+                f"table games, row '{values['game_id']}': has a player '{name}' who is not in "
+                "table players"
             )
     if values["status"] == "done" and not values["returns"]:
         raise ValueError(f"table games, row '{values['game_id']}': is done, but returns is empty")
@@ -169,14 +169,15 @@ def opening(pair_id: Any, actions: Any) -> tuple[str, tuple[int, ...]]:
     """Return a pair's identity and opening. Raises `ValueError` naming the pair."""
     where = f"table games, pair {_shown(pair_id)}"
     name: str = checked(pair_id, A_NAME, where, "pair_id")
-    found = checked(decoded(actions, where, "opening"), _GAME["opening"], where, "opening")
-    return name, tuple(found)
+    return name, tuple(
+        checked(decoded(actions, where, "opening"), _GAME["opening"], where, "opening")
+    )
 
 
 def known_status(status: Any) -> Status:
-    """Return the status of a game. Raises `ValueError` when it is none."""
-    found: Status = checked(status, _GAME["status"], "table games", "status")
-    return found
+    """Return the status of a game. Raises `ValueError` if it is not one."""
+    valid: Status = checked(status, _GAME["status"], "table games", "status")
+    return valid
 
 
 def row_values(
@@ -186,13 +187,13 @@ def row_values(
     *,
     as_json: Collection[str] = _JSON,
 ) -> dict[str, Any]:
-    """Return the values of a row by column, its first cell being its name.
+    """Return the values of a row by column; its first cell names it in messages.
 
     Args:
-      as_json: the columns that hold JSON; lists in it become tuples.
+      as_json: columns that contain JSON; lists in it become tuples.
 
     Raises:
-      ValueError: a value is not what it should be; row and column are named.
+      ValueError: a value is malformed; the message names row and column.
     """
     where = f"table {table}, row {_shown(cells[0])}"
     values = {}
@@ -204,18 +205,18 @@ def row_values(
 
 
 def decoded(text: Any, where: str, column: str) -> Any:
-    """Return what a text of JSON says. Raises `ValueError`, in which `where` names the row."""
+    """Return the value of a JSON text. Raises `ValueError` that names the row with `where`."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
-        raise ValueError(f"{where}: {column} is {_shown(text)}, which is no JSON") from None
+        raise ValueError(f"{where}: {column} is {_shown(text)}, which is not JSON") from None
 
 
 def checked(value: Any, cell: Cell, where: str, column: str) -> Any:
-    """Return a value that is as it should be. Raises `ValueError`, in which `where` names it."""
+    """Return a value if it is valid. Raises `ValueError` that names the row with `where`."""
     words, check = cell
     if not check(value):
-        raise ValueError(f"{where}: {column} is {_shown(value)}, where {words} should be")
+        raise ValueError(f"{where}: {column} is {_shown(value)}, but should be {words}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What the store holds of a run, of its players and of its games, as plain frozen objects."""
+"""The rows of a tournament's store as frozen dataclasses: the run, its players and its games."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Status = Literal["pending", "running", "done", "void", "surplus"]
-"""What became of a game; a surplus one is not needed any more and counts nowhere, played or not."""
+"""Status of a game; a surplus game is no longer needed and never counts, played or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """What holds for the whole run.
+    """Facts of the whole run.
 
     Attributes:
-      name, seed, rounds: of the tournament; `rounds` colour-swapped pairs of games a pairing,
-        unless `format` has a number of its own.
+      name, seed: name and seed of the tournament.
+      rounds: colour-swapped pairs of games per pairing, unless `format` has its own number.
       game: name of the game component.
-      game_version: `GameInfo.version` when the run was begun.
+      game_version: `GameInfo.version` at the beginning of the run.
       game_parameters: all parameters, defaults included.
-      time_control: the fields of `miai.clock.TimeControl`.
-      move_limit: most plies of a game; None for the game's own length.
-      created: when the run was begun, ISO 8601 in UTC.
-      resolved: the whole config as it was understood, plain data.
-      config_text: the config file as it was written.
-      config_path: where it was, as it was named.
-      format: its ``name`` and all its parameters; empty for a round-robin of earlier versions.
-      facts: what the format told last: ``text``, a ``ranking``, a verdict, ``open`` while more
+      time_control: fields of `miai.clock.TimeControl`.
+      move_limit: maximum plies of a game; None for the game's own length.
+      created: beginning of the run, ISO 8601 in UTC.
+      resolved: the whole config with its defaults, as plain data.
+      config_text, config_path: content and path of the config file.
+      format: ``name`` and all parameters of the format; empty for a round-robin of earlier
+        versions.
+      facts: latest facts of the format: ``text``, a ``ranking``, a verdict, ``open`` while more
         games may follow; see docs/tournaments.md.
     """
 
@@ -47,28 +47,33 @@ class RunInfo:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def given_game_parameters(self) -> Mapping[str, Any]:
-        """Return the parameters of the game that the config gives, in its order."""
-        told: Any = self.resolved
-        for key in ("config", "game", "parameters"):
-            told = told.get(key) if isinstance(told, Mapping) else None
-        return told if isinstance(told, Mapping) else {}
-
-    def pairing_settings(self) -> list[Mapping[str, Any]]:
-        """Return the parameters of the game that listed pairings have of their own, each once."""
-        listed = self.format.get("pairings")
-        found: list[Mapping[str, Any]] = []
-        for pairing in listed if isinstance(listed, list) else ():
-            settings = pairing.get("settings") if isinstance(pairing, Mapping) else None
-            if isinstance(settings, Mapping) and settings and settings not in found:
-                found.append(settings)
-        return found
+        """Return the game's parameters in the config, in its order."""
+        return self._resolved("config", "game", "parameters")
 
     def adjudication(self) -> Mapping[str, Any]:
-        """Return the config's table of that name, defaults filled in; empty where none is told."""
-        told: Any = self.resolved
-        for key in ("results", "adjudication"):
-            told = told.get(key) if isinstance(told, Mapping) else None
-        return told if isinstance(told, Mapping) else {}
+        """Return the config's table of that name with its defaults; empty if not recorded."""
+        return self._resolved("results", "adjudication")
+
+    def openings(self) -> Mapping[str, Any]:
+        """Return the openings as of `Openings.to_plain`; empty if not recorded."""
+        return self._resolved("results", "openings")
+
+    def pairing_settings(self) -> list[Mapping[str, Any]]:
+        """Return the different settings of listed pairings: their parameters of the game."""
+        listed = self.format.get("pairings")
+        different: list[Mapping[str, Any]] = []
+        for pairing in listed if isinstance(listed, list) else ():
+            settings = pairing.get("settings") if isinstance(pairing, Mapping) else None
+            if isinstance(settings, Mapping) and settings and settings not in different:
+                different.append(settings)
+        return different
+
+    def _resolved(self, *keys: str) -> Mapping[str, Any]:
+        """Return a table within `resolved`; empty if it is absent or not a table."""
+        value: Any = self.resolved
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +81,9 @@ class PlayerRow:
     """One player.
 
     Attributes:
-      name, agent: its own name, and its agent's.
-      given, parameters: the agent's parameters as given, and with defaults.
-      team: the team that it is in; empty for none.
+      name, agent: names of the player and of its agent.
+      given, parameters: the agent's parameters in the config, and with defaults.
+      team: name of its team; empty for none.
     """
 
     name: str
@@ -90,16 +95,16 @@ class PlayerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledGame:
-    """A game to be played.
+    """A scheduled game.
 
     Attributes:
-      game_id: stable identity: the same game has the same in every run of the config.
+      game_id: stable identity, the same in every run of the config.
       pair_id: shared by the two games of a colour-swapped pair.
       round: from 1.
       players: names in seat order; the first moves first.
       seed: shared by the pair.
-      opening: actions that are played before the agents are asked.
-      settings: parameters of the game that are other than the tournament's.
+      opening: actions played before the agents move.
+      settings: parameters of the game that differ from the tournament's.
     """
 
     game_id: str
@@ -116,16 +121,16 @@ class GameResult:
     """The outcome of a finished game.
 
     Attributes:
-      returns: each player's utility, in seat order, as all that is per player.
-      termination: why it ended, a value of `miai.record.Termination`.
-      loser: seat of who resigned or forfeited; None otherwise.
+      returns: utilities of the players in seat order, as in all fields by player.
+      termination: how it ended, a value of `miai.record.Termination`.
+      loser: seat of the player who resigned or forfeited; None otherwise.
       detail: the reason in words.
-      moves: actions of players, the opening included.
+      moves: number of the players' actions, including the opening.
       player_moves: decisions of each player.
-      seconds, cpu_seconds: each player's wall and CPU time; CPU None where it was not measured.
-      wall_seconds: of the whole game.
-      started: ISO 8601 in UTC.
-      versions: of the software involved.
+      seconds, cpu_seconds: wall and CPU time of each player; CPU time None if not measured.
+      wall_seconds: duration of the game.
+      started: beginning of the game, ISO 8601 in UTC.
+      versions: versions of the packages involved.
     """
 
     returns: tuple[float, ...]
@@ -143,16 +148,14 @@ class GameResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameRow(ScheduledGame):
-    """A scheduled game and what became of it.
+    """A scheduled game with its status and result (see `GameResult`).
 
-    `returns` and what follows is meaningful when `status` is ``done``, and when it is ``surplus``
-    where `returns` is not empty; see `GameResult`.
+    The result is valid if `status` is ``done``, or ``surplus`` with non-empty `returns`.
 
     Attributes:
-      status: pending, running, done, or void: its last attempt was void, it will be replayed; or
-        surplus.
-      void_count: attempts that were void, in all.
-      void_reason: why the last of them was.
+      status: pending, running, done, surplus, or void: the last attempt failed and is repeated.
+      void_count: total number of void attempts.
+      void_reason: reason of the last of them.
     """
 
     status: Status

@@ -1,4 +1,4 @@
-"""The tables of a tournament's store, and how older ones become these."""
+"""The tables of a tournament's store, and the upgrades from older schemas."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ UPGRADES: Final = (
         "CREATE INDEX games_by_status ON games (surplus, status, round, pair_id, game_id)",
     ),
 )
-"""What leads from schema 1 to 2, and so on."""
+"""The statements that lead from schema 1 to 2, and so on."""
 
 BEFORE: Final[Mapping[str, str]] = {"team": "''", "settings": "'{}'", "surplus": "0"}
-"""The values of columns that a store of schema 1 does not have, read as it is."""
+"""The values of columns that a store of schema 1 lacks, for reading it without an upgrade."""

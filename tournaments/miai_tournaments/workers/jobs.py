@@ -49,8 +49,8 @@ class Setup:
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_plain` wrote."""
-        agents = {name: (agent, given) for name, (agent, given) in values["agents"].items()}
-        rules = [(name, given) for name, given in values["rules"]]
+        agents = {name: tuple(pair) for name, pair in values["agents"].items()}
+        rules = [tuple(pair) for pair in values["rules"]]
         return cls(**{**values, "agents": agents, "rules": rules})
 
 

@@ -140,15 +140,15 @@ class Tables:
         begin = self._number(root.public)
         waiting = [(begin, depth)]
         while waiting:
-            at, left = waiting.pop()
-            if self._reached[at] >= left:
+            at, remaining = waiting.pop()
+            if self._reached[at] >= remaining:
                 continue
             if self._reached[at] < 0:
                 self._follow(at)
-            self._reached[at] = left
+            self._reached[at] = remaining
             for after, cost in self._followers[at]:
-                if left - cost > 0:
-                    waiting.append((after, left - cost))
+                if remaining - cost > 0:
+                    waiting.append((after, remaining - cost))
         return begin
 
     def mask(self, public: Any, hidden: tuple[int, ...]) -> NDArray[np.uint64]:

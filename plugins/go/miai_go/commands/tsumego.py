@@ -113,15 +113,15 @@ def _plan(
     from miai_go.life.families import members
     from miai_go.life.generating import WalledPlan, shares
 
-    least, most = _range(empty)
-    values: dict[str, Any] = {"seed": seed, "least_empty": least, "most_empty": most}
+    low, high = _range(empty)
+    values: dict[str, Any] = {"seed": seed, "least_empty": low, "most_empty": high}
     values["count"] = max(count - sum(1 for _ in members()), 0) if families else count
     if nodes is not None:
         values["nodes"] = nodes
     plan = build_parameters(WalledPlan, values, where="miai go tsumego generate")
     shares(plan)
     command = (
-        f"miai go tsumego generate --count {count} --seed {seed} --empty {least}-{most} "
+        f"miai go tsumego generate --count {count} --seed {seed} --empty {low}-{high} "
         f"--nodes {plan.nodes}"
     )
     return plan, command + (" --families" if families else "")
@@ -136,21 +136,21 @@ def _make(
 
     view = make_progress("Generate problems", unit="problems", aside=aside)
 
-    def show(empty: int, found: int, wanted: int) -> None:
-        view.status = f"{empty} empty points: {found} of {wanted} problems"
-        while view.done < before[empty] + found:
+    def show(empty: int, done: int, goal: int) -> None:
+        view.status = f"{empty} empty points: {done} of {goal} problems"
+        while view.done < before[empty] + done:
             view.advance(view.status, every=_LINE_SECONDS)
         view.refresh()
 
     before, count = {}, 0
-    for empty, wanted in shares(plan).items():
-        before[empty], count = count, count + wanted
+    for empty, goal in shares(plan).items():
+        before[empty], count = count, count + goal
     journal = GeneratingJournal(out, draws_of(plan))
     try:
         begin = [problem for _, problem in family_problems()] if families else []
         known = family_keys() if families else frozenset()
         view.begin(done=0, total=plan.count)
-        walled = make_walled(plan, journal, workers=workers, known=known, progress=show)
+        walled = make_walled(plan, journal, workers=workers, excluded=known, progress=show)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
@@ -174,10 +174,10 @@ def _check_out(out: Path) -> None:
 def _range(text: str) -> tuple[int, int]:
     from miai_go.errors import ProblemError
 
-    least, _, most = text.partition("-")
-    if not least.isdecimal() or not (most or least).isdecimal():
+    low, _, high = text.partition("-")
+    if not low.isdecimal() or not (high or low).isdecimal():
         raise ProblemError(f"--empty {text}: write a range of empty points, such as 6-12")
-    return int(least), int(most or least)
+    return int(low), int(high or low)
 
 
 def _family_rows() -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from miai_go.learning.life_dataset import LabelledPositions
-    from miai_go.learning.life_making import Made
+    from miai_go.learning.life_making import SetCounts
     from miai_go.learning.life_measuring import Baselines, LifeMeasures
     from miai_go.learning.measuring import Row
     from miai_go.life.problems import Problem
@@ -90,7 +90,7 @@ def make(
     )
     with progress_beside("Make positions", unit="positions", total=positions) as progress:
 
-        def show(made: Made) -> None:
+        def show(made: SetCounts) -> None:
             status = f"{made.problems} problems"
             progress.reach(made.positions, status, every=_LINE_SECONDS)
 

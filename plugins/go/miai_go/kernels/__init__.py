@@ -2,7 +2,7 @@
 
 `rules` holds the board's layout and moves, `playouts` the light playouts, `uct` the Monte Carlo
 tree search. The classes that own the arrays are in `miai_go.rules.board`,
-`miai_go.rules.playouts` and `miai_go.search.tree`.
+`miai_go.rules.playouts` and `miai_go.search.mcts`.
 
 To compile fast, points are passed as `int64`, and parts are called rather than inlined; see
 `miai.kernels`.

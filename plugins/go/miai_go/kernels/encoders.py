@@ -115,9 +115,9 @@ def mark_move(
 
 @part
 def slips_out(b: Words, chain: Int, x: Int, y: Int, width: Int, masks: Masks) -> bool:
-    """Return whether a chain with liberties `x`, where it is attacked, and `y` gets three by `y`.
+    """Return whether a chain attacked at its liberty `x` gets three liberties at the other, `y`.
 
-    A quick yes that saves reading, where the attack captures nothing.
+    A quick test that saves reading a ladder if the attack captures nothing.
     """
     union = masks[len(masks) - 2 * width : len(masks) - width]
     unite(b, point_of(b, y), chain & 3, width, masks, union)

@@ -1,4 +1,4 @@
-"""Trees guided by priors and values from outside, many of them at once.
+"""Many trees at once, guided by priors and values from outside.
 
 A forest has one tree for each game, all in the same arrays, so that the leaves of many games make
 one batch. A simulation comes in two halves: `gather` walks down from the roots and writes the
@@ -35,13 +35,10 @@ from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import copy_words, fills_eye
 from miai_go.kernels.rules import (
     ACTION,
-    BORDER,
-    CHAIN_INFO,
     HEADER,
     KO,
     RECORD,
     SIZE,
-    UNREAD,
     WHITE_TO_MOVE,
     Hashes,
     Int,
@@ -52,6 +49,7 @@ from miai_go.kernels.rules import (
     move_key,
     play,
     put,
+    reset_unread,
 )
 from miai_go.kernels.trail import COLOR, Trail, follow
 from miai_go.kernels.uct import (
@@ -86,11 +84,11 @@ KO_RULE = 2  # 0 simple, 1 positional, 2 situational superko
 SUICIDE = 3
 HISTORY = 4  # entries of the history that are in use
 DONE = 5  # simulations of this search, pending ones included; written by the kernels
-BUDGET = 6  # simulations that this search may have
+BUDGET = 6  # maximum simulations of this search
 GUMBEL = 7  # moves considered at the root; 0 for PUCT
-DEPTH = 8  # nodes so deep get no children
+DEPTH = 8  # maximum depth; nodes there get no children
 ROLLOUTS = 9  # playouts from every leaf
-ROLLOUT_LIMIT = 10  # moves after which a playout is broken off
+ROLLOUT_LIMIT = 10  # moves after which a playout is stopped
 SETTINGS = 11
 
 # Words of a tree's weights, `float64`.
@@ -107,7 +105,7 @@ TEMPERATURE = 9  # of the priors: logits are divided by it
 WEIGHTS = 10
 
 _SETTLED = 1e6  # beyond any value with its exploration
-_TRIES = 1000  # simulations between looks at the clock where most end in finished games
+_TRIES = 1000  # simulations between looks at the clock if most end in finished games
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -116,7 +114,7 @@ Settings = NDArray[np.int64]
 
 @part
 def mean(ints: Ints, floats: Floats, node: Int, virtual: float) -> float:
-    """Return the mean value of a node's simulations, pending ones lost, for who moved there."""
+    """Return a node's mean value, pending simulations lost, for the player who moved there."""
     visits = float(ints[VISITS, node])
     pending = ints[PENDING, node] * virtual
     return float((floats[TOTAL, node] - pending) / max(visits + pending, 1e-9))
@@ -358,8 +356,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
     Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
     `paths[i, : depths[i] + 1]` and its game in `owners[i]`. Simulations that end in a finished game
     are counted at once. A tree gives fewer leaves when its budget is used up, it is proven, or it
-    comes upon a leaf that is pending; and its search ends, its budget cut to what is done, when it
-    comes upon a leaf for whose children there is no room.
+    reaches a pending leaf. Its search ends, with its budget cut to the simulations done, when it
+    reaches a leaf for whose children there is no room.
     """
     n = 0
     for which in range(len(games)):
@@ -382,8 +380,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
             copy_words(b, boards[g])
             for i in range(len(trail)):
                 trail[i] = trails[g, i]
-            b[CHAIN_INFO] = UNREAD
-            b[CHAIN_INFO + BORDER] = UNREAD
+            reset_unread(b)
             key = get_hash(b)
             known = settings[HISTORY]
             c = root_color
@@ -402,7 +399,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 else:
                     child = lagging(ints, floats, weights, node, scores)
                 if ints[STATUS, child] == FORBIDDEN:
-                    stuck = True  # nothing else is left, which a mask at the root can bring about
+                    stuck = True  # a mask at the root can forbid every move
                     break
                 p = np.int64(ints[POINT, child])
                 if settings[KO_RULE] != 0:
@@ -446,8 +443,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
                     ints[STATUS, node] = WON if value < 0 else LOST
                     prove(ints, path, depth)
             elif ints[VALUED, node] != 0 and depth < settings[DEPTH]:
-                # No room for its children: the search ends. Its value, counted again and again,
-                # would draw all visits to a single leaf with too high a value.
+                # No room for its children: the search ends. Counting its value repeatedly would
+                # draw all visits to a single leaf with too high a value.
                 settings[DONE] -= 1
                 settings[BUDGET] = settings[DONE]
                 break

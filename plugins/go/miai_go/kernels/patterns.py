@@ -3,13 +3,13 @@
 A move's score is the sum of one weight from each family of features, all in one table. The policy
 is the softmax of the scores over the moves that are legal and fill no own eye, and the pass
 (Coulom, Computing "Elo ratings" of move patterns in the game of Go, 2007; Silver et al. 2016,
-rollout policy). Where a feature is a pattern, eight hashes of it are made at once, one for each
-symmetry, and the least of them is looked up: a turned position has the same.
+rollout policy). For a pattern, eight hashes are made at once, one for each symmetry, and the
+smallest is looked up, which is the same for a turned position.
 
-Patterns are the points round a move, the nearest first, so that each greater one goes on from the
-hash of the smaller. A point's state is seen by the mover: 0 empty, 1 to 3 own stones by liberties,
-3 for more, 4 to 6 the opponent's, 7 off the board; beyond the first ring liberties do not count.
-`codes` holds the states, with a margin of `MARGIN` points off the board all round.
+A pattern covers the points around a move, the nearest first, so that each larger one continues the
+hash of the smaller. The state of a point is that for the mover: 0 empty, 1 to 3 own stones by
+liberties, 3 for more, 4 to 6 the opponent's, 7 off the board; beyond the first ring liberties do
+not count. `codes` holds the states, with a margin of `MARGIN` points off the board on each side.
 """
 
 from typing import NamedTuple
@@ -93,12 +93,13 @@ class PatternBuffers(NamedTuple):
     Attributes:
       masks, counts, roots, grid: see `miai_go.kernels.liberties`.
       codes: states of points with their margin.
-      steps: of each of `OFFSETS` in `codes`.
-      keys: of patterns, (offset * STATES + state) * 8 + symmetry; then of where the last move lies,
-        the one before, and the candidate from either, each (row * SIDE + column) * 8 + symmetry.
-      hashes: of the patterns round the last two moves, two rows of eight; and one row for work.
+      steps: offset of each of `OFFSETS` in `codes`.
+      keys: of patterns, (offset * STATES + state) * 8 + symmetry; then of the places of the last
+        move, the one before, and the candidate from either, each (row * SIDE + column) * 8 +
+        symmetry.
+      hashes: of the patterns around the last two moves, two rows of eight; and one row for work.
       moves: actions that are scored.
-      scores: their scores, then what is made of them.
+      scores: their scores, later their probabilities or sums.
       features: their entries in the table, `FAMILIES` each.
     """
 
@@ -178,7 +179,7 @@ def least_with(h: Keys, at: Int, keys: Keys, i: Int) -> Int:
 
 @part
 def place_key(place: Int, rows: Int, columns: Int) -> Int:
-    """Return where the keys of a nearby place begin; -1 where it is not near."""
+    """Return the start of the keys of a nearby place; -1 if it is not near."""
     if rows < -NEAR or rows > NEAR or columns < -NEAR or columns > NEAR:
         return np.int64(-1)
     where: Int = PATTERN_KEYS + place * PLACE_KEYS + ((rows + NEAR) * SIDE + columns + NEAR) * 8
@@ -187,7 +188,7 @@ def place_key(place: Int, rows: Int, columns: Int) -> Int:
 
 @part
 def apart(rows: Int, columns: Int) -> Int:
-    """Return how far two points are apart, dx + dy + max(dx, dy) (Coulom 2007), at most 17."""
+    """Return the distance of two points, dx + dy + max(dx, dy) (Coulom 2007), at most 17."""
     rows = rows if rows > 0 else -rows
     columns = columns if columns > 0 else -columns
     distance = rows + columns + (rows if rows > columns else columns)
@@ -206,14 +207,14 @@ def place_class(size: Int, row: Int, column: Int) -> Int:
 
 @part
 def phase_of(trail: Trail) -> Int:
-    """Return how far the game is, six plies a step, below 16."""
+    """Return the phase of the game in steps of six plies, below 16."""
     phase = np.int64(trail[PLY]) // 6
     return phase if phase < 15 else np.int64(15)
 
 
 @part
 def read_codes(b: Words, c: Int, counts: Numbers, codes: Grid) -> None:
-    """Write the state of every point, as `c` sees it."""
+    """Write the state of every point for `c`."""
     size = np.int64(b[SIZE])
     p = HEADER + RECORD * (size + 2)
     q = MARGIN * (size + 2 * MARGIN) + MARGIN
@@ -257,7 +258,7 @@ def up_to_3(number: Int) -> Int:
 
 @part
 def tactics(b: Words, p: Int, c: Int, width: Int, masks: Masks, counts: Numbers, last: Int) -> Int:
-    """Return what a legal move does to the chains beside it, in 17 bits.
+    """Return the effect of a legal move on the chains beside it, in 17 bits.
 
     `last` is the chain of the last move, or 0.
     """
@@ -307,7 +308,7 @@ def tactics(b: Words, p: Int, c: Int, width: Int, masks: Masks, counts: Numbers,
 
 @part
 def read_replies(b: Words, trail: Trail, room: PatternBuffers) -> None:
-    """Hash the patterns round the last two moves, where they were not passes."""
+    """Hash the patterns around the last two moves, unless they were passes."""
     size = np.int64(b[SIZE])
     for i in range(2):
         action = np.int64(trail[LAST + i])
@@ -395,7 +396,7 @@ def read_move(  # noqa: C901  kernels read from top to bottom
 
 @part
 def read_moves(b: Words, trail: Trail, room: PatternBuffers) -> Int:
-    """List the moves that are legal and fill no own eye, and their features; return how many."""
+    """List the moves that are legal and fill no own eye, with features; return their number."""
     size = np.int64(b[SIZE])
     c = np.int64(trail[COLOR])
     width = len(room.masks) // (len(room.grid) + 2)
@@ -420,13 +421,13 @@ def read_moves(b: Words, trail: Trail, room: PatternBuffers) -> Int:
 
 @part
 def pass_entry(trail: Trail, size: Int, moves: Int) -> Int:
-    """Return the entry of the pass: whether a pass went before, and how many moves are left."""
+    """Return the entry of the pass, by whether the last move was one and the number of moves."""
     return np.int64(trail[LAST] == size * size) * 32 + min(moves, np.int64(31))
 
 
 @part
 def score_moves(b: Words, trail: Trail, weights: Weights, room: PatternBuffers) -> Int:
-    """Write the scores of the moves, in `room.moves`, and after them of the pass; return moves."""
+    """Write the scores of `room.moves`, then that of the pass; return the number of moves."""
     n = read_moves(b, trail, room)
     for i in range(n):
         score = np.float32(0)
@@ -459,7 +460,7 @@ def pattern_probabilities(
     room: PatternBuffers,
     out: NDArray[np.float32],
 ) -> None:
-    """Write the probability of each action, one position a row; 0 for those that are not scored."""
+    """Write the probability of each action, a row per position; 0 for those not scored."""
     for i in range(len(words)):
         n = score_moves(words[i], trails[i], weights, room)
         to_shares(room.scores, n + 1)
@@ -492,7 +493,7 @@ def draw_move(n: Int, room: PatternBuffers, rng: NDArray[np.uint64]) -> Int:
 def pattern_move(
     b: Words, trail: Trail, weights: Weights, room: PatternBuffers, rng: NDArray[np.uint64]
 ) -> Int:
-    """Return an action of the player to move, drawn by the policy; a pass if nothing is left."""
+    """Return an action of the player to move, drawn by the policy; a pass if there is no move."""
     n = score_moves(b, trail, weights, room)
     if n == 0:
         return np.int64(b[SIZE]) * np.int64(b[SIZE])
@@ -510,10 +511,10 @@ def pattern_playout(
     limit: Int,
     room: PatternBuffers,
 ) -> Int:
-    """Play on `b` and its trail by the policy, until two passes in a row; return how many moves.
+    """Play on `b` and its trail by the policy until two passes; return the number of moves.
 
-    `passes` is how many passes went before. Moves go into `record`, as in
-    `playouts.light_playout`; after `limit` of them, or when it is full, the playout is broken off.
+    `passes` is the number of passes before. Moves go into `record`, as in
+    `playouts.light_playout`; the playout stops after `limit` of them, or when it is full.
     """
     size = np.int64(b[SIZE])
     moves = np.int64(0)
@@ -547,7 +548,7 @@ def pattern_playouts(
     stack: NDArray[np.int32],
     scores: NDArray[np.int32],
 ) -> Int:
-    """Play `count` playouts from a position; return the moves of all of them.
+    """Play `count` playouts from a position; return the sum of their moves.
 
     Writes Black's area minus White's, without komi, for each.
     """
@@ -593,9 +594,9 @@ def learn(
     """Learn from games, or measure with a `rate` of 0; return the first game with an illegal move.
 
     Game i is ``actions[offsets[i]:offsets[i + 1]]`` from the empty board, Black first; -1 if all
-    are legal. Adds to `report`: positions, positions whose move has the greatest probability,
-    cross-entropy in nats, positions whose move is not scored (an own eye is filled), which count
-    as positions and not more.
+    are legal. Adds to `report`: positions, positions whose move has the highest probability,
+    cross-entropy in nats, and positions whose move is not scored since it fills an own eye, which
+    count only among the positions.
     """
     size = np.int64(empty[SIZE])
     points = size * size

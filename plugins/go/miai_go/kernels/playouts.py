@@ -1,12 +1,12 @@
 """Light playouts: uniformly random moves that fill no own eye, until both players pass.
 
-The moves are drawn among the legal ones (simple ko, no suicide) that do not fill an eye of the
-mover, each with the same probability; only if there is none does the player pass. At the end every
-empty point has stones of one colour round it, or is shared, so counting is one look at each point.
+Moves are drawn uniformly from the legal ones (simple ko, no suicide) that do not fill an eye of the
+mover; if there is none, the player passes. At the end every empty point has only neighbours of one
+colour, or is shared, so counting is one look at each point.
 
-What makes it fast: neighbours are updated without asking what they are (see `rules.settle`), and
-the next random number is computed before the present candidate is judged, so that it is at hand
-when the processor has mispredicted the judgement. On 9x9 either is worth a tenth or more.
+Two tricks make it fast: neighbours are updated without branches on their kind (see `rules.settle`),
+and the next random number is computed before the current candidate is tested, so that it is ready
+if the processor mispredicts the test. On 9x9 each is worth a tenth or more.
 """
 
 import numpy as np
@@ -42,13 +42,13 @@ LISTED_0 = HEADER + LISTED
 
 @part
 def upper_half(state: np.uint64) -> Int:
-    """Return the 32 random bits that belong to a state of the generator."""
+    """Return the 32 random bits of a state of the generator."""
     return np.int64(scramble(state) >> _32)
 
 
 @part
 def list_empty(b: Words) -> int:
-    """List the empty points in the LISTED words; return how many they are."""
+    """List the empty points in the LISTED words; return their number."""
     size = b[SIZE]
     n = 0
     p = HEADER + RECORD * (size + 2)
@@ -91,9 +91,9 @@ def fills_eye(b: Words, p: Int, c: Int) -> bool:
 def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.uint64]) -> int:
     """Play on `b` from `c` to move until two passes in a row; return the number of moves.
 
-    `passes` is how many passes went before. Move i goes into `record[i]` as point plus colour, or
-    colour alone for a pass; the length of `record` is the limit where a playout is broken off.
-    Prisoners and hash are not kept, and ko only for the playout.
+    `passes` is the number of passes before. Move i goes into `record[i]` as point plus colour, or
+    colour alone for a pass; the playout stops at the length of `record`. Prisoners and hash are not
+    updated, and ko only during the playout.
     """
     stride = b[STRIDE]
     ko = b[KO]
@@ -164,7 +164,7 @@ def copy_words(b: Words, start: Words) -> None:
 
 @part
 def own_finished(b: Words, owner: NDArray[np.int8]) -> int:
-    """Do what `rules.area` does on a board where every empty point has only stones round it."""
+    """As `rules.area`, for a board whose empty points have only stones as neighbours."""
     size = b[SIZE]
     total = 0
     i = 0
@@ -190,7 +190,7 @@ def count_area(
 ) -> int:
     """Return Black's area minus White's after a playout, and write `owner`.
 
-    After none, or when the playout was broken off at its limit, that is the area as it stands.
+    After none, or when the playout stopped at its limit, empty regions are searched.
     """
     if moves == 0 or moves == limit:
         return area(b, owner, stack)
@@ -209,7 +209,7 @@ def playout_score(
 ) -> tuple[int, int]:
     """Play a light playout on `b`; return Black's area minus White's, and the number of moves.
 
-    After two passes that is the area as it stands, and no move.
+    After two passes there is no move, and the present area counts.
     """
     moves = light_playout(b, c, passes, record, rng) if passes < 2 else 0
     return count_area(b, moves, len(record), owner, stack), moves

@@ -1,4 +1,4 @@
-"""Playing recorded games again: to check them, and to reach many of their positions at once."""
+"""Replaying recorded games, to check them and to reach many of their positions at once."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,16 +6,14 @@ from numpy.typing import NDArray
 from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import copy_words
 from miai_go.kernels.rules import (
-    BORDER,
-    CHAIN_INFO,
     KO,
     SIZE,
-    UNREAD,
     Int,
     Words,
     legal,
     point_of,
     put,
+    reset_unread,
 )
 from miai_go.kernels.trail import (
     AGES,
@@ -35,7 +33,7 @@ from miai_go.kernels.trail import (
 def lay_out(
     b: Words, empty: Words, stones: NDArray[np.int8], table: NDArray[np.int16], size: Int
 ) -> bool:
-    """Make `b` a copy of the empty board with stones, turned by a table; say if they could lie."""
+    """Make `b` the empty board with turned stones; return whether they could be placed."""
     copy_words(b, empty)
     for action in range(len(stones)):
         c = np.int64(stones[action])
@@ -57,21 +55,20 @@ def first_refused(
     moves: NDArray[np.int16],
     table: NDArray[np.int16],
 ) -> Int:
-    """Return how many moves of a game were legal, with simple ko and without suicide; -1: set-up.
+    """Return the number of legal moves of a game (simple ko, no suicide); -1: illegal set-up.
 
     Args:
       b: a board to work on.
       empty: an empty board of the size.
-      stones: of the set-up, (points,): 0, 1 black or 2 white; of length 0 for none.
-      first: who moves first, 1 black or 2 white.
+      stones: the set-up, (points,): 0, 1 black or 2 white; of length 0 for none.
+      first: the first player, 1 black or 2 white.
       moves: actions, int16 of shape (moves,).
       table: the identity of `miai_go.rules.symmetry.point_tables`.
     """
     size = np.int64(empty[SIZE])
     if not lay_out(b, empty, stones, table, size):
         return -1
-    b[CHAIN_INFO] = UNREAD
-    b[CHAIN_INFO + BORDER] = UNREAD
+    reset_unread(b)
     c = np.int64(first)
     for i in range(len(moves)):
         action = np.int64(moves[i])
@@ -96,10 +93,10 @@ def replay(
     table: NDArray[np.int16],
     size: Int,
 ) -> bool:
-    """Play turned moves on a board whose trail has begun; say whether the board could take them.
+    """Play turned moves on a board whose trail has begun; return whether all could be played.
 
-    The same as `trail.play_on` move by move, but only what is still remembered at the end is
-    written: positions and moves of long ago are not.
+    The result is that of `trail.play_on` move by move, but positions and moves that the trail would
+    have forgotten at the end are not written.
     """
     points = size * size
     count = len(moves)
@@ -142,20 +139,20 @@ def reach(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
 ) -> Int:
-    """Write positions of recorded games, turned; return the first entry that cannot be, or -1.
+    """Write positions of recorded games, turned; return the first impossible entry, or -1.
 
     Entry i is the position of game `games[i]` before its move `plies[i]`, turned by
-    `symmetries[i]`; it goes into row `rows[i]`. Nothing of the games is trusted but that offsets
-    lie within the moves: a move off the board or on a stone is found. Ko is not checked.
+    `symmetries[i]`; it goes into row `rows[i]`. Offsets must lie within the moves. A move off the
+    board or on a stone makes its entry impossible. Ko is not checked.
 
     Args:
       empty: an empty board of the size.
-      moves, offsets: actions of all games, and where each game's begin, (games + 1,).
+      moves, offsets: actions of all games, and the start of each game's, (games + 1,).
       half_komi: of each game.
-      stones: set-ups, (games, points), or of shape (0, 0) where no game has one.
-      firsts: who moves first, 1 black or 2 white, (games,), or of length 0 for Black in all.
+      stones: set-ups, (games, points), or of shape (0, 0) if no game has one.
+      firsts: the first players, 1 black or 2 white, (games,), or of length 0 for Black in all.
       tables: see `miai_go.rules.symmetry.point_tables`.
-      words, trails: see `miai_go.nets.positions.Positions`.
+      words, trails: see `miai_go.nets.encoder.Positions`.
     """
     size = np.int64(empty[SIZE])
     for i in range(len(games)):
@@ -174,8 +171,7 @@ def reach(
             first = np.int64(firsts[game])
             if first < 1 or first > 2:
                 return i
-        b[CHAIN_INFO] = UNREAD
-        b[CHAIN_INFO + BORDER] = UNREAD
+        reset_unread(b)
         begin(b, trail, first, np.int64(half_komi[game]))
         where = offsets[game]
         if not replay(b, trail, moves[where : where + plies[i]], table, size):

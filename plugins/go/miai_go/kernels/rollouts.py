@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from miai_go.kernels import kernel, part
 from miai_go.kernels.patterns import PatternBuffers, Weights, pattern_playout
 from miai_go.kernels.playouts import copy_words, playout_score
-from miai_go.kernels.rules import BORDER, CHAIN_INFO, SIZE, UNREAD, Int, Words, area
+from miai_go.kernels.rules import SIZE, Int, Words, area, reset_unread
 from miai_go.kernels.trail import COLOR, LAST, Trail
 
 
@@ -18,7 +18,7 @@ def passes_before(b: Words, trail: Trail) -> int:
 
 @part
 def result_for(score: int, komi: float, mover: Int) -> float:
-    """Return the result for the player to move, of Black's area minus White's."""
+    """Return the result for the player to move from Black's area minus White's."""
     result = float((score > komi) - (score < komi))
     return result if mover == 1 else -result
 
@@ -41,8 +41,8 @@ def light_rollouts(
     """Write the mean result of light playouts from each leaf, for the player to move there.
 
     Args:
-      games: of each leaf; `counts` (how many playouts), `limits` (moves after which one is broken
-        off), `komi` and `rng` have an entry for each game.
+      games: the game of each leaf; `counts` (number of playouts), `limits` (moves after which one
+        is stopped), `komi` and `rng` have an entry for each game.
       b, record, owner, stack: work space.
     """
     for n in range(len(words)):
@@ -52,8 +52,7 @@ def light_rollouts(
         total = 0.0
         for _ in range(counts[g]):
             copy_words(b, words[n])
-            b[CHAIN_INFO] = UNREAD
-            b[CHAIN_INFO + BORDER] = UNREAD
+            reset_unread(b)
             score, _moves = playout_score(
                 b, c, passes, record[: limits[g]], rng[g : g + 1], owner, stack
             )
@@ -79,7 +78,7 @@ def pattern_rollouts(
     stack: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
-    """Do what `light_rollouts` does, the moves drawn from the pattern policy of `table`."""
+    """As `light_rollouts`, with moves drawn by the pattern policy of `table`."""
     for n in range(len(words)):
         g = np.int64(games[n])
         c = np.int64(trails[n, COLOR])
@@ -87,8 +86,7 @@ def pattern_rollouts(
         total = 0.0
         for _ in range(counts[g]):
             copy_words(b, words[n])
-            b[CHAIN_INFO] = UNREAD
-            b[CHAIN_INFO + BORDER] = UNREAD
+            reset_unread(b)
             for k in range(len(trail)):
                 trail[k] = trails[n, k]
             pattern_playout(b, trail, passes, table, record, rng[g : g + 1], limits[g], room)

@@ -365,13 +365,19 @@ def set_hash(b: Words, key: np.uint64) -> None:
     b[HASH_HIGH] = np.uint32(key >> _32)
 
 
+@part
+def reset_unread(b: Words) -> None:
+    """Reset the header words that updates of empty and border points change."""
+    b[CHAIN_INFO] = UNREAD
+    b[CHAIN_INFO + BORDER] = UNREAD
+
+
 @kernel
 def play(b: Words, action: Int, c: Int) -> Int:
     """Play a legal move, hash included; return the number of stones removed."""
     p = point_of(b, action)
     set_hash(b, get_hash(b) ^ move_key(b, p, c))
-    b[CHAIN_INFO] = UNREAD
-    b[CHAIN_INFO + BORDER] = UNREAD
+    reset_unread(b)
     return put(b, p, c)
 
 

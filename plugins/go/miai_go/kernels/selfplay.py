@@ -1,4 +1,4 @@
-"""Many games in step: which moves are sensible, drawing one for each, playing them."""
+"""Many games in step: their sensible moves, drawing a move for each, playing these."""
 
 import math
 
@@ -9,16 +9,13 @@ from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import fills_eye
 from miai_go.kernels.rules import (
     ACTION,
-    BORDER,
-    CHAIN_INFO,
     HEADER,
     RECORD,
     SIZE,
-    UNREAD,
     Int,
     Words,
-    area,
     legal,
+    reset_unread,
 )
 from miai_go.kernels.trail import COLOR, LAST, play_on
 
@@ -41,10 +38,9 @@ def mask_sensible(b: Words, c: Int, out: NDArray[np.bool_]) -> None:
 def sensible_moves(
     words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.bool_]
 ) -> None:
-    """Write which actions are sensible in each position, into (positions, size * size + 1)."""
+    """Write whether each action is sensible in each position, (positions, size * size + 1)."""
     for row in range(len(words)):
-        words[row, CHAIN_INFO] = UNREAD
-        words[row, CHAIN_INFO + BORDER] = UNREAD
+        reset_unread(words[row])
         mask_sensible(words[row], np.int64(trails[row, COLOR]), out[row])
 
 
@@ -56,10 +52,10 @@ def draw_moves(
     dice: NDArray[np.float64],
     out: NDArray[np.int16],
 ) -> None:
-    """Draw an action for each row from the softmax of its logits over what is allowed.
+    """Draw an action for each row from the softmax of its logits over the allowed actions.
 
     Args:
-      heat: the temperature of each row; 0 takes the likeliest.
+      heat: the temperature of each row; 0: the most likely action.
       dice: a number from 0 to below 1 for each row.
     """
     for row in range(len(logits)):
@@ -76,11 +72,11 @@ def draw_moves(
         for action in range(logits.shape[1]):
             if allowed[row, action]:
                 total += math.exp((logits[row, action] - highest) / heat[row])
-        left = dice[row] * total
+        remaining = dice[row] * total
         for action in range(logits.shape[1]):
             if allowed[row, action]:
-                left -= math.exp((logits[row, action] - highest) / heat[row])
-                if left < 0:
+                remaining -= math.exp((logits[row, action] - highest) / heat[row])
+                if remaining < 0:
                     out[row] = action
                     break
 
@@ -92,24 +88,11 @@ def play_moves(
     actions: NDArray[np.int16],
     over: NDArray[np.bool_],
 ) -> None:
-    """Play a legal action in each position, and write which games end by a second pass."""
+    """Play a legal action in each position, and write whether each game ends by a second pass."""
     for row in range(len(words)):
         b = words[row]
         trail = trails[row]
-        b[CHAIN_INFO] = UNREAD
-        b[CHAIN_INFO + BORDER] = UNREAD
+        reset_unread(b)
         passed = np.int64(b[SIZE]) * np.int64(b[SIZE])
         over[row] = actions[row] == passed and trail[LAST] == passed
         play_on(b, trail, np.int64(actions[row]))
-
-
-@kernel
-def count_areas(
-    words: NDArray[np.uint32],
-    owners: NDArray[np.int8],
-    scores: NDArray[np.int64],
-    stack: NDArray[np.int32],
-) -> None:
-    """Write who owns each point (1 Black, -1 White) and Black's area minus White's, row by row."""
-    for row in range(len(words)):
-        scores[row] = area(words[row], owners[row], stack)

@@ -1,6 +1,6 @@
 """Turning and mirroring planes and policies, each row by a symmetry of its own.
 
-Tables say where each action goes; see `miai_go.rules.symmetry`.
+Tables map each action to its place; see `miai_go.rules.symmetry`.
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ def turn_policy(
 ) -> None:
     """Write policies of shape (rows, points + 1), turned by each row's symmetry, into `out`.
 
-    Logits, probabilities or masks, of any dtype; the pass stays the last. `out` is no part of
+    Logits, probabilities or masks, of any dtype; the pass stays last. `out` shares no memory with
     `policy`.
     """
     for row in range(policy.shape[0]):

@@ -18,18 +18,16 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
 from miai_go.kernels.rules import (
-    BORDER,
-    CHAIN_INFO,
     HEADER,
     KO,
     RECORD,
     SIZE,
-    UNREAD,
     Int,
     Words,
     legal,
     point_of,
     put,
+    reset_unread,
 )
 
 Trail = NDArray[np.int16]
@@ -124,8 +122,7 @@ def begin_trail(b: Words, trail: Trail, c: Int, half_komi: Int) -> None:
 def extend_trail(b: Words, trail: Trail, actions: NDArray[np.int16], suicide: bool) -> Int:
     """Play actions on `b` under simple ko up to the first illegal one; return their number."""
     size = np.int64(b[SIZE])
-    b[CHAIN_INFO] = UNREAD
-    b[CHAIN_INFO + BORDER] = UNREAD
+    reset_unread(b)
     for i in range(len(actions)):
         action = np.int64(actions[i])
         if action < 0 or action > size * size:

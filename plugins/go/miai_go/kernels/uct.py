@@ -25,14 +25,11 @@ from numpy.typing import NDArray
 from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import copy_words, fills_eye, playout_score, upper_half
 from miai_go.kernels.rules import (
-    BORDER,
-    CHAIN_INFO,
     GAMMA,
     HEADER,
     KO,
     RECORD,
     SIZE,
-    UNREAD,
     WHITE_TO_MOVE,
     Hashes,
     Int,
@@ -41,6 +38,7 @@ from miai_go.kernels.rules import (
     legal,
     move_key,
     put,
+    reset_unread,
 )
 from miai_go.kernels.tactical import tactical_score
 
@@ -97,8 +95,8 @@ def expand(
 ) -> bool:
     """Give `node`, whose board is `b` with `c` to move, its children; return False for no room.
 
-    The points are gone through from a random one on, so that no part of the board is always tried
-    first among equals.
+    The points are visited from a random row on, so that among equals no part of the board is
+    always tried first.
     """
     size = np.int64(b[SIZE])
     points = size * size
@@ -168,7 +166,7 @@ def repeats(history: Hashes, count: int, key: np.uint64) -> bool:
 
 @part
 def prove(nodes: Nodes, path: NDArray[np.int32], depth: Int) -> None:
-    """Carry the status of the path's last node up as far as it proves anything."""
+    """Propagate the status of the path's last node up to the nodes that it proves."""
     while depth > 0 and nodes[STATUS, path[depth]] != OPEN:
         parent = path[depth - 1]
         if nodes[STATUS, path[depth]] == WON:
@@ -193,7 +191,7 @@ def update_amaf(
 ) -> None:
     """Credit the sisters of the path's moves that were played later; `c` moved first.
 
-    `first_by[point / RECORD]` is who was the first to play there in the playout.
+    `first_by[point / RECORD]` is the first player to play there in the playout.
     """
     for d in range(depth, -1, -1):
         node = path[d]
@@ -240,8 +238,7 @@ def search(  # noqa: C901  kernels read from top to bottom
         if nodes[STATUS, 0] != OPEN:
             return done
         copy_words(b, root)
-        b[CHAIN_INFO] = UNREAD
-        b[CHAIN_INFO + BORDER] = UNREAD
+        reset_unread(b)
         key = get_hash(b)
         known = settings[HISTORY]
         c = root_color
@@ -258,7 +255,7 @@ def search(  # noqa: C901  kernels read from top to bottom
                     break
             child = select(nodes, node, weights, scores)
             if nodes[STATUS, child] == FORBIDDEN:
-                break  # nothing else is left, which a mask at the root can bring about
+                break  # a mask at the root can forbid every move
             p = np.int64(nodes[POINT, child])
             if ko_rule != 0:
                 after = key if p == 0 else key ^ move_key(b, p, c)

@@ -1,8 +1,6 @@
-"""Batches of positions: what they hold, and making them from games in shards.
+"""Batches of positions from games in shards, in an order that depends on seeds alone.
 
-The batches of an epoch, in an order that is drawn by seeds alone.
-
-Making batches ahead of the training, in a thread; kernels release the interpreter's lock.
+A `Prefetcher` makes batches ahead of the training in a thread; the kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """n positions with what was played and what became of it.
+    """n positions with the moves played and the results of their games.
 
     Everything is turned by one symmetry a row; all values are from the view of the player to move.
 
@@ -74,7 +72,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Which positions a batch is made of, each array of shape (n,).
+    """The positions of a batch; each array has shape (n,).
 
     Attributes:
       shard: number of the shard, int64.
@@ -97,7 +95,7 @@ class Rows:
 def make_batch(
     shards: Sequence[Shard], rows: Rows, encoder: Encoder | None, *, with_positions: bool = False
 ) -> Batch:
-    """Return a batch of some positions.
+    """Return the batch of some positions.
 
     Raises:
       DataError: the moves of a game cannot be played: the shard is damaged.
@@ -142,13 +140,13 @@ def _turned_owners(
 
 
 _DEFAULTS = {"first": 1, "weight": 0, "root_value": np.nan, "policy": 0, "ownership": 0}
-"""What rows of shards that lack a column hold, where another shard of the batch has it."""
+"""Values for shards that lack a column which another shard of the batch has."""
 
 
 def _gather(
     shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns' entries of each row, those of its game or of its move."""
+    """Return the column entries of each row, by its game or its move."""
     everywhere = {name for shard in shards for name in shard.columns} | {"first"}
     gathered: dict[str, NDArray[Any]] = {}
     for name in everywhere - {"offsets", "names", "ratings", "half_komi", "stones"}:
@@ -173,7 +171,7 @@ def _aim_at_moves(
     groups: list[tuple[int, NDArray[np.int64]]],
     gathered: dict[str, NDArray[Any]],
 ) -> None:
-    """Make the moves played the targets of shards that have none, where another shard has."""
+    """Use the moves played as targets for shards without targets, if another shard has some."""
     for s, here in groups:
         if "policy" in gathered and "policy" not in shards[s].columns:
             gathered["policy"][here, gathered["moves"][here]] = 1
@@ -218,7 +216,7 @@ _BLACK_FIRST = np.empty(0, np.int8)
 
 
 def _unwritten(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column that cannot be written to, as those of mapped files cannot.
+    """Return a read-only column, like those of mapped files.
 
     So the kernel, which takes seconds to compile, is compiled for one kind of columns only.
     """
@@ -240,7 +238,7 @@ _TURNS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How positions are drawn; see `miai_go.learning.dataset.GoDataset.batches`."""
+    """The sampling of positions; see `miai_go.learning.dataset.GoDataset.batches`."""
 
     batch_size: int
     seed: int
@@ -252,7 +250,7 @@ class Sampling:
     drop_last: bool
 
     def __post_init__(self) -> None:
-        """Raise `DataError` where a number is out of range."""
+        """Raise `DataError` if a number is out of range."""
         if self.batch_size < 1 or self.epoch < 0 or self.seed < 0:
             raise DataError(
                 f"batch_size {self.batch_size}, epoch {self.epoch} and seed {self.seed} must be at "
@@ -260,12 +258,12 @@ class Sampling:
             )
 
     def generator(self, purpose: int, number: int = 0) -> np.random.Generator:
-        """Return the generator for one purpose in this epoch."""
+        """Return the random generator for one purpose in this epoch."""
         return np.random.default_rng([self.seed, self.epoch, purpose, number])
 
 
 class BatchStream:
-    """Iterates over the batches of one epoch, from one of them on.
+    """Iterator over the batches of one epoch, from a given one.
 
     Args:
       data: the games.
@@ -292,7 +290,7 @@ class BatchStream:
             raise DataError(f"there is no batch {start}: the epoch has {len(self)}")
 
     def __len__(self) -> int:
-        """How many batches the epoch has, those before `start` included."""
+        """Number of batches in the epoch, including those before `start`."""
         count, rest = divmod(len(self._games), self.sampling.batch_size)
         return count + (1 if rest and not self.sampling.drop_last else 0)
 
@@ -301,7 +299,7 @@ class BatchStream:
         return self
 
     def __next__(self) -> Batch:
-        """Return the next batch. Raises `DataError` where a shard is damaged."""
+        """Return the next batch. Raises `DataError` if a shard is damaged."""
         if self.next_batch >= len(self):
             raise StopIteration
         batch = self.batch(self.next_batch)
@@ -309,7 +307,7 @@ class BatchStream:
         return batch
 
     def batch(self, number: int) -> Batch:
-        """Return one of the batches, without moving on."""
+        """Return a batch by number, without advancing."""
         sampling = self.sampling
         here = slice(number * sampling.batch_size, (number + 1) * sampling.batch_size)
         games = self._games[here].astype(np.int64)
@@ -324,7 +322,7 @@ class BatchStream:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return plain data from which `GoDataset.resume` goes on with the next batch."""
+        """Return plain data from which `GoDataset.resume` continues with the next batch."""
         return {
             "games": self._data.digest(),
             "sampling": asdict(self.sampling),
@@ -333,7 +331,7 @@ class BatchStream:
 
 
 def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
-    """Return games and plies of all positions of the epoch, in its order."""
+    """Return games and plies of all positions in the order of the epoch."""
     lengths = data.lengths()
     kept = data.targets() if sampling.targets_only else None
     begins = np.concatenate(([0], np.cumsum(lengths)))
@@ -352,7 +350,7 @@ def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDAr
 def _one_each(
     begins: NDArray[np.int64], kept: NDArray[np.bool_] | None, sampling: Sampling
 ) -> NDArray[np.int64]:
-    """Return one position of each game that has any, drawn evenly among those kept."""
+    """Return one random position of each game that has any."""
     if kept is None:
         counts, before = np.diff(begins), begins[:-1]
         candidates = None
@@ -369,7 +367,7 @@ _LOOK_SECONDS: Final = 0.1
 
 
 class Prefetcher:
-    """Iterates over the batches of a stream, some of which are made ahead.
+    """Iterator over the batches of a stream that makes some of them in advance.
 
     Used in a ``with`` statement, which ends the thread; the stream is not used beside it.
 
@@ -405,7 +403,7 @@ class Prefetcher:
         self.close()
 
     def __len__(self) -> int:
-        """How many batches the epoch has."""
+        """Number of batches in the epoch."""
         return len(self._stream)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -413,7 +411,7 @@ class Prefetcher:
         return self
 
     def __next__(self) -> Batch:
-        """Return the next batch. Raises what making it raised."""
+        """Return the next batch. Raises the error of making it."""
         if self._over:
             raise StopIteration
         began = time.perf_counter()
@@ -428,11 +426,11 @@ class Prefetcher:
         raise got
 
     def state(self) -> dict[str, Any]:
-        """Return plain data from which `GoDataset.resume` goes on after the last batch taken."""
+        """Return plain data from which `GoDataset.resume` continues after the last batch taken."""
         return dict(self._state)
 
     def close(self) -> None:
-        """End the thread; batches that wait are dropped."""
+        """End the thread and drop the waiting batches."""
         self._over = True
         self._stop.set()
         self._thread.join()

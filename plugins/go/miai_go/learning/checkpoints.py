@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run needs to go on, in folders that are whole or not there."""
+"""Checkpoints: everything a run needs to resume, in folders that are complete or absent."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Checkpoint:
     """One checkpoint on disk.
 
     Attributes:
-      folder: its folder; the weights to play with are in it as `WEIGHTS`.
+      folder: its folder, which holds the playing weights as `WEIGHTS`.
       step: optimiser steps made.
-      state: plain data that the run kept.
+      state: plain data of the run.
     """
 
     folder: Path
@@ -43,11 +43,11 @@ class Checkpoint:
 
     @property
     def weights(self) -> Path:
-        """The weights to play with."""
+        """The file of the playing weights."""
         return self.folder / WEIGHTS
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return what the learner goes on with. Raises `TrainingError` where that is damaged."""
+        """Return the learner's tensors. Raises `TrainingError` if they are damaged."""
         import torch
 
         try:
@@ -61,8 +61,8 @@ class Checkpoints:
     """The checkpoints of a run.
 
     Args:
-      folder: where they are; it is made when the first is written.
-      keep: the newest that are kept; of older ones the weights alone remain.
+      folder: created with the first checkpoint.
+      keep: number of complete checkpoints; older ones keep only their weights.
     """
 
     def __init__(self, folder: Path, *, keep: int = 2) -> None:
@@ -77,12 +77,12 @@ class Checkpoints:
         state: Mapping[str, Any],
         save_weights: Any,
     ) -> Checkpoint:
-        """Write a checkpoint; what was there before is as it was until the new one is whole.
+        """Write a checkpoint; earlier ones stay until the new one is complete.
 
         Args:
-          memory: what the learner goes on with.
-          state: plain data.
-          save_weights: called with the file to write the weights to.
+          memory: the learner's tensors.
+          state: plain data of the run.
+          save_weights: writes the playing weights to a file.
 
         Raises:
           TrainingError: it cannot be written, or the weights are not finite.
@@ -90,8 +90,8 @@ class Checkpoints:
         draft = self.folder / f"{_DRAFT}{os.getpid()}"
         final = self._folder(step)
         try:
-            for left in self.folder.glob(f"{_DRAFT}*"):  # of a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
+            for draft_left in self.folder.glob(f"{_DRAFT}*"):  # by a killed process
+                shutil.rmtree(draft_left, ignore_errors=True)
             draft.mkdir(parents=True)
             save_weights(draft / WEIGHTS)
             arrays = {name: tensor.numpy() for name, tensor in memory.items()}
@@ -110,7 +110,7 @@ class Checkpoints:
         return Checkpoint(final, step, state)
 
     def latest(self) -> Checkpoint | None:
-        """Return the newest checkpoint that a run can go on from; None if there is none.
+        """Return the newest checkpoint to resume from; None if there is none.
 
         Raises:
           TrainingError: the newest is damaged.
@@ -122,17 +122,17 @@ class Checkpoints:
         return None
 
     def last_good(self) -> str:
-        """Return a clause that says where the newest checkpoint is."""
+        """Return a clause that names the newest checkpoint."""
         last = self.latest()
         return f"the last good checkpoint is {last.folder}" if last else "there is no checkpoint"
 
     def weights(self, step: int) -> Path:
-        """Return the weights after so many steps. Raises `TrainingError` where they are gone."""
+        """Return the weights after `step` steps. Raises `TrainingError` if they are missing."""
         path = self._folder(step) / WEIGHTS
         if not path.exists():
             raise TrainingError(
-                f"{path}: is gone, but the run still plays against these weights; put them back, "
-                "or begin anew in another folder with --out"
+                f"{path}: is missing, but the run still plays against these weights; restore them, "
+                "or start again in another folder with --out"
             )
         return path
 
@@ -163,15 +163,15 @@ def _opened(folder: Path, memory: Path) -> Checkpoint:
     except WeightsError as error:
         raise _damaged(folder, error) from error
     if not isinstance(state, dict):
-        raise TrainingError(f"{memory}: its state is no JSON object")
+        raise TrainingError(f"{memory}: its state is not a JSON object")
     return Checkpoint(folder, _step_of(folder), state)
 
 
 def _damaged(folder: Path, error: WeightsError) -> TrainingError:
-    return TrainingError(f"{error}; delete {folder} to go on from the one before")
+    return TrainingError(f"{error}; delete {folder} to resume from the previous one")
 
 
 def _step_of(folder: Path) -> int:
-    found = _NAME.fullmatch(folder.name)
-    assert found is not None
-    return int(found[1])
+    match = _NAME.fullmatch(folder.name)
+    assert match is not None
+    return int(match[1])

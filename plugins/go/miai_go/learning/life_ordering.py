@@ -1,16 +1,12 @@
-"""Learning how hard positions are to prove, from the positions that searches meet.
+"""Training data and training of the ordering network, which predicts how hard a proof is.
 
-`samples` draws zones and searches them, `learning` fits a `miai_go.life.ordering.OrderingNet`.
+`sample` draws zones, searches them, and takes positions from the prover's table: unlike positions
+of good play, most of them contain mistakes. Each sampled position is then searched alone with an
+empty table; the network learns whether the target is captured and how many positions the proof
+takes. A network learns best from searches that its predecessor advised, because the adviser affects
+both the positions reached and their cost.
 
-Fitting an `OrderingNet` to samples. Needs torch.
-
-Positions that searches met, and how a search of each alone goes.
-
-The positions that a search looks at are of another kind than those of good play: most of them are
-mistakes. So they are taken out of the prover's table. Each is then searched by itself, with an
-empty table: whether the target is captured, and how many positions that takes to prove, is what the
-network learns. Who advises these searches decides both which positions are met and what they cost,
-so that a network learns best from searches that the network before it advised.
+`learn` fits a `miai_go.life.ordering.OrderingNet` to the samples. Needs torch.
 """
 
 from __future__ import annotations
@@ -35,24 +31,24 @@ from miai_go.life.zones import ATTACKER, DEFENDER, Zone
 LEAST_EMPTY: Final = 10
 MOST_EMPTY: Final = 14
 _NODES: Final = 150_000
-"""Positions that a zone's search may make; one that is not done by then is of use, too."""
+"""Node limit for the search of a zone; an unfinished search is useful, too."""
 _NODES_ALONE: Final = 30_000
-"""Positions that the search of one position may make; one that needs more is left out."""
-_OF_A_ZONE: Final = 60
-_LEAST_MET: Final = 40
+"""Node limit for the search of a sampled position; unsolved positions are dropped."""
+_SAMPLES_PER_ZONE: Final = 60
+_MIN_POSITIONS: Final = 40
 _TABLE_BYTES: Final = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Positions and what became of them; all of shape (n,) but for the traits.
+    """Positions with the results of their searches; arrays of shape (n,) except the traits.
 
     Attributes:
       traits: float32 of shape (n, TRAITS); see `miai_go.life.kernels.traits`.
-      sides: int64, who is to move, 0 the attacker.
+      sides: int64, the side to move, 0 for the attacker.
       captured: bool, whether the attacker captures the target.
-      powers: float32, log2 of the positions that the proof took.
-      zones: int64, the number of the zone, so that zones can be held out whole.
+      powers: float32, log2 of the positions in the proof.
+      zones: int64, numbers of the zones, so that whole zones can be held out.
     """
 
     traits: NDArray[np.float32]
@@ -72,29 +68,29 @@ def sample(
     network: OrderingNet | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Samples:
-    """Draw zones until at least so many positions are there.
+    """Draw zones until there are at least `count` positions.
 
     Args:
-      seed: the same one, with the same network, gives the same positions.
-      network: advises the searches.
-      progress: told now and then how many there are.
+      seed: the same seed and network give the same positions.
+      network: orders the searches.
+      progress: called with the number of positions so far.
     """
-    found: list[Samples] = []
+    parts: list[Samples] = []
     number, have = 0, 0
     while have < count:
         rng = np.random.default_rng(derive_seed("tsumego-ordering", seed, number))
         zone = draw_fight_zone(rng, empty=int(rng.integers(LEAST_EMPTY, MOST_EMPTY + 1)))
         if zone is not None and (drawn := _of_zone(rng, zone, number, network)) is not None:
-            found.append(drawn)
+            parts.append(drawn)
             have += len(drawn)
             if progress is not None:
                 progress(have)
         number += 1
-    return joined(found)
+    return joined(parts)
 
 
 def joined(parts: list[Samples]) -> Samples:
-    """Return samples in one."""
+    """Return several samples as one."""
     return Samples(
         traits=np.concatenate([part.traits for part in parts]),
         sides=np.concatenate([part.sides for part in parts]),
@@ -107,29 +103,31 @@ def joined(parts: list[Samples]) -> Samples:
 def _of_zone(
     rng: np.random.Generator, zone: Zone, number: int, network: OrderingNet | None
 ) -> Samples | None:
-    """Search a zone, and search positions that were met; None where there were hardly any.
+    """Search a zone and a sample of its table; None if the table is too small.
 
-    In half of the zones all positions that were met are as likely, in the others those that took
-    work are likelier.
+    In half of the zones the sample is uniform, in the others it prefers positions that took work.
     """
     prover = Prover(zone, network=network)
     for side in (ATTACKER, DEFENDER):
         prover.ask(prover.begin(side), nodes=_NODES)
-    met = prover.table_positions()
-    if len(met.sides) < _LEAST_MET:
+    table = prover.table_positions()
+    if len(table.sides) < _MIN_POSITIONS:
         return None
-    weights = np.sqrt(np.minimum(met.work, 10_000) + 1.0)
+    weights = np.sqrt(np.minimum(table.work, 10_000) + 1.0)
     evenly = rng.random() < 0.5
     chosen = rng.choice(
-        len(met.sides),
-        min(_OF_A_ZONE, len(met.sides)),
+        len(table.sides),
+        min(_SAMPLES_PER_ZONE, len(table.sides)),
         replace=False,
         p=None if evenly else weights / weights.sum(),
     )
     known, captured, powers = [], [], []
     for i in chosen.tolist():
         place = ZonePosition(
-            int(met.attackers[i]), int(met.defenders[i]), int(met.sides[i]), int(met.bans[i])
+            int(table.attackers[i]),
+            int(table.defenders[i]),
+            int(table.sides[i]),
+            int(table.bans[i]),
         )
         alone = Prover(zone, table_bytes=_TABLE_BYTES, network=network)
         finding = alone.ask(place, nodes=_NODES_ALONE)
@@ -142,14 +140,14 @@ def _of_zone(
     traits_of_all(
         zone.words.reshape(1, -1),
         zones,
-        np.ascontiguousarray(met.attackers[known]),
-        np.ascontiguousarray(met.defenders[known]),
-        np.ascontiguousarray(met.bans[known]),
+        np.ascontiguousarray(table.attackers[known]),
+        np.ascontiguousarray(table.defenders[known]),
+        np.ascontiguousarray(table.bans[known]),
         traits,
     )
     return Samples(
         traits=traits,
-        sides=met.sides[known],
+        sides=table.sides[known],
         captured=np.array(captured, np.bool_),
         powers=np.array(powers, np.float32),
         zones=zones + number,
@@ -157,22 +155,22 @@ def _of_zone(
 
 
 HELD_OUT: Final = 10
-"""Of so many zones one is held out, to tell how well the network foretells."""
+"""One zone in this many is held out to measure the predictions."""
 _BATCH: Final = 512
 _RATE: Final = 4e-3
 _SIZE_WEIGHT: Final = 0.05
-"""Of the squared error of a size, in powers of two, beside the cross-entropy of the odds."""
+"""Weight of the squared error of log2 sizes beside the cross-entropy of the odds."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderingFit:
-    """How well a network foretells the samples of zones that were held out.
+    """Accuracy of a network on held-out zones.
 
     Attributes:
-      samples, held_out: positions that were learnt from, and that were not.
-      right: share of the held-out ones of which it says rightly whether the target is captured.
-      commoner: share of the commoner answer among them.
-      proof, disproof: share of the variance of log2 of the sizes that is explained.
+      samples, held_out: numbers of training and held-out positions.
+      right: accuracy of the capture prediction on held-out positions.
+      commoner: share of the more common answer among them.
+      proof, disproof: explained share of the variance of log2 sizes.
     """
 
     samples: int
@@ -186,10 +184,10 @@ class OrderingFit:
 def learn(
     samples: Samples, *, seed: int, width: int, steps: int
 ) -> tuple[OrderingNet, OrderingFit]:
-    """Fit a network of so many hidden units; the rate falls to 0 over the steps.
+    """Fit a network of `width` hidden units; the learning rate falls to 0 over the steps.
 
-    Either side to move has its own weights. The size of a proof is learnt from what was proved, the
-    size of a disproof from what was disproved.
+    Each side to move has its own weights. Proof sizes are trained on proved positions, disproof
+    sizes on disproved ones.
     """
     torch.manual_seed(seed)
     centre, scale = samples.traits.mean(0), samples.traits.std(0) + 1e-6
@@ -233,7 +231,7 @@ class _Learner(nn.Module):
         return torch.where((sides == 0)[:, None], both[0], both[1])
 
     def unscaled(self, centre: NDArray[np.float32], scale: NDArray[np.float32]) -> OrderingNet:
-        """Return the weights for traits as they are counted."""
+        """Return the weights for unscaled traits."""
         return OrderingNet(
             linear=_unscaled(self.linear, centre, scale),
             inner=_unscaled(self.inner, centre, scale),
@@ -242,7 +240,7 @@ class _Learner(nn.Module):
 
 
 class _Tensors:
-    """Samples as tensors, and what is measured on them."""
+    """Samples as tensors, with their loss and fit."""
 
     def __init__(self, samples: Samples, scaled: NDArray[np.float32]) -> None:
         self._traits = torch.from_numpy(scaled.astype(np.float32))
@@ -251,7 +249,7 @@ class _Tensors:
         self._powers = torch.from_numpy(samples.powers)
 
     def loss(self, learner: _Learner, rows: Tensor) -> Tensor:
-        """Return what is made small."""
+        """Return the training loss."""
         outputs = learner(self._traits[rows], self._sides[rows])
         captured = self._captured[rows].float()
         size = captured * outputs[:, PROOF] + (1 - captured) * outputs[:, DISPROOF]
@@ -260,7 +258,7 @@ class _Tensors:
         return loss
 
     def fit(self, learner: _Learner, rows: Tensor, *, learnt: int) -> OrderingFit:
-        """Return how well samples are predicted."""
+        """Return the accuracy on held-out samples."""
         outputs = learner(self._traits[rows], self._sides[rows])
         captured, powers = self._captured[rows], self._powers[rows]
         share = float(captured.float().mean())
@@ -281,7 +279,7 @@ def _explained(predicted: Tensor, powers: Tensor) -> float:
 def _unscaled(
     weights: Tensor, centre: NDArray[np.float32], scale: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Fold into weights of shape (2, TRAITS, ..) that their inputs were moved and scaled."""
-    found = weights.detach().numpy().astype(np.float64) / scale[None, :, None]
-    found[:, ALWAYS] -= (found * centre[None, :, None]).sum(1)
-    return np.ascontiguousarray(found, np.float32)
+    """Fold the shift and scale of the inputs into weights of shape (2, TRAITS, ..)."""
+    folded = weights.detach().numpy().astype(np.float64) / scale[None, :, None]
+    folded[:, ALWAYS] -= (folded * centre[None, :, None]).sum(1)
+    return np.ascontiguousarray(folded, np.float32)

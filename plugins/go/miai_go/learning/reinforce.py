@@ -1,9 +1,7 @@
-"""Policy gradients: a policy learns from its games against earlier selves (REINFORCE).
+"""Policy gradients: train a policy on games against its earlier versions (REINFORCE).
 
-Williams 1992; Silver et al. 2016, with what plain policy gradients lack: a baseline, here the
-network's own value where it has one, and advantages over some plies (Schulman et al. 2016).
-
-How much better a move turned out than was expected.
+As in Williams 1992 and Silver et al. 2016, with two improvements: the network's own value as a
+baseline, if it has one, and generalised advantages (Schulman et al. 2016).
 """
 
 from __future__ import annotations
@@ -51,11 +49,11 @@ def advantages(
     *,
     trace: float,
 ) -> NDArray[np.float64]:
-    """Return the advantage of each move, for who made it (generalised, Schulman et al. 2016).
+    """Return the generalised advantage of each move for its player (Schulman et al. 2016).
 
-    The differences of values from one position to the next, the result after the last, are summed
-    with weights 1, trace, trace squared and so on. With trace 1 that is result minus value, with 0
-    the next value minus this one.
+    Value differences between successive positions, with the result after the last one, are summed
+    with weights 1, trace, trace squared and so on. With trace 1 the sum is the result minus the
+    value, with trace 0 the next value minus this value.
 
     Args:
       values: expected result of each position, for the player to move, shape (n,); the games one
@@ -79,38 +77,38 @@ _CHUNK = 512
 
 
 class PolicyGameSection(StrictModel):
-    """The games that are learnt from."""
+    """The games of training."""
 
-    size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
-    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
-    max_moves: int = parameter(160, ge=2, unit="moves", help="Then a game is counted as it stands")
-    games: int = parameter(128, ge=2, multiple_of=2, unit="games", help="Games of a round")
-    rounds: int = parameter(500, ge=1, unit="rounds", help="Rounds in all")
-    temperature: float = parameter(1.0, gt=0, le=10, help="Of the policies")
+    size: int = parameter(9, ge=1, le=25, unit="points", help="Board size")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
+    max_moves: int = parameter(160, ge=2, unit="moves", help="Move limit, then area is scored")
+    games: int = parameter(128, ge=2, multiple_of=2, unit="games", help="Games per round")
+    rounds: int = parameter(500, ge=1, unit="rounds", help="Number of rounds")
+    temperature: float = parameter(1.0, gt=0, le=10, help="Temperature of the policies")
 
 
 class PoolSection(StrictModel):
-    """The opponents: the weights it began with, and those of earlier rounds."""
+    """The opponents: the initial weights and those of earlier rounds."""
 
-    every: int = parameter(25, ge=1, unit="rounds", help="Rounds between weights that join")
-    size: int = parameter(10, ge=1, unit="opponents", help="So many of the newest are played")
+    every: int = parameter(25, ge=1, unit="rounds", help="Rounds between new opponents")
+    size: int = parameter(10, ge=1, unit="opponents", help="Number of newest opponents")
 
 
 class GradientSection(StrictModel):
-    """How advantages are reckoned."""
+    """How advantages are computed."""
 
     trace: float = parameter(
-        0.95, ge=0, le=1, help="lambda: 1 looks at the result alone, 0 at the next value alone"
+        0.95, ge=0, le=1, help="Lambda: 1 uses the result alone, 0 the next value alone"
     )
 
 
 class MatchSection(StrictModel):
-    """How progress is measured: games against the weights it began with."""
+    """The matches that measure progress against the initial weights."""
 
     every: int = parameter(25, ge=1, unit="rounds", help="Rounds between matches")
-    games: int = parameter(200, ge=2, multiple_of=2, unit="games", help="Games of a match")
-    temperature: float = parameter(0.3, ge=0, help="Of both policies")
-    opening: int = parameter(6, ge=0, unit="moves", help="Moves drawn at temperature 1")
+    games: int = parameter(200, ge=2, multiple_of=2, unit="games", help="Games per match")
+    temperature: float = parameter(0.3, ge=0, help="Temperature of both policies")
+    opening: int = parameter(6, ge=0, unit="moves", help="Opening moves sampled at temperature 1")
 
 
 class ReinforceConfig(StrictModel):
@@ -186,14 +184,14 @@ class _Reinforcement:
         results = [g.result * (1 if i % 2 == 0 else -1) for i, g in games]
         figures["won"] = 0.5 + 0.5 * float(np.mean(results))
         figures["moves"] = float(np.mean([len(g.moves) for _i, g in games]))
-        told = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
-        line = f"[{number + 1}/{config.game.rounds}] {told}"
+        text = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
+        line = f"[{number + 1}/{config.game.rounds}] {text}"
         journal.note(self._learner.steps, figures, line=line)
         if (number + 1) % config.match.every == 0:
             self._match(number, journal)
 
     def _play(self, own: Oracle, rng: np.random.Generator) -> list[tuple[int, StoredGame]]:
-        """Return games with their numbers; in even ones the learner is Black."""
+        """Return numbered games; the learner is Black in the even ones."""
         config = self._config.game
         pool = [self._first, *(self._opponent(step) for step in self._pool)]
         count = config.games
@@ -214,7 +212,7 @@ class _Reinforcement:
         return list(enumerate(played))
 
     def _opponent(self, step: int) -> Oracle:
-        """Return the weights of an earlier step, ready to play."""
+        """Return the network of an earlier step, ready to play."""
         if step not in self._opened:
             path = self._training.checkpoints.weights(step)
             weights = load_weights(path, size=self._config.game.size)
@@ -227,7 +225,7 @@ class _Reinforcement:
     def _learn(
         self, games: list[tuple[int, StoredGame]], rng: np.random.Generator
     ) -> dict[str, float]:
-        """Make one pass over the learner's own moves; return mean figures."""
+        """Train one pass over the learner's own moves; return mean losses."""
         config = self._config
         data = GoDataset.of_games([game for _i, game in games], encoder=self._encoder)
         batches = data.batches(_CHUNK, symmetries=False, shuffle=False, with_positions=True)
@@ -258,7 +256,7 @@ class _Reinforcement:
         return means.take()
 
     def _values(self, planes: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return what the network expects of each position, 0 without a value head."""
+        """Return the network's value of each position, 0 without a value head."""
         out = np.zeros(len(planes))
         for first in range(0, len(planes), _CHUNK):
             answers = self._learner.answers(planes[first : first + _CHUNK])
@@ -278,10 +276,10 @@ class _Reinforcement:
         )
         even = np.arange(config.games) % 2
         rng = np.random.default_rng([self._config.run.seed, number, 1])
-        played = rules.play([own, self._first], even, 1 - even, rng=rng)
-        points = [g.result * (1 if i % 2 == 0 else -1) for i, g in enumerate(played)]
+        games = rules.play([own, self._first], even, 1 - even, rng=rng)
+        points = [g.result * (1 if i % 2 == 0 else -1) for i, g in enumerate(games)]
         score = float(np.mean(points) + 1) / 2
-        line = f"  against the beginning: {score:.1%} of {config.games} games"
+        line = f"  against the initial weights: {score:.1%} of {config.games} games"
         journal.note(self._learner.steps, {"match_score": score}, line=line)
 
     def _save(self, path: Path) -> None:
@@ -297,10 +295,10 @@ class _Reinforcement:
 
 
 def _allowed(batch: Batch) -> NDArray[np.bool_]:
-    """Return the moves that the policy drew from, (n, size * size + 1).
+    """Return the moves that the policy sampled from, shape (n, size * size + 1).
 
-    Were the others left in, nothing would ever make them less likely: with every sensible move that
-    lost, probability would go to moves that are never played.
+    Without this mask, each sensible move that loses would shift probability to moves that are never
+    played, and nothing would reduce it again.
     """
     positions = batch.positions
     assert positions is not None

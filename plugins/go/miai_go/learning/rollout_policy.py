@@ -32,7 +32,7 @@ GAMES_A_CALL = 500
 
 @dataclass(frozen=True, slots=True)
 class PatternReport:
-    """How well the policy foretells the moves of some games.
+    """Move prediction of a rollout policy on some games.
 
     Attributes:
       positions: moves of the games.
@@ -59,7 +59,7 @@ def train(
     record: TrainingRecord | None = None,
     progress: Callable[[int, PatternReport], None] | None = None,
 ) -> PatternReport:
-    """Train a policy in place on games, and note it in its header; return the last epoch's report.
+    """Train a policy in place and add to its header's history; return the last epoch's report.
 
     Every epoch takes all games in an order drawn by `seed`. The step is Adagrad's (Duchi, Hazan,
     Singer 2011), its sums of squares begin at one. The same arguments give the same weights.
@@ -98,7 +98,7 @@ def train(
 
 
 def measure(policy: PatternPolicy, games: Sequence[ArrayLike], *, size: int) -> PatternReport:
-    """Return how well a policy foretells the moves of games.
+    """Return the move prediction of a policy on games.
 
     Raises:
       DataError: there are no games, or a game has an illegal move.
@@ -129,7 +129,7 @@ class _Learner:
         order: NDArray[np.int64],
         rate: float,
     ) -> PatternReport:
-        """Learn from the games in an order, or measure with a rate of 0."""
+        """Train on the games in the given order, or only measure with a rate of 0."""
         sums = np.zeros(4)
         for start in range(0, len(order), GAMES_A_CALL):  # so that an interrupt gets through
             some = np.ascontiguousarray(order[start : start + GAMES_A_CALL], np.int64)
@@ -160,11 +160,11 @@ WEIGHTS: Final = "weights.safetensors"
 
 
 class PatternSection(StrictModel):
-    """How the table is learnt."""
+    """The training of the pattern table."""
 
-    epochs: int = parameter(3, ge=1, le=1000, help="Times that all games are gone through")
-    rate: float = parameter(0.1, gt=0, le=10, help="Of learning (Adagrad)")
-    seed: int = parameter(0, ge=0, help="Of the order of games")
+    epochs: int = parameter(3, ge=1, le=1000, help="Passes over all games")
+    rate: float = parameter(0.1, gt=0, le=10, help="Learning rate (Adagrad)")
+    seed: int = parameter(0, ge=0, help="Seed of the order of games")
     licence: str = parameter("", help="Licence of the weights, an SPDX expression")
 
 
@@ -176,8 +176,8 @@ class RolloutConfig(StrictModel):
 
 
 @dataclass(frozen=True, slots=True)
-class LearntPatterns:
-    """How it ended.
+class TrainedPatterns:
+    """The result of training a rollout policy.
 
     Attributes:
       weights: the file.
@@ -190,8 +190,8 @@ class LearntPatterns:
 
 def train_rollout(
     plan: TrainingPlan[RolloutConfig], *, journal: TrainingJournal | None = None
-) -> LearntPatterns:
-    """Train from the beginning; this takes a minute for some thousands of games.
+) -> TrainedPatterns:
+    """Train from scratch, which takes a minute for some thousands of games.
 
     Raises:
       MiaiError: the games cannot be read, or the weights cannot be written.
@@ -211,9 +211,9 @@ def train_rollout(
     policy = PatternPolicy.untrained(config.data.size)
     policy.header = policy.header.model_copy(update={"licence": config.patterns.licence})
     record = plan.record(data=f"{len(games)} games, {games.digest()}")
-    with journal or TrainingJournal(plan.folder) as told:
-        if left_out := games.left_out():
-            told.say(left_out)
+    with journal or TrainingJournal(plan.folder) as notes:
+        if omissions := games.left_out():
+            notes.say(omissions)
         train(
             policy,
             _moves(games),
@@ -222,27 +222,27 @@ def train_rollout(
             rate=config.patterns.rate,
             seed=config.patterns.seed,
             record=record,
-            progress=lambda epoch, report: _note(told, epoch + 1, report),
+            progress=lambda epoch, report: _note(notes, epoch + 1, report),
         )
         policy.save(plan.folder / WEIGHTS)
-        found = measure(policy, _moves(others), size=games.size)
-        figures = {"test_top1": found.top_1, "test_cross_entropy": found.cross_entropy}
-        told.note(config.patterns.epochs, figures, line=f"{held_out}: {_told(found)}")
-    return LearntPatterns(plan.folder / WEIGHTS, found)
+        report = measure(policy, _moves(others), size=games.size)
+        figures = {"test_top1": report.top_1, "test_cross_entropy": report.cross_entropy}
+        notes.note(config.patterns.epochs, figures, line=f"{held_out}: {_summary(report)}")
+    return TrainedPatterns(plan.folder / WEIGHTS, report)
 
 
 def _moves(games: GoDataset) -> list[list[int]]:
-    """Return the moves of the games that begin on the empty board with Black."""
+    """Return the moves of games that start on the empty board with Black to move."""
     stored = (games.game(index) for index in range(len(games)))
     return [g.moves.tolist() for g in stored if g.stones is None and g.first == 1]
 
 
 def _note(journal: TrainingJournal, epoch: int, report: PatternReport) -> None:
     figures = {"top1": report.top_1, "cross_entropy": report.cross_entropy}
-    journal.note(epoch, figures, line=f"epoch {epoch}: {_told(report)}")
+    journal.note(epoch, figures, line=f"epoch {epoch}: {_summary(report)}")
 
 
-def _told(report: PatternReport) -> str:
+def _summary(report: PatternReport) -> str:
     return (
         f"{report.positions} positions, top-1 {report.top_1:.1%}, "
         f"cross-entropy {report.cross_entropy:.4f}"

@@ -1,10 +1,8 @@
-"""Training a value network on positions of self-play, one of each game.
+"""Train a value network on one position from each game of self-play (Silver et al. 2016).
 
-Positions for a value network: one of each game, after a random move (Silver et al. 2016).
-
-A policy plays up to a random ply, then any sensible move is made, then a stronger policy plays to
-the end. Only the position after the random move is learnt from: positions of one game have one
-result, and a network would learn games by heart.
+One policy plays up to a random ply, then a random sensible move is played, then a stronger policy
+plays to the end. Only the position after the random move is used: all positions of a game share
+its result, and a network would memorise the games.
 """
 
 from __future__ import annotations
@@ -49,13 +47,13 @@ def make_value_games(
     seed: int,
     progress: Callable[[int], None],
 ) -> None:
-    """Write games into a shard set until it has `games`; what is there is not made again.
+    """Write games into a shard set until it has `games`; existing ones are kept.
 
     Args:
-      players: who plays before the random move, and who after it.
-      batch: games in step, and in a shard.
+      players: the network before the random move, and the one after it.
+      batch: games in step, and games per shard.
       last_random: latest ply of the random move, from 0.
-      progress: called with the games that are there.
+      progress: called with the number of games in the set.
 
     Raises:
       DataError: the folder cannot be written.
@@ -81,25 +79,25 @@ def make_value_games(
 
 
 def marked(game: StoredGame, ply: int) -> StoredGame:
-    """Return a game of which one position alone is learnt from."""
+    """Return a game with a single training position."""
     weight = np.zeros(len(game.moves), np.float16)
     weight[ply] = 1
     return replace(game, weight=weight)
 
 
 class ValueGameSection(StrictModel):
-    """The games whose positions are learnt from."""
+    """The games of self-play."""
 
-    policy: str = parameter(help="Weights of who plays before the random move")
-    player: str = parameter(help="Weights of who plays after it")
-    size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
-    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
-    max_moves: int = parameter(160, ge=2, unit="moves", help="Then a game is counted as it stands")
-    games: int = parameter(100_000, ge=10, unit="games", help="Games in all")
-    batch: int = parameter(256, ge=1, unit="games", help="Games in step")
+    policy: str = parameter(help="Weights of the policy before the random move")
+    player: str = parameter(help="Weights of the policy after the random move")
+    size: int = parameter(9, ge=1, le=25, unit="points", help="Board size")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
+    max_moves: int = parameter(160, ge=2, unit="moves", help="Move limit, then area is scored")
+    games: int = parameter(100_000, ge=10, unit="games", help="Number of games")
+    batch: int = parameter(256, ge=1, unit="games", help="Games played in step")
     last_random: int = parameter(50, ge=0, unit="plies", help="Latest ply of the random move")
-    temperature: float = parameter(1.0, gt=0, le=10, help="Of both policies")
-    validation: float = parameter(0.05, gt=0, lt=1, help="Share of games that measure progress")
+    temperature: float = parameter(1.0, gt=0, le=10, help="Temperature of both policies")
+    validation: float = parameter(0.05, gt=0, lt=1, help="Share of validation games")
 
 
 class ValueConfig(StrictModel):
@@ -116,7 +114,7 @@ class ValueConfig(StrictModel):
 def train_value(
     plan: TrainingPlan[ValueConfig], *, journal: TrainingJournal | None = None
 ) -> TrainingResult[GameMeasures]:
-    """Make the games that are missing, then train from the newest checkpoint on.
+    """Make the missing games, then train from the newest checkpoint.
 
     Raises:
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
@@ -124,7 +122,7 @@ def train_value(
     config, games = plan.config, plan.folder / "games"
     with journal or TrainingJournal(plan.folder / "making") as told:
         _make_games(plan, told)
-    learning_threads(config.run)  # those who played left torch with one
+    learning_threads(config.run)  # self-play left torch with one
     learning = SupervisedConfig(
         data=DataSection(
             sources=(str(games),),

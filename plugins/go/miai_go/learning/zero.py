@@ -1,13 +1,8 @@
-"""Learning from nothing: self-play by tree search, then learning from it, round after round.
+"""AlphaGo Zero's loop: self-play by tree search, then training on it, round after round.
 
-Silver et al. 2017; with Gumbel's search (Danihelka et al. 2022), playout-cap randomisation and
-ownership and score as further lessons (Wu 2019).
-
-Contests between weights of one run, for its gate and its ladder.
-
-The ladder of Elo: each rung a match of weights against those of the rung before.
-
-What a round of AlphaGo Zero's loop learns from: its newest games, and recorded ones between.
+After Silver et al. 2017, with Gumbel search (Danihelka et al. 2022), and playout-cap randomisation,
+ownership and score targets (Wu 2019). Training can mix in recorded games. A gate lets new weights
+play only if they beat the best so far; a ladder of matches measures Elo.
 """
 
 from __future__ import annotations
@@ -75,10 +70,10 @@ def contest(
     simulations: int,
     seed: int,
 ) -> MatchResult:
-    """Return how two networks do against each other by PUCT, in the game of a config.
+    """Play a match of two networks with PUCT, in the game of a config.
 
     Args:
-      simulations: of a move; 0 plays the policy alone.
+      simulations: per move; 0 plays the policy alone.
       seed: of the openings.
 
     Raises:
@@ -140,7 +135,7 @@ def next_rung(
     games: int,
     seconds: float,
 ) -> Rung:
-    """Return the rung that a match against the weights of the one before makes."""
+    """Return the rung that follows from a match against the previous rung's weights."""
     lead, margin = result.elo()
     return Rung(
         round=round,
@@ -162,7 +157,7 @@ def _tenths(*parts: float) -> float:
 
 
 def read_ladder(folder: Path) -> list[Rung]:
-    """Return the rungs of a run. Raises `TrainingError` where the file is damaged."""
+    """Return the rungs of a run. Raises `TrainingError` if the file is damaged."""
     path = folder / FILE
     if not path.exists():
         return []
@@ -174,7 +169,7 @@ def read_ladder(folder: Path) -> list[Rung]:
 
 
 def write_ladder(folder: Path, rungs: list[Rung]) -> None:
-    """Write the rungs of a run, and their picture where matplotlib is installed."""
+    """Write the rungs of a run, with a picture if matplotlib is installed."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow([field.name for field in fields(Rung)])
@@ -209,7 +204,7 @@ def _draw(path: Path, rungs: list[Rung]) -> None:
 
 
 class Replay:
-    """Hands out lessons; the same config and games give the same ones, whenever it is asked.
+    """The lessons of each round; they depend on the config and the games alone.
 
     Args:
       games: the folder of the run's own games, a shard a round.
@@ -229,11 +224,11 @@ class Replay:
         self.recorded = open_games(data, encoder)[0] if data else None
 
     def digest(self) -> str | None:
-        """Return what tells these recorded games from others; None where there are none."""
+        """Return the digest of the recorded games; None without any."""
         return self.recorded.digest() if self.recorded else None
 
     def left_out(self) -> str:
-        """Return in a line which recorded games were not taken; empty where all were."""
+        """Return a line about omitted recorded games; empty without any."""
         return self.recorded.left_out() if self.recorded else ""
 
     def description(self) -> str:
@@ -245,7 +240,7 @@ class Replay:
         return text
 
     def komi(self) -> tuple[float, float]:
-        """Return the least and the greatest komi that is learnt from, in points."""
+        """Return the minimum and maximum komi of the training games, in points."""
         own = self._config.game.komi
         least, most = komi_range(self.recorded) if self.recorded else (own, own)
         return min(own, least), max(own, most)
@@ -253,12 +248,12 @@ class Replay:
     def lessons(self, number: int, *, first: int, count: int) -> Iterator[tuple[str, Lesson]]:
         """Yield the lessons of a round's steps, each with a prefix for the names of its losses.
 
-        Recorded games come between the round's own, as evenly as their share of steps allows.
+        Lessons of recorded games are spread evenly among the round's own.
 
         Args:
           number: of the round, from 0.
-          first: number of the run's step that comes next.
-          count: steps.
+          first: number of the run's next step.
+          count: number of steps.
         """
         share = self._config.recorded.share if self.recorded else 0.0
         own, recorded = self._own(number), self._from_records(int(first * share))
@@ -270,7 +265,7 @@ class Replay:
                     yield "", next(own)
 
     def _own(self, number: int) -> Generator[Lesson, None, None]:
-        """Yield what the newest rounds' games teach."""
+        """Yield the lessons of the newest rounds' games."""
         config = self._config
         newest = shard_folders(self._games)[: number + 1][-config.replay.rounds :]
         shards = [Shard.open(folder, verify=False) for folder in newest]
@@ -284,7 +279,7 @@ class Replay:
             yield from map(self._lesson, batches)
 
     def _from_records(self, first: int) -> Generator[Lesson, None, None]:
-        """Yield what recorded games teach, from a batch on."""
+        """Yield the lessons of recorded games, from a given batch."""
         if self.recorded is None:
             return
         config = self._config
@@ -377,8 +372,8 @@ class _Zero:
     def _restore(self, found: Checkpoint) -> None:
         if found.state.get("recorded") != self._replay.digest():
             raise TrainingError(
-                f"{found.folder}: learnt from other recorded games than there are now; put those "
-                "back, or begin anew in another folder with --out"
+                f"{found.folder}: was trained on other recorded games than there are now; restore "
+                "them, or start again in another folder with --out"
             )
         self._best = found.state["best"]
         self._seconds = float(found.state["seconds"])
@@ -392,24 +387,24 @@ class _Zero:
         if self._config.gate.games:
             figures |= self._gate(number)
         self._seconds += time.perf_counter() - began
-        told = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
+        text = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
         rounds = self._config.selfplay.rounds
-        journal.note(self._learner.steps, figures, line=f"[{number + 1}/{rounds}] {told}")
+        journal.note(self._learner.steps, figures, line=f"[{number + 1}/{rounds}] {text}")
         every = self._config.ladder.every
         if every and (number + 1) % every == 0:
             self._climb(number + 1, journal)
 
     def _games(self, number: int, journal: TrainingJournal) -> dict[str, float]:
-        """Have the games of a round played, unless they are there; return figures of them."""
+        """Play the games of a round unless they exist; return their figures."""
         folders = shard_folders(self._folder) if self._folder.is_dir() else []
         for later in folders[number + 1 :]:
-            shutil.rmtree(later)  # of a run that was broken off and begun again
+            shutil.rmtree(later)  # from an interrupted run
         if len(folders) > number:
             return {}
         if len(folders) < number:
             raise TrainingError(
                 f"{self._folder}: has the games of {len(folders)} rounds, but {number} were made; "
-                "put them back, or begin anew in another folder"
+                "restore them, or start again in another folder"
             )
         began = time.perf_counter()
         ticker = ProgressTicker(journal.say, "games", self._config.selfplay.games)
@@ -472,7 +467,7 @@ class _Zero:
         return [game for games, _t in parts for game in games], tally
 
     def _players(self, count: int) -> list[Oracle]:
-        """Return the network that plays in self-play, once for each thread."""
+        """Return the networks of self-play, one per thread."""
         if self._config.selfplay.precision == "run":
             return [self._player() for _ in range(count)]
         from miai_go.nets.onnx_export import onnx_model
@@ -487,13 +482,13 @@ class _Zero:
         return [OnnxOracle(model, where="the network in int8") for _ in range(count)]
 
     def _player(self) -> Oracle:
-        """Return the network that plays: the newest, or the best that passed the gate."""
+        """Return the playing network: the newest, or the last that passed the gate."""
         if self._best not in {None, self._learner.steps}:
             return self._kept(self._best)
         return playing_copy(self._learner, self._header, self._encoder, self._config.run)
 
     def _kept(self, step: int) -> Oracle:
-        """Return the network as it was after so many steps."""
+        """Return the network after a number of steps."""
         path = self._training.checkpoints.weights(step)
         weights = load_weights(path, size=self._config.game.size)
         run = self._config.run
@@ -502,7 +497,7 @@ class _Zero:
         )
 
     def _learn(self, number: int) -> dict[str, float]:
-        """Make the steps of a round; return mean figures."""
+        """Make the steps of a round; return mean losses."""
         config = self._config
         learning_threads(config.run)
         rounds = config.selfplay.rounds
@@ -516,7 +511,7 @@ class _Zero:
     # -- gates and ladders --------------------------------------------------------------------
 
     def _gate(self, number: int) -> dict[str, float]:
-        """Let the newest weights play the best so far; they are the best if they win."""
+        """Play the newest weights against the best; they become the best if they win."""
         if self._best is None:
             self._best = self._learner.steps
             return {}
@@ -533,7 +528,7 @@ class _Zero:
         return {"gate": result.score}
 
     def _climb(self, rounds: int, journal: TrainingJournal) -> None:
-        """Play the weights that play against those of the rung before, and write the ladder."""
+        """Play the current player against the previous rung, and write the ladder."""
         config = self._config.ladder
         rungs = [rung for rung in read_ladder(self._plan.folder) if rung.round < rounds]
         before = rungs[-1] if rungs else None
@@ -559,7 +554,7 @@ class _Zero:
         )
         write_ladder(self._plan.folder, [*rungs, rung])
         line = f"  {result.wins}-{result.draws}-{result.losses} against round {rung.against}: "
-        line += f"{rung.elo:.0f} Elo in all (95 % of this rung: +-{rung.margin:.0f})"
+        line += f"{rung.elo:.0f} Elo in total (95 % interval of this rung: +-{rung.margin:.0f})"
         journal.note(self._learner.steps, {"elo": rung.elo}, line=line)
 
     def _untrained(self) -> Oracle:

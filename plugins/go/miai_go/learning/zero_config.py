@@ -20,81 +20,89 @@ from miai_go.search.forest import TreeSettings
 
 
 class ZeroGameSection(StrictModel):
-    """The game that is learnt."""
+    """The game."""
 
-    size: int = parameter(9, ge=2, le=25, unit="points", help="Points on a side")
-    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="What White is given")
-    max_moves: int = parameter(120, ge=2, unit="moves", help="Then a game is counted as it stands")
+    size: int = parameter(9, ge=2, le=25, unit="points", help="Board size")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
+    max_moves: int = parameter(120, ge=2, unit="moves", help="Move limit, then area is scored")
 
 
 class ZeroSearchSection(StrictModel):
     """The search of self-play."""
 
-    method: Literal["gumbel", "puct"] = parameter("gumbel", help="How trees are searched")
-    simulations: int = parameter(32, ge=2, unit="simulations", help="Of a full search")
-    fast_simulations: int = parameter(8, ge=1, unit="simulations", help="Of a fast search")
+    method: Literal["gumbel", "puct"] = parameter("gumbel", help="Search method")
+    simulations: int = parameter(32, ge=2, unit="simulations", help="Simulations of a full search")
+    fast_simulations: int = parameter(
+        8, ge=1, unit="simulations", help="Simulations of a fast search"
+    )
     full_share: float = parameter(
-        1.0, gt=0, le=1, help="Share of moves with a full search, the others are not learnt from"
+        1.0, gt=0, le=1, help="Share of moves searched fully; only these are trained on"
     )
     considered: int = parameter(16, ge=2, unit="moves", help="Gumbel: moves considered at the root")
     c_scale: float = parameter(1.0, gt=0, help="Gumbel: weight of values beside priors")
     c_puct: float = parameter(1.5, ge=0, help="PUCT: weight of the priors")
-    fpu: float = parameter(0.2, ge=-2, le=2, help="PUCT: loss of value of moves never tried")
+    fpu: float = parameter(0.2, ge=-2, le=2, help="PUCT: value reduction of untried moves")
     noise_share: float = parameter(0.25, ge=0, le=1, help="PUCT: share of Dirichlet noise")
-    noise_total: float = parameter(10.0, gt=0, help="PUCT: concentration of the noise in all")
-    warm_moves: int = parameter(10, ge=0, unit="moves", help="PUCT: moves drawn by visits")
+    noise_total: float = parameter(10.0, gt=0, help="PUCT: total concentration of the noise")
+    warm_moves: int = parameter(
+        10, ge=0, unit="moves", help="PUCT: opening moves sampled by visits"
+    )
 
 
 class ResignSection(StrictModel):
     """Resigning in self-play."""
 
-    below: float | None = parameter(None, ge=-1, le=1, help="Resign below this value")
-    hold_out: float = parameter(0.1, ge=0, le=1, help="Share of games in which nobody resigns")
+    below: float | None = parameter(
+        None, ge=-1, le=1, help="Value below which a player resigns (default: never)"
+    )
+    hold_out: float = parameter(0.1, ge=0, le=1, help="Share of games without resignation")
 
 
 class SelfPlaySection(StrictModel):
-    """How many games are played, and how."""
+    """The games of self-play."""
 
-    rounds: int = parameter(100, ge=1, unit="rounds", help="Rounds of playing and learning")
-    games: int = parameter(256, ge=1, unit="games", help="Games of a round, in all groups together")
+    rounds: int = parameter(100, ge=1, unit="rounds", help="Rounds of self-play and training")
+    games: int = parameter(256, ge=1, unit="games", help="Games per round, over all groups")
     groups: int = parameter(
-        2, ge=1, le=64, unit="groups", help="Groups of games; each has random numbers of its own"
+        2, ge=1, le=64, unit="groups", help="Groups of games, each with its own random numbers"
     )
-    at_once: int = parameter(64, ge=1, unit="games", help="Games of a group in step")
+    at_once: int = parameter(64, ge=1, unit="games", help="Games of a group played in step")
     workers: int = parameter(
-        0, ge=0, le=64, unit="workers", help="Threads that play groups; 0: one a processor"
+        0, ge=0, le=64, unit="workers", help="Threads that play groups; 0 for one per processor"
     )
     precision: Literal["run", "int8"] = parameter(
-        "run", help="Of the networks that play: the run's, or int8 by ONNX Runtime"
+        "run", help="Precision of the playing networks: the run's, or int8 by ONNX Runtime"
     )
 
 
 class ReplaySection(StrictModel):
-    """What is learnt from."""
+    """The self-play games to train on."""
 
-    rounds: int = parameter(20, ge=1, unit="rounds", help="Newest rounds that are learnt from")
+    rounds: int = parameter(20, ge=1, unit="rounds", help="Number of newest rounds to train on")
     root_share: float = parameter(
-        0.0, ge=0, le=1, help="Share of the search's value in the value that is learnt"
+        0.0, ge=0, le=1, help="Weight of the search's value in the value target"
     )
 
 
 class RecordedSection(StrictModel):
-    """Recorded games that are learnt from beside those of self-play.
+    """Recorded games to train on beside those of self-play.
 
-    Self-play has few games in which many positions share a result, which a value that learnt from
-    many games forgets itself on.
+    Self-play makes few games, and the positions of a game share one result. Training on them alone
+    makes a value head that was trained on many games forget.
     """
 
     sources: tuple[str, ...] = Field(
-        default=(), description="Shard sets, or folders, archives and files of SGF; none for none"
+        default=(), description="Shard sets, or folders, archives and files of SGF (default: none)"
     )
-    share: float = parameter(0.5, gt=0, lt=1, help="Share of the steps that learn from them")
-    min_moves: int = parameter(10, ge=0, unit="moves", help="Shorter games of SGF are left out")
-    validation: float = parameter(0.05, ge=0, lt=1, help="Share of games not learnt from, as in sl")
-    test: float = parameter(0.05, ge=0, lt=1, help="Share of games not learnt from, as in sl")
+    share: float = parameter(
+        0.5, gt=0, lt=1, help="Share of the steps that train on recorded games"
+    )
+    min_moves: int = parameter(10, ge=0, unit="moves", help="Minimum length of SGF games")
+    validation: float = parameter(0.05, ge=0, lt=1, help="Share of validation games, as in sl")
+    test: float = parameter(0.05, ge=0, lt=1, help="Share of test games, as in sl")
 
     def data(self, size: int) -> DataSection | None:
-        """Return the games as supervised learning has them; None where there are none."""
+        """Return the games as a data section; None without sources."""
         if not self.sources:
             return None
         return DataSection(
@@ -107,19 +115,21 @@ class RecordedSection(StrictModel):
 
 
 class GateSection(StrictModel):
-    """Whether new weights must prove themselves before they play."""
+    """The match that new weights must win before they play."""
 
-    games: int = parameter(0, ge=0, multiple_of=2, unit="games", help="Games of a gate; 0 for none")
-    score: float = parameter(0.55, ge=0, le=1, help="Score from which on new weights play")
+    games: int = parameter(
+        0, ge=0, multiple_of=2, unit="games", help="Games of the gate; 0 for no gate"
+    )
+    score: float = parameter(0.55, ge=0, le=1, help="Minimum score of new weights")
 
 
 class LadderSection(StrictModel):
-    """Matches against earlier weights, for the graph of Elo."""
+    """Matches against earlier weights, for the Elo graph."""
 
     every: int = parameter(10, ge=0, unit="rounds", help="Rounds between matches; 0 for none")
-    games: int = parameter(100, ge=2, multiple_of=2, unit="games", help="Games of a match")
-    simulations: int = parameter(32, ge=0, unit="simulations", help="Of a move")
-    opening: int = parameter(4, ge=0, unit="moves", help="Moves drawn from the priors")
+    games: int = parameter(100, ge=2, multiple_of=2, unit="games", help="Games per match")
+    simulations: int = parameter(32, ge=0, unit="simulations", help="Simulations per move")
+    opening: int = parameter(4, ge=0, unit="moves", help="Opening moves sampled from the priors")
 
 
 class ZeroConfig(StrictModel):
@@ -140,7 +150,7 @@ class ZeroConfig(StrictModel):
     run: TrainingRunSection = Field(default=TrainingRunSection())
 
     def tree(self) -> TreeSettings:
-        """Return how trees search in self-play."""
+        """Return the tree settings of self-play."""
         search = self.search
         return TreeSettings(
             gumbel=search.considered if search.method == "gumbel" else 0,
@@ -151,7 +161,7 @@ class ZeroConfig(StrictModel):
         )
 
     def games(self) -> TreeGames:
-        """Return how games of self-play are played."""
+        """Return the game settings of self-play."""
         search = self.search
         return TreeGames(
             size=self.game.size,

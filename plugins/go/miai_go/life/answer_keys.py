@@ -67,20 +67,20 @@ def fate_of(zone: Zone, *, nodes: int | None = None) -> Fate:
     return Fate(_STATUS[strict], strict != mild)
 
 
-def answer(zone: Zone, *, nodes: int, least: int = 0) -> SolvedProblem | Status:
+def answer(zone: Zone, *, nodes: int, min_nodes: int = 0) -> SolvedProblem | Status:
     """Solve a zone with the attacker as ko master; return only the status if it is not critical.
 
     Args:
       nodes: maximum number of positions per proof.
-      least: minimum number of positions in the first two proofs; a critical zone that takes fewer
-        returns `Status.CRITICAL`, without its moves.
+      min_nodes: minimum number of positions in the first two proofs; a critical zone that takes
+        fewer returns `Status.CRITICAL`, without its moves.
 
     Raises:
       UnprovedError: a proof takes more.
     """
     prover = Prover(zone, table_bytes=TABLE_BYTES)
     safe, spent = _prove_both(prover, nodes)
-    if _STATUS[safe] != Status.CRITICAL or spent < least:
+    if _STATUS[safe] != Status.CRITICAL or spent < min_nodes:
         return _STATUS[safe]
     attacks, deep_attack = _solving(prover, ATTACKER, nodes)
     defences, deep_defence = _solving(prover, DEFENDER, nodes)

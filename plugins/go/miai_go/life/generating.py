@@ -10,25 +10,20 @@ No two problems are the same under translation, symmetry and exchange of colours
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
-from functools import cache
 from itertools import count
-from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from miai.errors import WorkerError
 from miai.files import Journal, writing
 from miai.parameters import StrictModel, parameter
+from miai.process.workers import Job, WorkerPool, to_stderr
 from miai_go.errors import ProblemError
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover
@@ -122,7 +117,7 @@ _EASY: Final = 9
 _HALVING: Final = 1.5
 
 Progress = Callable[[int, int, int], None]
-"""Called with the number of empty points, the problems found, and their goal."""
+"""Called with the number of empty points, the number of problems and their goal."""
 
 
 class WalledPlan(StrictModel):
@@ -184,97 +179,95 @@ def make_walled(
     journal: GeneratingJournal,
     *,
     workers: int = 1,
-    known: frozenset[bytes] = frozenset(),
+    excluded: frozenset[bytes] = frozenset(),
     progress: Progress = lambda *_: None,
 ) -> list[Problem]:
     """Return the problems of a plan, by empty points.
 
     Args:
       journal: the journal of the plan's draws.
-      known: keys of problems to leave out.
+      excluded: keys of problems to leave out.
 
     Raises:
-      ProblemError: too many draws gave nothing new, or a worker died.
+      ProblemError: too many draws gave nothing new, or workers died.
     """
     out: list[Problem] = []
-    with closing(_Drawing(plan, journal, workers)) as drawing:
+    with ExitStack() as stack:
+        pool = None
+        if workers > 1:
+            pool = WorkerPool(
+                "miai_go.life.generating:serve_chunks",
+                plan.model_dump(mode="json"),
+                workers=workers,
+                on_output=to_stderr,
+            )
+            stack.enter_context(pool)
         for empty, wanted in shares(plan).items():
-            out += _stream(drawing, empty, wanted, known, progress)
+            if wanted:
+                with closing(_chunks(plan, journal, empty, pool, workers * _AHEAD)) as chunks:
+                    out += _stream(chunks, empty, wanted, excluded, progress)
     return out
 
 
 def _stream(
-    drawing: _Drawing, empty: int, wanted: int, known: frozenset[bytes], progress: Progress
+    chunks: Iterator[list[WalledProblem]],
+    empty: int,
+    wanted: int,
+    excluded: frozenset[bytes],
+    progress: Progress,
 ) -> list[Problem]:
+    """Return the problems that a stream adds.
+
+    Raises:
+      ProblemError: too many draws gave nothing new.
+    """
     taken: list[Problem] = []
-    keys, shapes = set(known), Counter[bytes]()
+    keys, shapes = set(excluded), Counter[bytes]()
     barren = 0
-    if not wanted:
-        return taken
-    with closing(drawing.chunks(empty)) as chunks:
-        for found in chunks:
-            before = len(taken)
-            for each in found:
-                if each.key not in keys and shapes[each.shape] < MAX_PER_SHAPE:
-                    keys.add(each.key)
-                    shapes[each.shape] += 1
-                    taken.append(each.problem)
-            progress(empty, min(len(taken), wanted), wanted)
-            if len(taken) >= wanted:
-                return taken[:wanted]
-            barren = 0 if len(taken) > before else barren + _CHUNK
-            if barren >= _BARREN_DRAWS:
-                break
+    for problems in chunks:
+        before = len(taken)
+        for each in problems:
+            if each.key not in keys and shapes[each.shape] < MAX_PER_SHAPE:
+                keys.add(each.key)
+                shapes[each.shape] += 1
+                taken.append(each.problem)
+        progress(empty, min(len(taken), wanted), wanted)
+        if len(taken) >= wanted:
+            return taken[:wanted]
+        barren = 0 if len(taken) > before else barren + _CHUNK
+        if barren >= _BARREN_DRAWS:
+            break
     raise ProblemError(
         f"{barren} draws gave no new problem with {empty} empty points after {len(taken)} of "
         f"{wanted}; lower --count, or raise --nodes"
     )
 
 
-class _Drawing:
-    """Draws the chunks that the journal lacks, in this process or by workers."""
+def _chunks(
+    plan: WalledPlan, journal: GeneratingJournal, empty: int, pool: WorkerPool | None, ahead: int
+) -> Generator[list[WalledProblem], None, None]:
+    """Yield the problems of each chunk of a stream, in order and without end.
 
-    def __init__(self, plan: WalledPlan, journal: GeneratingJournal, workers: int) -> None:
-        self._plan = plan
-        self._journal = journal
-        self._ahead = workers * _AHEAD
-        self._pool: ProcessPoolExecutor | None = None
-        if workers > 1:
-            self._pool = ProcessPoolExecutor(
-                workers, mp_context=get_context("spawn"), initializer=_begin_worker
-            )
+    Chunks that the journal lacks are drawn in this process or by a pool.
+    """
+    first = next(chunk for chunk in count() if (empty, chunk) not in journal.chunks)
+    yield from [journal.chunks[empty, chunk] for chunk in range(first)]
+    try:
+        for chunk, problems in enumerate(_draw(plan, empty, first, pool, ahead), first):
+            journal.add(empty, chunk, problems)
+            yield problems
+    except WorkerError as error:
+        raise ProblemError(f"{journal.path}: {error}; repeat the command to resume") from error
 
-    def close(self) -> None:
-        """Stop the workers after their current chunks."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
 
-    def chunks(self, empty: int) -> Generator[list[WalledProblem], None, None]:
-        """Yield the problems of each chunk of a stream, in order and without end."""
-        waiting: deque[Future[list[WalledProblem]]] = deque()
-        begun = 0
-        try:
-            for chunk in count():
-                if (empty, chunk) in self._journal.chunks:
-                    yield self._journal.chunks[empty, chunk]
-                    begun = chunk + 1
-                    continue
-                if self._pool is None:
-                    found = draw_chunk(self._plan, empty, chunk)
-                else:
-                    while begun < chunk + self._ahead:
-                        waiting.append(self._pool.submit(draw_chunk, self._plan, empty, begun))
-                        begun += 1
-                    found = waiting.popleft().result()
-                self._journal.add(empty, chunk, found)
-                yield found
-        except BrokenProcessPool as error:
-            raise ProblemError(
-                f"{self._journal.path}: a worker died; repeat the command to resume"
-            ) from error
-        finally:
-            for future in waiting:
-                future.cancel()
+def _draw(
+    plan: WalledPlan, empty: int, first: int, pool: WorkerPool | None, ahead: int
+) -> Iterator[list[WalledProblem]]:
+    if pool is None:
+        return (draw_chunk(plan, empty, chunk) for chunk in count(first))
+    jobs = (Job(f"{empty} empty points, chunk {chunk}", [empty, chunk]) for chunk in count(first))
+    results = pool.in_order(jobs, ahead=ahead)
+    return ([_from_row(row) for row in rows] for rows in results)
 
 
 def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
@@ -282,23 +275,11 @@ def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
     load_prover()
     numbers = range(chunk * _CHUNK, (chunk + 1) * _CHUNK)
     drawn = (find_walled(plan.seed, empty, number, nodes=plan.nodes) for number in numbers)
-    return [found for found in drawn if found is not None]
+    return [problem for problem in drawn if problem is not None]
 
 
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends the run
-    follow_parent()
-
-
-@cache
-def follow_parent() -> None:
-    """End this process when its parent ends, even if the parent is killed."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def wait() -> None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
+@contextmanager
+def serve_chunks(setup: Mapping[str, Any]) -> Iterator[Callable[[Sequence[int]], Any]]:
+    """Give the function with which a worker draws a chunk, given as empty points and number."""
+    plan = WalledPlan.model_validate(setup)
+    yield lambda job: [_to_row(walled) for walled in draw_chunk(plan, *job)]

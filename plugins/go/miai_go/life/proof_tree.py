@@ -104,7 +104,7 @@ def proof_tree(
     Raises:
       ProblemError: the question is not solved within the time.
     """
-    grower = _Grower(prover, most=nodes, seconds=seconds)
+    grower = _Grower(prover, max_nodes=nodes, seconds=seconds)
     place = prover.begin(first)
     verdict = grower.verdict(place)
     if verdict is None:
@@ -127,9 +127,9 @@ class _TooManyError(Exception):
 class _Grower:
     """Builds trees of increasing depth, and caches the prover's findings."""
 
-    def __init__(self, prover: Prover, *, most: int, seconds: float | None) -> None:
+    def __init__(self, prover: Prover, *, max_nodes: int, seconds: float | None) -> None:
         self._prover = prover
-        self._most = most
+        self._max_nodes = max_nodes
         self._ends = None if seconds is None else perf_counter() + seconds
         self._findings: dict[ZonePosition, Finding] = {}
         self._moves_of = cache(prover.moves)
@@ -164,7 +164,7 @@ class _Grower:
         if repeated and self._verdict == ProofVerdict.REACHED:
             return None
         self.count += 1
-        if self.count > self._most or (self._ends is not None and perf_counter() > self._ends):
+        if self.count > self._max_nodes or (self._ends is not None and perf_counter() > self._ends):
             raise _TooManyError
         node.ending = LineEnd.REPEATED if repeated else self._ending(place)
         if node.ending is not None:

@@ -67,7 +67,7 @@ class Finding:
       verdict: whether the goal can be forced.
       move: the best move for the side to move, a point of the zone, 63 for the pass; None if the
         position needed no search.
-      nodes: positions made.
+      nodes: positions searched.
       entered: nodes expanded.
       seconds: wall time.
       why: why the question is unsolved; otherwise empty.
@@ -88,7 +88,7 @@ class SearchedPositions:
     Attributes:
       attackers, defenders: uint64, stones as sets of points of the zone.
       sides, bans: int64, as in `ZonePosition`.
-      work: int64, positions made when it was last expanded.
+      work: int64, positions searched when it was last expanded.
     """
 
     attackers: NDArray[np.uint64]
@@ -134,8 +134,8 @@ class _Workspace:
         self.arrays.sets[0] = (place.attackers, place.defenders, 0)
 
     @property
-    def made(self) -> int:
-        """Positions made since the root was set."""
+    def searched(self) -> int:
+        """Positions searched since the root was set."""
         return int(self.arrays.tally[stack.MADE])
 
     @property
@@ -178,8 +178,8 @@ _LEVELS = 400
 _CHUNK = 20_000
 """Positions between two looks at the clock, about ten milliseconds."""
 _FIRST_BYTES = 1 << 18
-_POSITIONS_AN_ENTRY = 6
-"""Positions made for each entry in the table, about."""
+_POSITIONS_PER_ENTRY = 6
+"""Approximate number of positions searched per entry of the table."""
 
 
 class Prover:
@@ -207,12 +207,12 @@ class Prover:
         self.zone = zone
         self.goal = goal
         self.master = master
-        self._most_bytes = table_bytes
+        self._max_bytes = table_bytes
         self._work = _Workspace(
             zone.words, goal, master, levels=_LEVELS, table=_empty_table(_FIRST_BYTES)
         )
         self._guide = guide_of(network if goal == Goal.CAPTURE else None)
-        self._made = 0
+        self._searched = 0
 
     def begin(self, side: int) -> ZonePosition:
         """Return the starting position of the zone, with `side` to move."""
@@ -241,22 +241,22 @@ class Prover:
         status = stack.PAUSED
         while status == stack.PAUSED and not why:
             self._grow()
-            chunk = _CHUNK if nodes is None else min(_CHUNK, nodes - work.made)
-            before = work.made
+            chunk = _CHUNK if nodes is None else min(_CHUNK, nodes - work.searched)
+            before = work.searched
             work.arrays.tally[stack.STOP] = before + max(chunk, 1)
             status = search.search(work.arrays, self._guide)
-            self._made += work.made - before
+            self._searched += work.searched - before
             if status == stack.PAUSED:
-                why = limit_reached(work.made, nodes, perf_counter() - started, seconds)
+                why = limit_reached(work.searched, nodes, perf_counter() - started, seconds)
                 if not why and stop is not None and stop():
                     why = "it was stopped"
         spent = perf_counter() - started
         if status == stack.TOO_DEEP:
             why = f"a line is longer than {_LEVELS} moves"
         if why:
-            return Finding(ProofVerdict.UNSOLVED, None, work.made, work.entered, spent, why)
+            return Finding(ProofVerdict.UNSOLVED, None, work.searched, work.entered, spent, why)
         verdict = ProofVerdict.REACHED if status == stack.PROVEN else ProofVerdict.PREVENTED
-        return Finding(verdict, work.best_move(), work.made, work.entered, spent)
+        return Finding(verdict, work.best_move(), work.searched, work.entered, spent)
 
     def moves(self, place: ZonePosition) -> list[tuple[int, ZonePosition]]:
         """Return the moves that the search considers in a position, each with the resulting place.
@@ -280,7 +280,7 @@ class Prover:
         return verdicts.get(status)
 
     def decided(self, place: ZonePosition, move: int) -> ProofVerdict | None:
-        """Return the verdict on a move if it is known without a search, otherwise None.
+        """Return the verdict on a move without a search, None if it needs one.
 
         Raises:
           ValueError: it is not one of `moves`.
@@ -315,16 +315,17 @@ class Prover:
         """Replace the table by a larger one when it fills, within the memory limit."""
         table = self._work.arrays.table
         entries = len(table) // table_kernels.ENTRY_WORDS
-        if self._made < entries * _POSITIONS_AN_ENTRY // 2 or table.nbytes * 4 > self._most_bytes:
+        fills = self._searched >= entries * _POSITIONS_PER_ENTRY // 2
+        if not fills or table.nbytes * 4 > self._max_bytes:
             return
         larger = _empty_table(table.nbytes * 4)
         table_kernels.move_all(table, larger)
         self._work.arrays = self._work.arrays._replace(table=larger)
 
 
-def limit_reached(made: int, nodes: int | None, spent: float, seconds: float | None) -> str:
+def limit_reached(searched: int, nodes: int | None, spent: float, seconds: float | None) -> str:
     """Return which limit, of `nodes` positions or of `seconds`, is reached; empty if none is."""
-    if nodes is not None and made >= nodes:
+    if nodes is not None and searched >= nodes:
         return f"{nodes:,} positions were searched"
     if seconds is not None and spent >= seconds:
         return f"{seconds:g} s have passed"

@@ -243,7 +243,7 @@ class Solver:
             side: run.answer(side, moves=moves and side in sides, seki=seki and side in sides)
             for side in (ATTACKER, DEFENDER)
         }
-        return ProblemReport(self.zone, answers, run.made, run.spent, run.why)
+        return ProblemReport(self.zone, answers, run.searched, run.spent, run.why)
 
 
 def solve(
@@ -271,7 +271,7 @@ class _Run:
 
     Attributes:
       share: the share of the remaining budget that one question may take.
-      made: positions made.
+      searched: positions searched.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class _Run:
         self._seconds, self._nodes, self._stop = seconds, nodes, stop
         self._open: dict[_Key, str] = {}
         self.share = 1.0
-        self.made = 0
+        self.searched = 0
 
     @property
     def spent(self) -> float:
@@ -337,7 +337,7 @@ class _Run:
         return None if passed is None else passed != (side == DEFENDER)
 
     def seki(self, side: int, *, ask: bool = True) -> bool | None:
-        """Return whether the target is safe but cannot be made to live unconditionally."""
+        """Return whether the target is safe but cannot be searched to live unconditionally."""
         safe = self.safe(side, self._main, ask=False)
         if not safe:
             return safe
@@ -385,9 +385,9 @@ class _Run:
     def _ask(self, goal: Goal, master: Master, place: ZonePosition) -> ProofVerdict | None:
         key = (goal, master, place)
         finding = self._find(self._solver.prover(goal, master), place)
-        self.made += finding.nodes
+        self.searched += finding.nodes
         if finding.verdict == ProofVerdict.UNSOLVED:
-            over = limit_reached(self.made, self._nodes, self.spent, self._seconds)
+            over = limit_reached(self.searched, self._nodes, self.spent, self._seconds)
             self._open[key] = over or finding.why
             return None
         self._open.pop(key, None)
@@ -395,12 +395,12 @@ class _Run:
         return finding.verdict
 
     def _find(self, prover: Prover, place: ZonePosition) -> Finding:
-        over = limit_reached(self.made, self._nodes, self.spent, self._seconds)
+        over = limit_reached(self.searched, self._nodes, self.spent, self._seconds)
         if over:
             return Finding(ProofVerdict.UNSOLVED, None, 0, 0, 0.0, over)
         seconds = nodes = None
         if self._seconds is not None:
             seconds = (self._seconds - self.spent) * self.share
         if self._nodes is not None:
-            nodes = max(int((self._nodes - self.made) * self.share), 1)
+            nodes = max(int((self._nodes - self.searched) * self.share), 1)
         return prover.ask(place, nodes=nodes, seconds=seconds, stop=self._stop)

@@ -195,7 +195,7 @@ def find_walled(
         if fight is None or zone is None:
             return None
         try:
-            solved = answer(zone, nodes=nodes, least=_NODES_PER_EMPTY * empty)
+            solved = answer(zone, nodes=nodes, min_nodes=_NODES_PER_EMPTY * empty)
         except UnprovedError:
             return None
         if isinstance(solved, SolvedProblem):

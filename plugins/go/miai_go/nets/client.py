@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Any, Unpack
 
 from miai.errors import MiaiError
 from miai.parameters import build_parameters
+from miai.process.child import Child
 from miai_go.errors import InferenceError
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.frames import (
@@ -290,21 +290,20 @@ def _start(place: ServerPlace, settings: ServerSettings, deadline: float) -> Non
     words = [str(word) for option in options.items() for word in option]
     with place.log.open("wb") as log:
         # -P: a file of the working directory called numpy.py, say, is not what numpy means.
-        process = subprocess.Popen(
+        process = Child(
             [sys.executable, "-P", "-m", "miai_go.nets.server", *words],
-            stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=place.folder,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # it forks, so without threads
-            start_new_session=True,
+            environment={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # it forks, so no threads
+            new_session=True,
+            tied=False,
         )
-    try:
-        status = process.wait(max(deadline - time.monotonic(), 1.0))
-    except subprocess.TimeoutExpired:
+    if not process.await_death(max(deadline - time.monotonic(), 1.0)):
         process.kill()
-        process.wait()
-        raise InferenceError(f"the inference server does not start; see {place.log}") from None
+        raise InferenceError(f"the inference server does not start; see {place.log}")
+    status = process.returncode()
+    process.reap()
     if status:
         last = place.log.read_text(encoding="utf-8", errors="replace").strip()[-300:]
         raise InferenceError(f"the inference server cannot be started: {last}; see {place.log}")

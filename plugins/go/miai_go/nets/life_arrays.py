@@ -7,7 +7,7 @@ network and that of the zone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -112,7 +112,6 @@ class DenseArrays(ArrayNet):
         Raises:
           WeightsError: they are of another network, or do not fit their header.
           ParameterError: the network's parameters are wrong.
-          KeyError, ValueError: a tensor is missing or has another shape.
         """
         if header.network != "dense":
             raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
@@ -122,10 +121,16 @@ class DenseArrays(ArrayNet):
             for block in range(values["blocks"])
             for name in ("first", "second")
         ]
-        first = _turned(tensors["first.weight"])
         width, actions = int(values["width"]), header.shape.actions
+        shapes = {
+            "first": (width, header.shape.planes * header.window**2),
+            "value": (1, width),
+            "policy": (actions, width),
+            **dict.fromkeys(layers, (width, width)),
+        }
+        _check_shapes(_with_biases(shapes), tensors)
         weights = dense_net.DenseWeights(
-            first=first,
+            first=_turned(tensors["first.weight"]),
             bias=_float(tensors["first.bias"]),
             inner=np.stack(
                 [_turned(tensors[f"{name}.weight"]) for name in layers]
@@ -136,7 +141,6 @@ class DenseArrays(ArrayNet):
             policy=_turned(tensors["policy.weight"]),
             policy_bias=_float(tensors["policy.bias"]),
         )
-        _check_dense(weights, (header.shape.planes * header.window**2, width), actions)
         return cls(header.window, header.planes == REFERENCE, weights)
 
     @classmethod
@@ -163,22 +167,6 @@ class DenseArrays(ArrayNet):
             room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
         )
         dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
-
-
-def _check_dense(weights: dense_net.DenseWeights, first: tuple[int, int], actions: int) -> None:
-    width = first[1]
-    shapes = {
-        "first": (weights.first.shape, first),
-        "first's bias": (weights.bias.shape, (width,)),
-        "blocks": (weights.inner.shape[1:], (width, width)),
-        "blocks' biases": (weights.biases.shape, (len(weights.inner), width)),
-        "value": (weights.value.shape, (width + 1,)),
-        "policy": (weights.policy.shape, (width, actions)),
-        "policy's bias": (weights.policy_bias.shape, (actions,)),
-    }
-    for name, (shape, wanted) in shapes.items():
-        if shape != wanted:
-            raise WeightsError(f"the layer '{name}' has the shape {shape}, not {wanted}")
 
 
 def _turned(weights: NDArray[Any]) -> Floats:
@@ -226,7 +214,7 @@ class ZoneArrays(ArrayNet):
             )
         values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
         parameters = ZoneParameters.model_validate(values)
-        _check(parameters, tensors)
+        _check_shapes(_shapes(parameters), tensors)
         weights = _weights(parameters, tensors)
         for name, array in weights._asdict().items():
             if not np.isfinite(array).all():
@@ -342,16 +330,6 @@ def _flat(values: Any) -> Floats:
         return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
 
 
-def _check(parameters: ZoneParameters, tensors: Tensors) -> None:
-    wanted = _shapes(parameters)
-    given = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
-    for name in sorted(wanted.keys() | given.keys()):
-        if given.get(name) != wanted.get(name):
-            raise WeightsError(
-                f"the tensor '{name}' has the shape {given.get(name)}, not {wanted.get(name)}"
-            )
-
-
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
     width, hidden = parameters.width, parameters.hidden
     squares, pooled = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
@@ -366,9 +344,22 @@ def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
         for part in ("weight", "bias", "running_mean", "running_var"):
             shapes[f"{name}.norm.{part}"] = (width,)
     heads = {"points": (1, width), "none": (1, pooled), "hidden": (hidden, pooled)}
-    for name, shape in {**heads, "value": (1, hidden)}.items():
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = shape, shape[:1]
-    return shapes
+    return shapes | _with_biases({**heads, "value": (1, hidden)})
+
+
+def _with_biases(layers: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights and biases of layers."""
+    shapes = {f"{name}.weight": shape for name, shape in layers.items()}
+    return shapes | {f"{name}.bias": shape[:1] for name, shape in layers.items()}
+
+
+def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> None:
+    shapes = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
+    for name in sorted(wanted.keys() | shapes.keys()):
+        if shapes.get(name) != wanted.get(name):
+            raise WeightsError(
+                f"the tensor '{name}' has the shape {shapes.get(name)}, not {wanted.get(name)}"
+            )
 
 
 _READERS: Final[dict[str, Callable[[NetHeader, Tensors], ArrayNet]]] = {
@@ -396,8 +387,6 @@ def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
         return reader(header, tensors)
     except PluginError as error:
         raise WeightsError(f"its network cannot be built: {error}") from error
-    except (KeyError, ValueError) as error:
-        raise WeightsError(f"its tensors are not those of its network: {error}") from error
 
 
 def read_array_net(path: Path) -> ArrayNet:

@@ -150,7 +150,12 @@ class ZoneParameters(Parameters):
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(
-        32, ge=LANES, le=512, multiple_of=LANES, unit="units", help="Units per point"
+        32,
+        ge=LANES,
+        le=512,
+        multiple_of=LANES,
+        unit="units",
+        help="Units per point, a multiple of 16",
     )
     hidden: int = _hidden(64, 2048)
     reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")

@@ -1,9 +1,9 @@
-"""The inference server: one process a machine that runs networks for all others.
+"""The inference server: one process per machine that runs networks for all others.
 
-Self-play workers, tournament agents and other clients share its networks, and requests that wait
-together become one batch. The first client starts it (see `miai_go.nets.client`); it ends some
-seconds after the last client has left. Each connection has a thread that reads a request, waits for
-its batch and answers; a bad frame ends its connection only.
+Self-play workers, tournament agents and other clients share its networks, and waiting requests
+become one batch. The first client starts it (see `miai_go.nets.client`); it ends some seconds after
+the last client has left. Each connection has a thread that reads a request, waits for its batch and
+answers; a bad frame ends only its own connection.
 
     python -m miai_go.nets.server --folder FOLDER [--threads 1] [--idle-seconds 60]
 """
@@ -22,7 +22,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,6 +47,8 @@ from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Answers, Oracle, Planes, WorkCounter, check_planes
 from miai_go.nets.parameters import Backend, Precision, Symmetry
 from miai_go.nets.weights import WeightsHeader
+
+# Merging requests into batches
 
 
 @dataclass(slots=True, eq=False)
@@ -188,7 +190,26 @@ class BatchingOracle:
             begin = end
 
 
-_MAX_UNUSED = 4
+# The networks of the server
+
+_MAX_UNUSED = 4  # networks without users that stay loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Settings of a server, given by the client that starts it.
+
+    Attributes:
+      threads: threads of the library that runs a network.
+      max_batch: positions from which a batch takes no further request.
+      max_wait: seconds that a request may wait for others, besides the time the network is busy.
+      idle_seconds: seconds without a connection after which the server ends.
+    """
+
+    threads: int = 1
+    max_batch: int = 64
+    max_wait: float = 0.0005
+    idle_seconds: float = 60.0
 
 
 class OpenRequest(StrictModel):
@@ -235,10 +256,8 @@ class SharedNetwork:
 class NetworkPool:
     """The networks of the server, each loaded once, with a queue that merges requests."""
 
-    def __init__(self, *, threads: int, max_batch: int, max_wait: float) -> None:
-        self._threads = threads
-        self._max_batch = max_batch
-        self._max_wait = max_wait
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
         self._networks: dict[str, SharedNetwork] = {}
         self._lock = threading.Lock()
 
@@ -295,19 +314,19 @@ class NetworkPool:
             network.oracle.askers = network.users
 
     def _load(self, network: SharedNetwork) -> None:
-        request = network.request
+        request, settings = network.request, self._settings
         path = Path(request.path)
         _check_digest(path, request.sha256)
         options = request.model_dump(exclude={"path", "sha256"})
-        oracle = load_oracle(path, threads=self._threads, **options)
+        oracle = load_oracle(path, threads=settings.threads, **options)
         _check_digest(path, request.sha256)  # it may have been replaced while it was read
-        most = request.fixed_batch or self._max_batch
+        max_batch = request.fixed_batch or settings.max_batch
         network.header = oracle.header
-        network.oracle = BatchingOracle(oracle, max_batch=most, max_wait=self._max_wait)
+        network.oracle = BatchingOracle(oracle, max_batch=max_batch, max_wait=settings.max_wait)
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a whole file. Raises `InferenceError` where it cannot be read."""
+    """Return the SHA-256 of a whole file. Raises `InferenceError` if it cannot be read."""
     with reading(path, InferenceError), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -317,26 +336,11 @@ def _check_digest(path: Path, wanted: str) -> None:
         raise InferenceError(f"{path}: was replaced since it was asked for; open it again")
 
 
+# The server
+
 MAX_CLIENTS = 256
 _LOOK_EVERY = 0.2  # seconds between checks for connected clients
 _SHOWN = 2000  # characters of an error that are sent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """Settings of a server, given by the client that starts it.
-
-    Attributes:
-      threads: threads of the library that runs a network.
-      max_batch: positions from which a batch takes no further request.
-      max_wait: seconds that a request may wait for others, besides the time the network is busy.
-      idle_seconds: seconds without a connection after which the server ends.
-    """
-
-    threads: int = 1
-    max_batch: int = 64
-    max_wait: float = 0.0005
-    idle_seconds: float = 60.0
 
 
 class Server:
@@ -345,9 +349,7 @@ class Server:
     def __init__(self, listener: socket.socket, settings: ServerSettings) -> None:
         self._listener = listener
         self._settings = settings
-        self._pool = NetworkPool(
-            threads=settings.threads, max_batch=settings.max_batch, max_wait=settings.max_wait
-        )
+        self._pool = NetworkPool(settings)
         self._began = time.monotonic()
         self._clients = 0
         self._served = 0
@@ -384,11 +386,7 @@ class Server:
             self._served += not full
         if full:
             with contextlib.suppress(OSError), connection:
-                send(
-                    connection,
-                    {"error": f"it serves {MAX_CLIENTS} clients, its limit"},
-                    {},
-                )
+                send(connection, {"error": f"it serves {MAX_CLIENTS} clients, its limit"}, {})
             return
         threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
@@ -407,7 +405,7 @@ class Server:
                 self._clients -= 1
 
     def _exchange(self, connection: socket.socket, client: _Client) -> bool:
-        """Answer one request; return whether the connection is of further use."""
+        """Answer one request; return whether the connection can be used further."""
         try:
             message, arrays = receive(connection)
         except FrameError as error:
@@ -451,7 +449,7 @@ class Server:
 
 
 class _Client:
-    """What one connection uses."""
+    """The network that one connection uses."""
 
     def __init__(self, pool: NetworkPool) -> None:
         self._pool = pool
@@ -469,8 +467,7 @@ class _Client:
             raise InferenceError("open a network on this connection first")
         if set(arrays) != {"planes"} or arrays["planes"].ndim != 4:
             raise InferenceError("give planes, uint8 of shape (n, planes, size, size)")
-        answers = self._network.oracle.infer(arrays["planes"])
-        return answers.arrays()
+        return self._network.oracle.infer(arrays["planes"]).arrays()
 
     def statistics(self) -> dict[str, float]:
         if self._network is None or self._network.oracle is None:
@@ -525,13 +522,10 @@ def _only_one(place: ServerPlace) -> IO[bytes] | None:
 
 
 def _arguments() -> tuple[Path, ServerSettings]:
-    defaults = ServerSettings()
     parser = argparse.ArgumentParser(prog="miai_go.nets.server")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--threads", type=int, default=defaults.threads)
-    parser.add_argument("--max-batch", type=int, default=defaults.max_batch)
-    parser.add_argument("--max-wait", type=float, default=defaults.max_wait)
-    parser.add_argument("--idle-seconds", type=float, default=defaults.idle_seconds)
+    for name, value in asdict(ServerSettings()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     arguments = vars(parser.parse_args())
     return arguments.pop("folder"), ServerSettings(**arguments)
 

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai.markup import tag
 from miai_go.rules.coordinates import COLUMNS, star_points
 from miai_go.rules.state import Phase
 
@@ -30,29 +32,37 @@ LINE: Final = "#6b5330"
 
 _CELL = 20
 _MARGIN = 24
-_OUTER, _INNER = 0.96, 0.89  # diameters of a stone and of its face, in cells
-_BLACK, _WHITE, _MARK, _CROSS = "#111111", "#fbfbfb", "#d5312b", "#d5312b"
+_CELLS = f"translate({_MARGIN} {_MARGIN})scale({_CELL})"
+_OUTER, _INNER = "0.96", "0.89"  # diameters of a stone and of its face, in cells
+_BLACK, _WHITE, _MARK = "#111111", "#fbfbfb", "#d5312b"
 
 
-def board_definitions(size: int) -> str:
+def board_definitions(size: int) -> Markup:
     """Return the definition of an empty board with coordinates and star points."""
     low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
     side = _side(size)
     lines = "".join(f"M{low} {at}H{high}M{at} {low}V{high}" for at in range(low, high + 1, _CELL))
-    stars = _dots(size, star_points(size))
-    parts = [
-        f'<rect width="{side}" height="{side}" rx="3" fill="{WOOD}"/>',
-        f'<path d="{lines}" stroke="{LINE}" stroke-width="0.8" stroke-linecap="square"/>',
-        f'<path d="{stars}" transform="translate({_MARGIN} {_MARGIN})scale({_CELL})" '
-        f'stroke="{LINE}" stroke-width=".22" stroke-linecap="round"/>',
-        *_coordinates(size),
+    names = [
+        text
+        for i, at in enumerate(range(low, high + 1, _CELL))
+        for text in (
+            tag("text", COLUMNS[i], x=at, y=high + 19),
+            tag("text", str(i + 1), x=8, y=high - _CELL * i + 3),
+        )
     ]
-    return f'<g id="{BOARD_ID}">{"".join(parts)}</g>'
+    return tag(
+        "g",
+        tag("rect", width=side, height=side, rx=3, fill=WOOD),
+        tag("path", d=lines, stroke=LINE, stroke_width=0.8, stroke_linecap="square"),
+        _dots(size, star_points(size), LINE, ".22", transform=_CELLS),
+        tag("g", *names, font_family="sans-serif", font_size=9, text_anchor="middle", fill=LINE),
+        id=BOARD_ID,
+    )
 
 
 def board_picture(
     stones: NDArray[np.int8], *, last: int | None = None, dead: Sequence[int] = ()
-) -> str:
+) -> Markup:
     """Return a position as an ``svg`` element that refers to `board_definitions`.
 
     Args:
@@ -61,22 +71,19 @@ def board_picture(
       dead: points of stones to cross out.
     """
     size = len(stones)
-    points = [np.flatnonzero(stones == colour).tolist() for colour in (1, 2)]
-    side = _side(size)
-    parts = [
-        *_stones(size, points[0] + points[1], _BLACK, _OUTER),
-        *_stones(size, points[1], _WHITE, _INNER),
-    ]
+    black, white = (np.flatnonzero(stones == colour).tolist() for colour in (1, 2))
+    parts = [_dots(size, black + white, _BLACK, _OUTER)] if black or white else []
+    parts += [_dots(size, white, _WHITE, _INNER)] if white else []
     if last is not None and last < size * size and stones.flat[last]:
         x, y = _at(size, last)
-        parts.append(f'<circle cx="{x}" cy="{y}" r=".2" fill="{_MARK}"/>')
+        parts.append(tag("circle", cx=x, cy=y, r=".2", fill=_MARK))
     if dead:
-        crosses = "".join(_cross(*_at(size, point)) for point in dead)
-        parts.append(f'<path d="{crosses}" stroke="{_CROSS}" stroke-width=".1"/>')
-    return (
-        f'<svg viewBox="0 0 {side} {side}" role="img"><use href="#{BOARD_ID}"/>'
-        f'<g transform="translate({_MARGIN} {_MARGIN})scale({_CELL})">{"".join(parts)}</g></svg>'
-    )
+        corners = [(x - 0.2, y - 0.2) for x, y in (_at(size, point) for point in dead)]
+        crosses = "".join(f"M{x:g} {y:g}l.4 .4m0-.4l-.4 .4" for x, y in corners)
+        parts.append(tag("path", d=crosses, stroke=_MARK, stroke_width=".1"))
+    side = _side(size)
+    board = tag("use", href=f"#{BOARD_ID}"), tag("g", *parts, transform=_CELLS)
+    return tag("svg", *board, viewBox=f"0 0 {side} {side}", role="img")
 
 
 def _side(size: int) -> int:
@@ -89,32 +96,19 @@ def _at(size: int, point: int) -> tuple[int, int]:
     return column, size - 1 - row
 
 
-def _stones(size: int, points: Sequence[int], colour: str, diameter: float) -> list[str]:
-    if not points:
-        return []
-    return [
-        f'<path d="{_dots(size, points)}" stroke="{colour}" stroke-width="{diameter:g}" '
-        'stroke-linecap="round"/>'
-    ]
-
-
-def _dots(size: int, points: Iterable[int]) -> str:
+def _dots(
+    size: int, points: Iterable[int], colour: str, diameter: str, transform: str | None = None
+) -> Markup:
     """Return a path of lines of length zero, which round ends turn into dots."""
-    return "".join("M{} {}h0".format(*_at(size, point)) for point in points)
-
-
-def _cross(x: int, y: int) -> str:
-    return f"M{x - 0.2:g} {y - 0.2:g}l.4 .4m0-.4l-.4 .4"
-
-
-def _coordinates(size: int) -> list[str]:
-    edge = _MARGIN + _CELL * (size - 1)
-    parts = [f'<g font-family="sans-serif" font-size="9" text-anchor="middle" fill="{LINE}">']
-    for i in range(size):
-        at = _MARGIN + _CELL * i
-        parts.append(f'<text x="{at}" y="{edge + 19}">{COLUMNS[i]}</text>')
-        parts.append(f'<text x="8" y="{edge - _CELL * i + 3}">{i + 1}</text>')
-    return [*parts, "</g>"]
+    path = "".join("M{} {}h0".format(*_at(size, point)) for point in points)
+    return tag(
+        "path",
+        d=path,
+        transform=transform,
+        stroke=colour,
+        stroke_width=diameter,
+        stroke_linecap="round",
+    )
 
 
 STONES: Final = ".XO"

@@ -163,15 +163,15 @@ class SamplingAgent(BeliefAgent):
 
     def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities; see `opponent_weights`."""
-        given = self.parameters
-        considered = boards.sample(given.considered, self.draw)
+        parameters = self.parameters
+        considered = boards.sample(parameters.considered, self.draw)
         now = time.monotonic()
         weights = opponent_weights(
             considered.rows,
             self.scorer,
-            given.temperature,
-            blind=given.blind,
-            check=given.check,
+            parameters.temperature,
+            blind=parameters.blind,
+            check=parameters.check,
             deadline=None if deadline is None else now + _WEIGHING_SHARE * (deadline - now),
         )
         return considered, weights

@@ -131,8 +131,10 @@ def _window_value(
     return total / float(shares.sum())
 
 
-def _combine(scores: Scores, shares: Scores, given: MoveParameters) -> Scores:
-    return combine(scores, shares, mean=given.mean, low=given.low, quantile=given.quantile)
+def _combine(scores: Scores, shares: Scores, parameters: MoveParameters) -> Scores:
+    return combine(
+        scores, shares, mean=parameters.mean, low=parameters.low, quantile=parameters.quantile
+    )
 
 
 def _candidates(

@@ -62,7 +62,7 @@ class KernelEngine:
     deadline or a limit in nodes, a deep search of one board runs to its end.
 
     Attributes:
-      parameters: as given.
+      parameters: as parameters.
       nodes: searched since the engine was made.
     """
 
@@ -109,10 +109,10 @@ class KernelEngine:
 
     def _run(self, rows: Words, done: int, depth: int, at_most: int, result: Evaluation) -> int:
         """Have the kernel value some boards; return the number of the first one left."""
-        given = self.parameters
+        parameters = self.parameters
         at_once = min(_SLICE, at_most)
-        limits = [depth, given.nodes or 0, at_once, at_most, given.quiescence]
-        settings = np.array([*limits, given.nodes is not None, self._boards], np.int64)
+        limits = [depth, parameters.nodes or 0, at_once, at_most, parameters.quiescence]
+        settings = np.array([*limits, parameters.nodes is not None, self._boards], np.int64)
         started = time.perf_counter()
         reached = value_boards(
             rows,
@@ -141,8 +141,10 @@ class EngineEvaluator:
     """
 
     def __init__(self, game: RbcGame, parameters: EvaluatorParameters | None = None) -> None:
-        given = parameters or EvaluatorParameters()
-        self._engine = KernelEngine(KernelParameters(depth=given.depth, nodes=given.nodes))
+        parameters = parameters or EvaluatorParameters()
+        self._engine = KernelEngine(
+            KernelParameters(depth=parameters.depth, nodes=parameters.nodes)
+        )
 
     def seed(self, seed: int) -> None:
         """Forget all searches; there is no randomness."""

@@ -60,17 +60,19 @@ class ChessEvaluator(Protocol):
         """End the engine's processes."""
 
 
-def make_engine(given: ChessEngineParameters) -> ChessEvaluator:
+def make_engine(parameters: ChessEngineParameters) -> ChessEvaluator:
     """Return the engine.
 
     Raises:
       AgentUnavailableError: its program is missing.
     """
-    if given.engine == "stockfish":
+    if parameters.engine == "stockfish":
         from miai_rbc.engines.stockfish import StockfishEngine
 
-        return StockfishEngine(given)
+        return StockfishEngine(parameters)
     from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 
-    depth = MAX_DEPTH if given.search_depth is None else given.search_depth
-    return KernelEngine(KernelParameters(depth=depth, nodes=given.nodes, table_mb=given.hash_mb))
+    depth = MAX_DEPTH if parameters.search_depth is None else parameters.search_depth
+    return KernelEngine(
+        KernelParameters(depth=depth, nodes=parameters.nodes, table_mb=parameters.hash_mb)
+    )

@@ -195,13 +195,17 @@ class StockfishEngine:
 
     def _limits(self, remaining: float) -> tuple[str, float]:
         """Return the words after ``go``, and the maximum seconds to wait for the answer."""
-        given = self.parameters
-        limits = {"depth": given.search_depth, "nodes": given.nodes}
+        parameters = self.parameters
+        limits = {"depth": parameters.search_depth, "nodes": parameters.nodes}
         words = [f"{name} {limit}" for name, limit in limits.items() if limit is not None]
-        seconds = min(remaining, math.inf if given.movetime is None else given.movetime)
+        seconds = min(remaining, math.inf if parameters.movetime is None else parameters.movetime)
         if seconds < math.inf:
             words.append(f"movetime {max(1, int(1000 * seconds))}")
-        longest = given.longest if given.movetime is None else given.movetime + self._patience
+        longest = (
+            parameters.longest
+            if parameters.movetime is None
+            else parameters.movetime + self._patience
+        )
         return " ".join(words), min(longest, max(0.0, remaining) + _GRACE)
 
     def _ask(

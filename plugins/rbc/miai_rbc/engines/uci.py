@@ -10,19 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
 import subprocess
-import sys
 import time
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from miai.errors import MiaiError
 from miai.plain import one_line
+from miai.process.child import Child
 
-_F_SETSIG: Final = 10
 _CHUNK = 1 << 16
 _MAX_ANSWER = 1 << 22  # bytes of output between a question and its answer
 _QUIT_SECONDS = 1.0
@@ -50,9 +46,8 @@ class UciLine:
 class UciProcess:
     """A running engine.
 
-    It leads a session of its own, so that Ctrl-C at the terminal does not reach it. It is killed
-    when this object is dropped and when the interpreter ends. On Linux the kernel also kills it
-    when this process dies in any other way, even while the engine hangs.
+    Ctrl-C at the terminal does not reach it. On Linux the kernel kills it when this object is
+    dropped and when this process dies, even while the engine hangs.
 
     Args:
       command: program and arguments.
@@ -69,25 +64,10 @@ class UciProcess:
         self._command = command
         self._buffer = b""
         self._lines = 1
-        lifeline_end, lifeline = os.pipe()
-        self._lifeline = os.fdopen(lifeline, "wb", buffering=0)  # closed when the object goes
         try:
-            self._process = subprocess.Popen(
-                list(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                start_new_session=True,
-                pass_fds=(lifeline_end,),
-            )
-            _tie(lifeline_end, self._process.pid)
+            self._process = Child(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
-            self._lifeline.close()
             raise EngineError(f"{self.name} cannot be started: {error}") from None
-        finally:
-            os.close(lifeline_end)
-        self._end = weakref.finalize(self, _kill_group, self._process.pid)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -143,22 +123,17 @@ class UciProcess:
 
     def interrupt(self) -> None:
         """Kill the process; a thread that waits for its answer gets an `EngineError`."""
-        _kill_group(self._process.pid)
+        self._process.kill_group()
 
     def kill(self) -> None:
         """End the process at once."""
-        self._end()
-        for pipe in (self._process.stdin, self._process.stdout, self._lifeline):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
-        self._process.wait()
+        self._process.kill()
 
     def close(self) -> None:
         """Ask the engine to quit, and end it."""
-        with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
+        with contextlib.suppress(EngineError):
             self._send("quit")
-            self._process.wait(_QUIT_SECONDS)
+            self._process.await_death(_QUIT_SECONDS)
         self.kill()
 
     def _wait_ready(self, seconds: float) -> None:
@@ -203,34 +178,9 @@ class UciProcess:
         return len(data)
 
     def _death(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_QUIT_SECONDS)
-        code = self._process.returncode
-        if code is None:
+        if not self._process.await_death(_QUIT_SECONDS):
             return f"{self.name} closed its output"
-        how = f"was killed by signal {-code}" if code < 0 else f"exited with status {code}"
-        return f"{self.name} {how}"
-
-
-def _kill_group(leader: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(leader, signal.SIGKILL)
-
-
-def _tie(lifeline_end: int, leader: int) -> None:
-    """Have Linux kill a process group when the other end of the lifeline closes.
-
-    The engine inherits the tied end. Nothing is written to the other end, which this process alone
-    holds open.
-    """
-    if sys.platform != "linux":
-        return
-    import fcntl
-
-    with contextlib.suppress(OSError):  # a sandbox without such signals
-        fcntl.fcntl(lifeline_end, fcntl.F_SETOWN, -leader)
-        fcntl.fcntl(lifeline_end, _F_SETSIG, signal.SIGKILL)
-        fcntl.fcntl(lifeline_end, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+        return f"{self.name} {self._process.exit_status()}"
 
 
 def _parse(lines: Sequence[str]) -> list[UciLine]:

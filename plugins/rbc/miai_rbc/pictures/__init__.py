@@ -1,4 +1,4 @@
-"""SVG pictures of beliefs, and of what a turn told a player, on the board of `chess.svg`."""
+"""SVG pictures of beliefs, and of a turn's observations, on the board of `chess.svg`."""
 
 from miai_rbc.pictures.belief import draw_belief
 from miai_rbc.pictures.turn import draw_observation

@@ -33,7 +33,7 @@ from miai_rbc.pictures.board import (
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.state import window as window_round
 
-_VISIBLE: Final = 0.01  # the least probability at which a piece is drawn
+_VISIBLE: Final = 0.01  # the minimum probability of a piece that is drawn
 _KINDS_ON_A_SQUARE: Final = 4
 _EQUAL_WEIGHTS: Final = np.zeros(0)
 

@@ -102,8 +102,8 @@ def frame(player: int, squares: Iterable[int]) -> Markup:
 
 def shape_of(piece: str) -> str:
     """Return the id of a piece's shape, such as ``black-pawn`` for ``p``."""
-    found = chess.Piece.from_symbol(piece)
-    return f"{chess.COLOR_NAMES[found.color]}-{chess.piece_name(found.piece_type)}"
+    kind = chess.Piece.from_symbol(piece)
+    return f"{chess.COLOR_NAMES[kind.color]}-{chess.piece_name(kind.piece_type)}"
 
 
 def outline_of(piece: str) -> str:

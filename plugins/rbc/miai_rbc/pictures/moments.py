@@ -88,7 +88,7 @@ def steps_of(history: History, player: int) -> list[HistoryStep]:
 def picture_of(
     history: History, moment: Moment, *, show: Subject, truth: bool = False, limit: int
 ) -> str:
-    """Return the picture of a player's belief at a moment, or of what the turn told it.
+    """Return the picture of a player's belief at a moment, or of its observations of the turn.
 
     Progress is printed on standard error if following the belief takes seconds.
 

@@ -36,7 +36,7 @@ _BOARD: Final = "rbc-board-{}"
 def definitions() -> str:
     """Return the pieces, their outlines, and the empty board from either side."""
     boards = (tag("g", draw_board(player), id=_BOARD.format(player)) for player in (0, 1))
-    return shapes(outlines=True) + Markup().join(boards)
+    return str(shapes(outlines=True) + Markup().join(boards))
 
 
 def draw_position(board: chess.Board) -> str:
@@ -86,7 +86,7 @@ def draw_small_belief(boards: BoardSet, player: int, own: chess.Board, truth: ch
 
 def _svg(player: int, parts: list[Markup]) -> str:
     board = tag("use", href=f"#{_BOARD.format(player)}")
-    return tag("svg", board, *parts, viewBox=f"0 0 {SIZE} {SIZE}", role="img")
+    return str(tag("svg", board, *parts, viewBox=f"0 0 {SIZE} {SIZE}", role="img"))
 
 
 def _pieces_of(board: chess.Board, squares: int, player: int) -> list[Markup]:

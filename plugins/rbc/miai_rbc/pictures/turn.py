@@ -1,4 +1,4 @@
-"""The picture of what one turn told a player; the rest of the board lies in fog."""
+"""The picture of a player's observations in one turn; the rest of the board lies in fog."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from miai_rbc.rules.rows import piece_at
 def draw_observation(
     events: Sequence[Event], player: int, *, own: chess.Board, heading: str = ""
 ) -> str:
-    """Return the picture of what a turn told as SVG, its player's side below.
+    """Return the picture of a turn's observations as SVG, the player's side below.
 
     A cross marks the square where the player lost a piece, a ring the one where it captured. A blue
     arrow is the move taken, a pale one the move requested if that was another.
@@ -59,8 +59,8 @@ def draw_observation(
         *frames,
         *(line_of_text(text, LEFT, SIZE + 18 + 15 * line) for line, text in enumerate(texts)),
         legend_height=62,
-        heading=heading or f"What {SIDES[player]} was told",
-        subheading=f"{SIDES[player]}'s view of one turn; fog where nothing was told",
+        heading=heading or f"What {SIDES[player]} observed",
+        subheading=f"{SIDES[player]}'s view of one turn; fog where nothing was observed",
     )
 
 

@@ -401,8 +401,8 @@ def _reason(history: Mapping[str, Any]) -> str:
         return ""
     value = reason.get("value") if type(reason) is dict else None
     if value not in _REASON_NAMES:
-        known = ", ".join(_REASON_NAMES)
-        raise RecordError(f"win_reason: {_shown(reason)} is none of reconchess 1.6.9: {known}")
+        names = ", ".join(_REASON_NAMES)
+        raise RecordError(f"win_reason: {_shown(reason)} is none of reconchess 1.6.9: {names}")
     return str(value)
 
 

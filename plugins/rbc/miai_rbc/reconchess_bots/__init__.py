@@ -166,9 +166,9 @@ class ReconchessBot:
 def _reading(seconds: float) -> ClockReading:
     if math.isinf(seconds):
         return ClockReading(control=TimeControl())
-    left = max(0.0, seconds)
-    control = TimeControl(kind="fischer", seconds=left, increment=_INCREMENT)
-    return ClockReading(control=control, main=left, limit=left)
+    remaining = max(0.0, seconds)
+    control = TimeControl(kind="fischer", seconds=remaining, increment=_INCREMENT)
+    return ClockReading(control=control, main=remaining, limit=remaining)
 
 
 def _name(square: int | None) -> str | None:

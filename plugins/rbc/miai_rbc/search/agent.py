@@ -31,10 +31,10 @@ class RbcMinimax(BeliefAgent):
     parameters: MinimaxAgentParameters
 
     def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
-        given = parameters or MinimaxAgentParameters()
-        super().__init__(game, given)
-        named_bounds(given.bounds, **given.bounds_parameters)  # raises now, not in a game
-        load_minimax(given.bounds)
+        parameters = parameters or MinimaxAgentParameters()
+        super().__init__(game, parameters)
+        named_bounds(parameters.bounds, **parameters.bounds_parameters)  # raises now, not in a game
+        load_minimax(parameters.bounds)
         self._problem = self._seeded(0)
         self._counts: dict[str, Json] = {}
 
@@ -73,14 +73,14 @@ class RbcMinimax(BeliefAgent):
 
     def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
         """Return the best action, the search result and the number of candidates."""
-        given = self.parameters
-        search = minimax_search(self._problem, given)
+        parameters = self.parameters
+        search = minimax_search(self._problem, parameters)
         root = RbcRoot(self.belief.boards, senses=senses)
         seconds = None
         if deadline is not None:
             seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
         result = search.search(
-            root, given.depth, deepening=True, max_nodes=given.nodes, seconds=seconds
+            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
         )
         candidates = search.candidates(root)
         self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}

@@ -225,8 +225,8 @@ class LayerStep:
         wanted = np.zeros(self.offsets[-1], np.bool_)
         wanted[self.offsets[at] + targets] = True
         out = np.empty(len(chosen), np.int64)
-        found = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
-        return np.sort(out[:found])
+        count = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
+        return np.sort(out[:count])
 
     def solved(self, closures: Mapping[int, Numbers], beta: float) -> Numbers:
         """Return the boards that lead only to solved boards and to ends of at least beta.

@@ -47,12 +47,12 @@ def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[
     number = barren = 0
     while barren < _BARREN_GAMES:
         rng = random.Random(f"{seed} {number}")
-        found = [
+        beliefs = [
             (f"seed {seed}, game {number}, turn {turn}", boards)
             for turn, boards in _drawn(_played(game, number, sizes, rng), sizes, a_game, rng)
         ]
-        barren = 0 if found else barren + 1
-        yield from found
+        barren = 0 if beliefs else barren + 1
+        yield from beliefs
         number += 1
 
 
@@ -188,12 +188,11 @@ class RbcProblem:
     root_classes: Sequence[str] = ("game",)
 
     def __init__(self, parameters: MinimaxProblemParameters | None = None) -> None:
-        self._given = parameters or MinimaxProblemParameters()
-        self.rules: MinimaxRules = self._given
-        if self._given.least > self._given.most:
-            raise ValueError(
-                f"least {self._given.least}, most {self._given.most}: no belief has as many boards"
-            )
+        self._parameters = parameters or MinimaxProblemParameters()
+        self.rules: MinimaxRules = self._parameters
+        least, most = self._parameters.least, self._parameters.most
+        if least > most:
+            raise ValueError(f"least {least}, most {most}: no belief has such a size")
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
         """Return the first distinct beliefs of a class; the same arguments give the same roots.
@@ -202,33 +201,35 @@ class RbcProblem:
           depth: ignored.
 
         Raises:
-          ValueError: there is no such class, or there are too few beliefs of that size.
+          ValueError: unknown class, or too few beliefs of that size.
           RecordError: a record cannot be read.
         """
         if kind != "game":
             raise ValueError(f"rbc has no roots of class {kind!r}; its class is 'game'")
-        given = self._given
-        sizes = (given.least, given.most)
-        found: Iterable[tuple[str, BoardSet]]
-        if given.records:
-            found = beliefs_of_records(Path(given.records), sizes, a_game=given.a_game, seed=seed)
+        parameters = self._parameters
+        sizes = (parameters.least, parameters.most)
+        beliefs: Iterable[tuple[str, BoardSet]]
+        if parameters.records:
+            beliefs = beliefs_of_records(
+                Path(parameters.records), sizes, a_game=parameters.a_game, seed=seed
+            )
         else:
-            found = beliefs_of_games(sizes, a_game=given.a_game, seed=seed)
-        roots = list(islice(_distinct(found), count))
+            beliefs = beliefs_of_games(sizes, a_game=parameters.a_game, seed=seed)
+        roots = list(islice(_distinct(beliefs), count))
         if len(roots) < count:
-            where = given.records or "the games played"
+            where = parameters.records or "the games played"
             raise ValueError(
-                f"{where}: {len(roots)} beliefs of {given.least} to {given.most} boards, "
+                f"{where}: {len(roots)} beliefs of {parameters.least} to {parameters.most} boards, "
                 f"not {count}; widen least and most, or raise a_game"
             )
         return roots
 
 
-def _distinct(found: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
+def _distinct(beliefs: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
     """Yield each belief once, as games of the same agents begin alike."""
     seen: set[int] = set()
     barren = 0
-    for name, boards in found:
+    for name, boards in beliefs:
         key = boards_key(boards)
         barren = barren + 1 if key in seen else 0
         if barren > _MAX_REPEATS:

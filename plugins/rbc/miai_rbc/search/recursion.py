@@ -76,12 +76,12 @@ class LastMove:
         missing = chosen[np.isnan(column[chosen])]
         self.budget.leaves += len(chosen) - len(missing)
         for some in _chunks(missing):
-            known = chosen[~np.isnan(column[chosen])]
-            if len(known) > k and np.partition(column[known], k)[k] <= alpha:
+            valued = chosen[~np.isnan(column[chosen])]
+            if len(valued) > k and np.partition(column[valued], k)[k] <= alpha:
                 break
             self._fill(layer, request, some)
-        known = chosen[~np.isnan(column[chosen])]
-        lowest = known[np.argpartition(column[known], k)[: k + 1]]
+        valued = chosen[~np.isnan(column[chosen])]
+        lowest = valued[np.argpartition(column[valued], k)[: k + 1]]
         return float(column[lowest].max()), np.sort(lowest)
 
     def _fill(self, layer: Layer, request: int, some: Numbers) -> None:
@@ -92,20 +92,20 @@ class LastMove:
     def refuting(self, layer: Layer, chosen: Numbers, alpha: float) -> BoardResult | None:
         """Return the value of a board that alone is worth at most alpha; None without one."""
         for some in _chunks(chosen[layer.best[chosen] <= alpha]):
-            left = some
-            self.budget.singles += len(left)
-            self.budget.count(len(left))
+            remaining = some
+            self.budget.singles += len(remaining)
+            self.budget.count(len(remaining))
             for request in layer.requests():
-                missing = left[np.isnan(layer.column(request)[left])]
+                missing = remaining[np.isnan(layer.column(request)[remaining])]
                 if len(missing):
                     self.budget.count(len(missing))
                     self._fill(layer, request, missing)
-                left = left[layer.best[left] <= alpha]
-                if len(left) == 0:
+                remaining = remaining[layer.best[remaining] <= alpha]
+                if len(remaining) == 0:
                     break
-            if len(left):
-                at = int(np.argmin(layer.best[left]))
-                return BoardResult(float(layer.best[left[at]]), core=left[at : at + 1])
+            if len(remaining):
+                at = int(np.argmin(layer.best[remaining]))
+                return BoardResult(float(layer.best[remaining[at]]), core=remaining[at : at + 1])
         return None
 
     def refuting_known(self, layer: Layer, chosen: Numbers, alpha: float) -> BoardResult | None:
@@ -272,11 +272,11 @@ class BoardRecursion(Recursion[Place, Numbers]):
         worst, culprit = min(float(ends[at]), float(WIN)), belief[at : at + 1]
         if worst <= alpha:
             return NodeResult(worst, culprit, line=self.played(place, action, None))
-        following, left = (REPLY, depth - 1) if phase == MOVE else (SENSE, depth)
+        following, remaining = (REPLY, depth - 1) if phase == MOVE else (SENSE, depth)
         return Branches(
             worst,
             culprit,
-            left,
+            remaining,
             [
                 (number, step.layers[number].places[following], part)
                 for number, part in step.parts(belief)
