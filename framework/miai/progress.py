@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Final, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, ProgressColumn, Task
 from rich.progress import Progress as RichProgress
+from rich.status import Status
 from rich.text import Text
 
 REFRESH_SECONDS: Final = 0.25
@@ -24,7 +25,7 @@ class Progress:
     """Progress as lines, for files, pipes and simple terminals.
 
     Attributes:
-      done, total: number of items done and in total; a total of 0 is unknown.
+      done, total: number of items done and in total.
       status: the current activity, which lines leave out.
     """
 
@@ -38,28 +39,28 @@ class Progress:
         """Set the count at the start."""
         self.done, self.total = done, total
 
-    def advance(self, line: str, *, count: int = 1, every: float = 0.0) -> None:
-        """Count `count` items.
+    def advance(self, line: str, *, every: float = 0.0) -> None:
+        """Count one item.
 
         Args:
           line: describes the item; printed with the count if `every` seconds have passed since the
             last such line.
         """
-        self.done += count
+        self.done += 1
         if time.monotonic() - self._printed >= every:
             self.milestone(line)
 
-    def reach(self, done: int, status: str = "", *, every: float = 0.0) -> None:
-        """Set the count and the status; arguments as of `advance`."""
-        self.status = status
-        self.advance(status, count=done - self.done, every=every)
-        self.refresh()
+    def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
+        """Set the count of a task that counts by itself, with a line as for `advance`."""
+        self.done = done
+        if time.monotonic() - self._printed >= every:
+            self.milestone(line)
 
     def milestone(self, line: str) -> None:
         """Print a line with the count."""
         self._printed = time.monotonic()
-        total = f"/{self.total}" if self.total else ""
-        self.note(f"[{self.done:{max(len(total) - 1, 0)}}{total}] {line}")
+        width = len(str(self.total))
+        self.note(f"[{self.done:{width}}/{self.total}] {line}")
 
     def note(self, line: str) -> None:
         """Print a line."""
@@ -97,14 +98,20 @@ class LiveProgress(Progress):
     def begin(self, *, done: int, total: int) -> None:
         """Set the count and show the view."""
         super().begin(done=done, total=total)
-        self._bar.reset(self._task, completed=done, total=total or None)
+        self._bar.reset(self._task, completed=done, total=total)
         self._live.start()
         self.refresh(now=True)
 
-    def advance(self, line: str, *, count: int = 1, every: float = 0.0) -> None:
-        """Count `count` items."""
-        self.done += count
-        self._bar.advance(self._task, count)
+    def advance(self, line: str, *, every: float = 0.0) -> None:
+        """Count one item."""
+        self.done += 1
+        self._bar.advance(self._task)
+
+    def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
+        """Set the count of a task that counts by itself; the line is its status."""
+        self.done, self.status = done, line
+        self._bar.update(self._task, completed=done)
+        self.refresh()
 
     def milestone(self, line: str) -> None:
         """Show a line above the view."""
@@ -118,7 +125,7 @@ class LiveProgress(Progress):
         """Update the view: a few times a second at most, unless `now`."""
         if not now and time.monotonic() - self._shown < REFRESH_SECONDS:
             return
-        self._bar.update(self._task, total=self.total or None)
+        self._bar.update(self._task, total=self.total)
         parts = [Text(self._title, style="bold"), self._bar.get_renderable()]
         parts += [Text(self.status, style="dim"), Text(self.hint, style="dim")]
         parts += [] if self.body is None else [Text(), self.body]
@@ -138,8 +145,7 @@ class _Facts(ProgressColumn):
         self._unit = unit
 
     def render(self, task: Task) -> Text:
-        total = f"/{task.total:.0f}" if task.total else ""
-        facts = f"{task.completed:.0f}{total} {self._unit}"
+        facts = f"{task.completed:.0f}/{task.total or 0:.0f} {self._unit}"
         if task.speed and task.remaining is not None:
             remaining = clock_text(task.remaining / task.speed)
             facts += f"  {task.speed:.1f} {self._unit}/s  {remaining} left"
@@ -161,14 +167,22 @@ def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False)
 
 
 @contextmanager
-def progress_beside(title: str, *, unit: str, done: int = 0, total: int = 0) -> Iterator[Progress]:
-    """Show progress on a terminal, else as lines on standard error; arguments as above."""
-    progress = make_progress(title, unit=unit, aside=not is_live_terminal())
-    progress.begin(done=done, total=total)
-    try:
-        yield progress
-    finally:
-        progress.close()
+def show_activity(title: str) -> Iterator[Callable[[str], None]]:
+    """Show a line for a task of unknown length, if standard error is a terminal.
+
+    Yields:
+      A function that replaces the text after the title.
+    """
+    console, shown = Console(stderr=True, highlight=False), 0.0
+
+    def show(text: str) -> None:
+        nonlocal shown
+        if console.is_terminal and time.monotonic() - shown >= REFRESH_SECONDS:
+            shown = time.monotonic()
+            status.update(Text(f"{title}: {text}"))
+
+    with console.status(Text(title)) if console.is_terminal else nullcontext(Status("")) as status:
+        yield show
 
 
 def is_live_terminal() -> bool:

@@ -109,7 +109,7 @@ def test_the_page_leads_from_games_to_players(folder: Path, told: dict[str, str]
     }
     for kind in SMALL:
         assert "weights: " in told[f"go train {kind}"]
-    assert "waited for data" in told["go train sl"]
+    assert "waiting for data" in told["go train sl"]
     assert "top1" in told["go eval policy.safetensors"]
     assert "calibration" in told["go eval policy.safetensors"]
     made = [record.command for record in WeightsHeader.read(folder / "value.safetensors").history]

@@ -203,6 +203,8 @@ def test_cancelled_jobs_are_those_that_no_worker_has() -> None:
         assert pool.running == jobs[:1]
         assert pool.cancel() == jobs[1:]
         assert values(wait_for(pool, 1)) == [0]
+        assert pool.wait(1.0) == []
+        assert pool.running == []
 
 
 def test_idle_workers_close_and_busy_ones_are_killed(tmp_path: Path, gone: Gone) -> None:

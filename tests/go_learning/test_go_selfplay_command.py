@@ -184,13 +184,13 @@ def test_after_sigkill_it_resumes_where_it_was(alone: Path, tmp_path: Path) -> N
         journal.write(b"00000000 {torn")
     games = len(before) + 20
     _, stderr = made(out, *PLAYERS, "--workers", "2", games=games)
-    assert "is dropped" in stderr
+    assert "dropped a game" in stderr
     assert {file: file.read_bytes() for file in before} == before
     assert [int(file.stem) for file in sgf_files(out)] == list(range(games))
     assert len(stored(out)) == games
     assert_same(stored(out)[:GAMES], stored(alone))
     stdout, _ = made(out, *PLAYERS, games=games)
-    assert f"has its {games} games" in stdout
+    assert f"already has {games} games" in stdout
 
 
 @pytest.mark.slow

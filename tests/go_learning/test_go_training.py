@@ -366,7 +366,7 @@ def test_missing_or_truncated_checkpoints_are_reported(tmp_path: Path) -> None:
     assert latest is not None
     with pytest.raises(TrainingError, match=r"truncated.*delete .*step-000000005"):
         latest.tensors()
-    with pytest.raises(TrainingError, match=r"step-000000003.*is gone"):
+    with pytest.raises(TrainingError, match=r"step-000000003.*is missing"):
         checkpoints.weights(3)
 
 

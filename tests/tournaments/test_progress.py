@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from tests.tournaments.support import config_text, environment, player
 
-from miai.progress import clock_text
+from miai.progress import Progress, clock_text, show_activity
 from miai_tournaments.report.counting import count_games
 from miai_tournaments.report.live import LiveReporter, Reporter, describe, one_line
 from miai_tournaments.store.rows import GameResult, ScheduledGame
@@ -160,3 +160,20 @@ def test_a_terminal_gets_the_live_view_and_the_table_stays(tmp_path: Path) -> No
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
+
+
+def test_a_task_that_counts_by_itself_prints_its_count_now_and_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = Progress()
+    progress.begin(done=2, total=10)
+    progress.reach(3, "one", every=60.0)
+    progress.reach(7, "seven", every=0.0)
+    assert capsys.readouterr().out == "[ 7/10] seven\n"
+    assert progress.done == 7
+
+
+def test_an_activity_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_activity("import") as show:
+        show("5 games")
+    assert capsys.readouterr() == ("", "")

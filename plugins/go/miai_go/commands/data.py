@@ -1,4 +1,4 @@
-"""``miai go data``: public collections, importing games, statistics of a data set."""
+"""``miai go data``: download, import and inspect recorded games."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from miai_go.learning.importing import GameFilters, ImportReport
 
 
-_MAX_LISTED: Final = 20
-"""Maximum number of bad files printed without --json."""
-_LINE_SECONDS: Final = 60.0
+_MAX_BAD: Final = 20
+"""Bad files listed as text; --json lists more."""
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -68,7 +67,7 @@ def download(
     ] = False,
 ) -> None:
     """Download an archive of a public collection over https and check its SHA-256."""
-    from miai.progress import progress_beside
+    from miai.progress import show_activity
     from miai_go.errors import DataError
     from miai_go.learning.collections import fetch, public_collection
 
@@ -77,15 +76,14 @@ def download(
     if not address:
         raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
     path = to or Path(address.rpartition("/")[2] or name)
-    with progress_beside(
-        f"Download {name}", unit="MB", total=0 if url else dataset.size // 1_000_000
-    ) as progress:
+    known = sha256 or ("" if url else dataset.sha256)
+    with show_activity(f"download {name}") as show:
         digest = fetch(
             address,
             path,
-            sha256=sha256 or ("" if url else dataset.sha256),
+            sha256=known,
             trust_first=trust_first,
-            progress=lambda size: progress.reach(size // 1_000_000, every=_LINE_SECONDS),
+            progress=lambda count: show(f"{count / 1e6:.1f} MB"),
         )
     print(f"{path}: SHA-256 {digest}; next: miai go data import {path} --out DIR")
 
@@ -97,7 +95,7 @@ def import_sources(
     out: Annotated[
         Path, typer.Option("--out", help="Folder of the shard set; an existing set is extended.")
     ],
-    size: Annotated[int, typer.Option("--size", help="Points on a side.")] = 9,
+    size: Annotated[int, typer.Option("--size", help="Board size.")] = 9,
     komi_min: Annotated[float | None, typer.Option("--komi-min", help="Minimum komi.")] = None,
     komi_max: Annotated[float | None, typer.Option("--komi-max", help="Maximum komi.")] = None,
     default_komi: Annotated[
@@ -117,31 +115,29 @@ def import_sources(
         float | None, typer.Option("--min-rating", help="Minimum rating of both players.")
     ] = None,
     rules: Annotated[
-        list[str] | None, typer.Option("--rules", help="Rule set to accept; repeatable.")
+        list[str] | None, typer.Option("--rules", help="Accept only this rule set (repeatable).")
     ] = None,
     any_result: Annotated[
-        bool, typer.Option("--any-result", help="Import games without a result.")
+        bool, typer.Option("--any-result", help="Include games without a result.")
     ] = False,
     setups: Annotated[
-        bool, typer.Option("--setups", help="Import handicap and set-up games.")
+        bool, typer.Option("--setups", help="Include handicap and set-up games.")
     ] = False,
-    duplicates: Annotated[
-        bool, typer.Option("--duplicates", help="Import games again that are equal up to symmetry.")
-    ] = False,
+    duplicates: Annotated[bool, typer.Option("--duplicates", help="Include duplicates.")] = False,
     games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Games in a shard.")
+        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
     """Import games from SGF into a set of memory-mapped shards.
 
-    Bad SGF is counted, listed and skipped. Games that the set contains are not imported again, so
-    the same command continues an interrupted import.
+    Bad SGF files are counted, listed and skipped. Games that the set already has are skipped, so
+    repeating an interrupted import resumes it.
     """
     from miai.parameters import build_parameters
     from miai_go.learning.importing import GameFilters
 
-    values = {
+    given = {
         "size": size,
         "komi_min": komi_min,
         "komi_max": komi_max,
@@ -155,7 +151,7 @@ def import_sources(
         "setups": setups,
         "duplicates": duplicates,
     }
-    values = {name: value for name, value in values.items() if value is not None}
+    values = {name: value for name, value in given.items() if value is not None}
     filters = build_parameters(GameFilters, values, where="miai go data import")
     began = time.perf_counter()
     report, written = _import(sources, out, filters, games_a_shard)
@@ -168,8 +164,8 @@ def import_sources(
 
 
 def show_statistics(
-    source: Annotated[Path, typer.Argument(help="A shard set, or SGF to import into memory.")],
-    size: Annotated[int, typer.Option("--size", help="Points on a side, for SGF.")] = 9,
+    source: Annotated[Path, typer.Argument(help="Shard set, or SGF files (imported into memory).")],
+    size: Annotated[int, typer.Option("--size", help="Board size of SGF games.")] = 9,
     plies: Annotated[
         int, typer.Option("--plies", min=1, help="Length of the listed openings in plies.")
     ] = 3,
@@ -181,8 +177,8 @@ def show_statistics(
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
-    if left_out := data.left_out():
-        print(left_out, file=sys.stderr)
+    if omissions := data.left_out():
+        print(omissions, file=sys.stderr)
     row = statistics(data, plies=plies)
     if as_json:
         print(json.dumps(row, indent=2))
@@ -192,7 +188,7 @@ def show_statistics(
         if row[name]:
             print(f"{name:9}" + ", ".join(f"{key} {value:g}" for key, value in row[name].items()))
     if row["columns"]:
-        print(f"optional columns: {', '.join(row['columns'])}")
+        print(f"beside moves and results: {', '.join(row['columns'])}")
     for opening in row["openings"]:
         print(f"{opening['games']:8}  {' '.join(opening['moves'])}")
 
@@ -200,32 +196,29 @@ def show_statistics(
 def _import(
     sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
 ) -> tuple[ImportReport, int]:
-    from miai.progress import progress_beside
+    from miai.progress import show_activity
     from miai_go.learning.importing import ImportReport, import_games
     from miai_go.learning.shards import Shard, ShardWriter, shard_folders
 
     report = ImportReport()
-    with (
-        progress_beside("Import games", unit="games") as progress,
-        ShardWriter(
-            out,
-            size=filters.size,
-            sources=tuple(source.name for source in sources),
-            settings=filters.model_dump(mode="json"),
-            games_a_shard=games_a_shard,
-        ) as writer,
-    ):
+    writing = ShardWriter(
+        out,
+        size=filters.size,
+        sources=tuple(source.name for source in sources),
+        settings=filters.model_dump(mode="json"),
+        games_a_shard=games_a_shard,
+    )
+    with writing as writer, show_activity("import") as show:
         known = [
             row.tobytes()
             for folder in shard_folders(out)
             for row in Shard.open(folder).columns["names"]
         ]
 
-        def show(report: ImportReport) -> None:
-            status = f"{report.taken} imported, {report.bad} bad"
-            progress.reach(report.games, status, every=_LINE_SECONDS)
+        def count(report: ImportReport) -> None:
+            show(f"{report.games} games, {report.taken} accepted, {report.bad} bad")
 
-        for game in import_games(sources, filters, report, known=known, progress=show):
+        for game in import_games(sources, filters, report, known=known, progress=count):
             writer.add(game)
     return report, writer.written
 
@@ -237,9 +230,10 @@ def _print_report(report: ImportReport, out: Path, written: int, seconds: float)
         print(f"{count:8}  dropped: {reason}")
     if report.bad:
         print(f"{report.bad:8}  bad:")
-    for source, cause in report.failures[:_MAX_LISTED]:
+    for source, cause in report.failures[:_MAX_BAD]:
         print(f"          {source}: {cause}")
-    if report.bad > _MAX_LISTED:
-        more = report.bad - _MAX_LISTED
-        print(f"          and {more} more; --json lists up to {len(report.failures)}")
+    if report.bad > _MAX_BAD:
+        print(
+            f"          and {report.bad - _MAX_BAD} more; --json lists up to {len(report.failures)}"
+        )
     print(f"{written:8}  written to {out}")

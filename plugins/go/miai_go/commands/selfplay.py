@@ -1,4 +1,4 @@
-"""``miai go selfplay``: games between any two agents, in many processes, as SGF and shards."""
+"""``miai go selfplay``: many games between any agents, saved as SGF and shards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _LINE_SECONDS: Final = 30.0
-_MAX_WORKERS: Final = 1024
+_MOST_WORKERS: Final = 1024
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -32,50 +32,48 @@ def add_commands(group: typer.Typer) -> None:
 def selfplay(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of the games; an existing run is continued.")
+        Path, typer.Option("--out", help="Folder of the games; an existing one is extended.")
     ],
     games: Annotated[
-        int, typer.Option("--games", min=1, help="Number of games, those of earlier runs included.")
+        int, typer.Option("--games", min=1, help="Total number of games in the folder.")
     ] = 100,
-    size: Annotated[int, typer.Option("--size", help="Points on a side.")] = 9,
-    komi: Annotated[float, typer.Option("--komi", help="Komi in points.")] = 7.0,
-    rules: Annotated[str, typer.Option("--rules", help="Preset of the rules.")] = "tromp-taylor",
+    size: Annotated[int, typer.Option("--size", help="Board size.")] = 9,
+    komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
+    rules: Annotated[str, typer.Option("--rules", help="Rule set.")] = "tromp-taylor",
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Other parameter of the game; repeatable."
+            "--set", metavar="NAME=VALUE", help="Set another parameter of the game (repeatable)."
         ),
     ] = None,
     workers: Annotated[
-        str, typer.Option("--workers", help="Worker processes; auto: one for each processor.")
+        str, typer.Option("--workers", help="Worker processes; auto for one per processor.")
     ] = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the run.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the games.")] = 0,
     opening_plies: Annotated[
-        int, typer.Option("--opening-plies", min=0, help="Random moves at the start of each game.")
+        int, typer.Option("--opening-plies", min=0, help="Number of random opening moves.")
     ] = 0,
     games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Games in a shard.")
+        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
     ] = 1000,
-    sgf: Annotated[
-        bool, typer.Option("--sgf/--no-sgf", help="Write an SGF file for each game.")
-    ] = True,
+    sgf: Annotated[bool, typer.Option("--sgf/--no-sgf", help="Also write SGF.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play games between two agents and store them as SGF and shards.
+    """Play many games between two agents; save them as SGF and shards.
 
-    Players are named as in `miai play go`: `--black mcts --black.simulations 1000 --white policy`.
-    The same command continues an interrupted or killed run. Suicide is illegal, because shards
-    cannot store it.
+    Name the players as in `miai play go`: `--black mcts --black.simulations 1000 --white policy`.
+    Repeat an interrupted command to resume it. Suicide is not allowed, because training data has
+    none.
     """
     from miai.plain import parse_assignment
     from miai_go.errors import DataError
 
-    game = {"board_size": size, "rules": rules, "komi": komi, "suicide": False}
-    game |= dict(parse_assignment(text) for text in settings or [])
-    options = [option for parameter in context.command.params for option in parameter.opts]
-    plan, served = _plan(game, context.args, options, seed=seed, opening_plies=opening_plies)
-    tally, rows = _play(
-        plan, out, games, _count(workers), size=games_a_shard, sgf=sgf, served=served
+    given = {"board_size": size, "rules": rules, "komi": komi, "suicide": False}
+    given |= dict(parse_assignment(text) for text in settings or [])
+    known = [option for parameter in context.command.params for option in parameter.opts]
+    plan, served = _plan(given, context.args, known, seed=seed, opening_plies=opening_plies)
+    tally, rows = _sit(
+        plan, out, games, _count(workers), size=games_a_shard, sgf=sgf, served=served, aside=as_json
     )
     if as_json:
         print(json.dumps({**tally.as_dict(), "servers": rows}, indent=2))
@@ -84,7 +82,7 @@ def selfplay(
     if tally.lost:
         numbers = ", ".join(map(str, sorted(tally.lost)[:10]))
         raise DataError(
-            f"{len(tally.lost)} games could not be played, among them {numbers}: see above, and "
+            f"{len(tally.lost)} games could not be played, among them {numbers}: see above and "
             f"{out / 'logs'}"
         )
 
@@ -92,12 +90,12 @@ def selfplay(
 def _plan(
     game: dict[str, Any],
     words: Sequence[str],
-    options: Sequence[str],
+    known: Sequence[str],
     *,
     seed: int,
     opening_plies: int,
 ) -> tuple[GamesPlan, bool]:
-    """Return the plan, and whether a player uses the inference server.
+    """Return the plan of the games, and whether a player uses the inference server.
 
     Raises:
       MiaiError: a parameter, an agent or an option is unknown or wrong.
@@ -109,11 +107,10 @@ def _plan(
 
     served = False
     players = {}
-    for player in parse_players(load_go(game), words, known=options):
+    for player in parse_players(load_go(game), words, known=known):
         if player.agent == "human":
             raise ConfigError(
-                f"--{player.player}: name an agent that plays by itself; miai list agents --game "
-                "go lists them"
+                f"--{player.player}: name an agent; `miai list agents --game go` lists them"
             )
         component = registry().get("agent", player.agent, game="go")
         filled = component.fill(player.values, where=f"--{player.player}")
@@ -122,7 +119,7 @@ def _plan(
     return GamesPlan(game=game, **players, seed=seed, opening_plies=opening_plies), served
 
 
-def _play(
+def _sit(
     plan: GamesPlan,
     out: Path,
     games: int,
@@ -131,16 +128,20 @@ def _play(
     size: int,
     sgf: bool,
     served: bool,
+    aside: bool,
 ) -> tuple[SelfPlayTally, list[dict[str, Any]]]:
-    """Play; return counts of the games, and figures of the inference server's networks.
+    """Play the games; return their tally and the statistics of the inference server.
 
     Raises:
-      KeyboardInterrupt: a signal stopped the run; finished games are written.
+      KeyboardInterrupt: a signal asked to stop; finished games are written.
       MiaiError: a player is unavailable, or the games cannot be written.
     """
-    from miai.progress import progress_beside
+    from miai.progress import make_progress
     from miai_go.learning.game_folder import GameFolder
     from miai_go.learning.selfplay import ServerWatch, Sitting, selfplay_pool
+
+    def warn(text: str) -> None:
+        print(f"miai: {text}", file=sys.stderr, flush=True)
 
     watch = ServerWatch() if served else None
     rows: list[dict[str, Any]] = []
@@ -150,47 +151,48 @@ def _play(
         GameFolder(out, plan, size=board_size, games_a_shard=size) as folder,
     ):
         if folder.torn:
-            _warn(f"{out}: a game that was being written when the last run ended is dropped")
-        have = folder.have(games)
-        with (
-            progress_beside("Self-play", unit="games", done=have, total=games) as progress,
-            selfplay_pool(plan, workers=workers, logs=out / "logs", sgf=sgf) as pool,
-        ):
-            sitting = Sitting(folder, pool, games=games, workers=workers, tell=_warn)
-
-            def show() -> None:
-                progress.reach(have + sitting.tally.games, "games", every=_LINE_SECONDS)
-
-            sitting.play(stop=lambda: bool(stopped), progress=show)
-            rows = watch.since() if watch is not None else []
+            warn(f"{out}: dropped a game whose writing was interrupted")
+        view = make_progress("Self-play", unit="games", aside=aside or not sys.stdout.isatty())
+        done = folder.have(games)
+        view.begin(done=done, total=games)
+        with selfplay_pool(plan, workers=workers, logs=out / "logs", sgf=sgf) as pool:
+            sitting = Sitting(folder, pool, games=games, workers=workers, tell=warn)
+            try:
+                sitting.play(
+                    stop=lambda: bool(stopped),
+                    progress=lambda: view.reach(
+                        done + sitting.tally.games,
+                        f"{sitting.tally.as_dict()['games_per_hour']:.0f} games/h",
+                        every=_LINE_SECONDS,
+                    ),
+                )
+                rows = watch.since() if watch is not None else []
+            finally:
+                view.close()
         have = folder.have(games)
     if stopped and have < games:
         raise KeyboardInterrupt(
-            f"interrupted: {have} of {games} games are in {out}; the same command continues"
+            f"interrupted: {have} of {games} games are in {out}; the same command resumes"
         )
     return sitting.tally, rows
 
 
 @contextmanager
 def _stop_signals() -> Iterator[list[int]]:
-    """Collect Ctrl-C and SIGTERM in a list, so that they do not interrupt the writing of a file."""
-    signals: list[int] = []
+    """Collect Ctrl-C and SIGTERM in a list, so that no file is interrupted."""
+    noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield signals
+        yield noted
         return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, lambda number, _frame: signals.append(number))
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in wanted}
+    for number in wanted:
+        signal.signal(number, lambda number, _frame: noted.append(number))
     try:
-        yield signals
+        yield noted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _warn(text: str) -> None:
-    print(f"miai: {text}", file=sys.stderr, flush=True)
 
 
 def _count(workers: str) -> int:
@@ -198,14 +200,16 @@ def _count(workers: str) -> int:
 
     if workers == "auto":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if not workers.isdecimal() or not 1 <= int(workers) <= _MAX_WORKERS:
-        raise ConfigError(f"--workers {workers}: give a number from 1 to {_MAX_WORKERS}, or auto")
+    if not workers.isdecimal() or not 1 <= int(workers) <= _MOST_WORKERS:
+        raise ConfigError(
+            f"--workers {workers}: expected a number from 1 to {_MOST_WORKERS}, or auto"
+        )
     return int(workers)
 
 
 def _print(tally: SelfPlayTally, rows: list[dict[str, Any]], out: Path, games: int) -> None:
     if not tally.games:
-        print(f"{out}: has its {games} games; raise --games to play more")
+        print(f"{out}: already has {games} games; increase --games for more")
         return
     row = tally.as_dict()
     results = ", ".join(f"{name} {count}" for name, count in row["results"].items())
@@ -213,11 +217,11 @@ def _print(tally: SelfPlayTally, rows: list[dict[str, Any]], out: Path, games: i
         f"{tally.games} games, {tally.moves} moves, {row['seconds']:.1f} s, "
         f"{row['games_per_hour']:.0f} games/h: {results}"
     )
-    print(f"{tally.targets} moves have policy targets, from the visits of a tree search")
+    print(f"{tally.targets} moves have policy targets (visits of a tree search)")
     if len(tally.names) < tally.games:
         print(
-            f"only {len(tally.names)} of them are different; --opening-plies or a policy's "
-            "temperature increases their number"
+            f"only {len(tally.names)} of them are distinct; increase --opening-plies or a policy's "
+            "temperature for more variety"
         )
     for served in rows:
         print(

@@ -1,4 +1,4 @@
-"""``miai go train`` and ``miai go eval``: train networks on games, and measure them."""
+"""``miai go train`` and ``miai go eval``: train networks, and measure them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from miai_go.learning.run_folder import TrainingPlan
 
 
-_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")]
+_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 _Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
@@ -24,7 +24,7 @@ _Out = Annotated[
 _Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="TABLE.KEY=VALUE", help="Override a value of the file; repeatable."
+        "--set", metavar="TABLE.KEY=VALUE", help="Override a setting of the config (repeatable)."
     ),
 ]
 
@@ -32,7 +32,7 @@ _Settings = Annotated[
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
     train = typer.Typer(
-        help="Train networks; the same command continues an interrupted run.",
+        help="Train networks. Stop with Ctrl-C; the same command resumes.",
         no_args_is_help=True,
     )
     train.command("sl")(train_sl)
@@ -45,65 +45,67 @@ def add_commands(group: typer.Typer) -> None:
 
 
 def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Supervised learning of the moves and results of recorded games."""
+    """Train a network on moves and results of recorded games (supervised)."""
     _needs_torch()
     from miai_go.learning.supervised import SupervisedConfig, train_supervised
 
-    learnt = train_supervised(_plan(config, SupervisedConfig, "sl", out, settings))
-    print(f"{learnt.measures.line()}  (waited for data {learnt.loading_share:.1%} of the time)")
-    print(f"weights: {learnt.weights}")
+    result = train_supervised(_plan(config, SupervisedConfig, "sl", out, settings))
+    print(f"{result.measures.line()}  (waiting for data: {result.loading_share:.1%} of the time)")
+    print(f"weights: {result.weights}")
 
 
 def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Learn a fast rollout policy, a table of patterns, from recorded games."""
+    """Train the rollout policy, a table of patterns, on recorded games."""
     from miai_go.learning.rollout_policy import RolloutConfig
     from miai_go.learning.rollout_policy import train_rollout as train
 
-    learnt = train(_plan(config, RolloutConfig, "rollout", out, settings))
-    print(f"top-1 {learnt.test.top_1:.1%} of {learnt.test.positions} positions")
-    print(f"weights: {learnt.weights}")
+    result = train(_plan(config, RolloutConfig, "rollout", out, settings))
+    print(f"top-1 accuracy {result.test.top_1:.1%} on {result.test.positions} positions")
+    print(f"weights: {result.weights}")
 
 
 def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Improve a policy by policy gradient, in games against earlier versions."""
+    """Train a policy by policy gradient on games against its earlier versions."""
     _needs_torch()
     from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 
-    ended = train_by_gradient(_plan(config, ReinforceConfig, "rl", out, settings))
-    print(f"{ended.rounds} rounds, {ended.steps} steps\nweights: {ended.weights}")
+    result = train_by_gradient(_plan(config, ReinforceConfig, "rl", out, settings))
+    print(f"{result.rounds} rounds, {result.steps} steps\nweights: {result.weights}")
 
 
 def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Learn a value network from one position of each self-play game."""
+    """Train a value network on one position from each game of self-play."""
     _needs_torch()
     from miai_go.learning.value import ValueConfig
     from miai_go.learning.value import train_value as train
 
-    learnt = train(_plan(config, ValueConfig, "value", out, settings))
-    print(f"{learnt.measures.line()}\nweights: {learnt.weights}")
+    result = train(_plan(config, ValueConfig, "value", out, settings))
+    print(f"{result.measures.line()}\nweights: {result.weights}")
 
 
 def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
-    """Run AlphaGo Zero's loop: self-play by tree search and learning from it, in rounds."""
+    """Run AlphaGo Zero's loop: rounds of self-play by tree search and training on it."""
     _needs_torch()
     from miai_go.learning.zero import train_zero as train
     from miai_go.learning.zero_config import ZeroConfig
 
-    ended = train(_plan(config, ZeroConfig, "zero", out, settings))
-    print(f"{ended.rounds} rounds, {ended.steps} steps\nweights: {ended.weights}")
+    result = train(_plan(config, ZeroConfig, "zero", out, settings))
+    print(f"{result.rounds} rounds, {result.steps} steps\nweights: {result.weights}")
 
 
 def evaluate(
     weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
     sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
     split: Annotated[
-        str, typer.Option(help="Split to measure: all, train, validation or test.")
-    ] = "all",
+        str, typer.Option(help="Games to measure: all, train, validation or test.")
+    ] = ("all"),
     positions: Annotated[
         int, typer.Option(min=0, help="Maximum number of positions; 0 for all.")
     ] = 0,
     precision: Annotated[str, typer.Option(help="Precision: auto, fp32, bf16 or int8.")] = "fp32",
-    symmetry: Annotated[str, typer.Option(help="Symmetries: none or average.")] = "none",
+    symmetry: Annotated[
+        str, typer.Option(help="Symmetry: none, or average over all eight.")
+    ] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure move prediction, values and their calibration on recorded games."""
@@ -137,7 +139,7 @@ def _plan(
     from miai_go.learning.run_folder import load_plan
 
     plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
-    print(f"run in {plan.folder}; Ctrl-C stops, the same command continues", file=sys.stderr)
+    print(f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes", file=sys.stderr)
     return plan
 
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Set = Annotated[Path, typer.Argument(metavar="SET", help="Set of `data make`.")]
+_Set = Annotated[Path, typer.Argument(metavar="SET", help="Folder of a position set.")]
 _LINE_SECONDS: Final = 60.0
-_MAX_WORKERS: Final = 64
+_MOST_WORKERS: Final = 64
 
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
-    data = typer.Typer(help="Positions with proved answers.", no_args_is_help=True)
+    data = typer.Typer(help="Make and inspect position sets.", no_args_is_help=True)
     data.command("make")(make)
     data.command("show")(show)
     group.add_typer(data, name="data")
@@ -44,15 +44,13 @@ def make(
     positions: Annotated[
         int, typer.Option("--positions", min=1, help="Minimum number of positions.")
     ] = (500_000),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random draws.")] = 0,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Worker processes.")
+        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Number of worker processes.")
     ] = 2,
     problems: Annotated[
         str,
-        typer.Option(
-            "--problems", help="Problems to begin with: random, shipped, or a path of SGF."
-        ),
+        typer.Option("--problems", help="Problems to start from: random, shipped, or SGF files."),
     ] = "random",
     least_empty: Annotated[
         int,
@@ -60,72 +58,74 @@ def make(
             "--least-empty",
             min=4,
             max=20,
-            help="Minimum number of empty points in a fight; a room has 4 or more.",
+            help="Minimum empty points of a random fight.",
         ),
     ] = 6,
     most_empty: Annotated[
-        int,
-        typer.Option("--most-empty", min=4, max=20, help="Maximum number of empty points."),
+        int, typer.Option("--most-empty", min=4, max=20, help="Maximum empty points of a zone.")
     ] = 14,
     boards: Annotated[
-        int, typer.Option("--boards", min=1, help="Maximum boards of a problem.")
+        int, typer.Option("--boards", min=1, help="Maximum boards per problem.")
     ] = 20,
 ) -> None:
-    """Make positions with proved answers; the same command continues an interrupted run.
+    """Make positions with proved answers. Repeat an interrupted command to resume it.
 
-    Positions grow from each critical problem by moves that change whether the target is alive,
-    critical or dead. Each board is solved for both first movers. The set does not depend on the
-    number of workers.
+    From each critical problem, level by level, the moves are played that change whether the target
+    is alive, critical or dead; each board is proved for both first movers. The number of workers
+    does not change the result.
     """
-    from miai.progress import progress_beside
+    from miai.progress import make_progress
     from miai_go.learning.life_making import MakingSettings, make_set
 
-    sources = _problems(problems)
+    given = _problems(problems)
     settings = MakingSettings(
-        problems=_problem_set_name(problems, sources),
+        problems=_named(problems, given),
         seed=seed,
         least_empty=least_empty,
         most_empty=most_empty,
         boards=boards,
     )
-    with progress_beside("Make positions", unit="positions", total=positions) as progress:
+    view = make_progress("Make positions", unit="positions", aside=not sys.stdout.isatty())
 
-        def show(made: SetCounts) -> None:
-            status = f"{made.problems} problems"
-            progress.reach(made.positions, status, every=_LINE_SECONDS)
+    def show(counts: SetCounts) -> None:
+        if not view.total:
+            view.begin(done=counts.positions, total=positions)
+        view.reach(counts.positions, f"{counts.problems} problems", every=_LINE_SECONDS)
 
-        made = make_set(
+    try:
+        counts = make_set(
             out,
             settings=settings,
             positions=positions,
             workers=workers,
-            problems=sources,
+            problems=given,
             progress=show,
         )
+    finally:
+        view.close()
     print(
-        f"{out}: {made.positions} positions of {made.problems} problems "
-        f"({made.sources} examined; {made.copies} duplicates dropped)"
+        f"{out}: {counts.positions} positions from {counts.problems} of {counts.sources} problems; "
+        f"{counts.copies} duplicates dropped"
     )
-    if made.positions < positions:
-        print(f"the problems yield fewer positions than the {positions} requested")
+    if counts.positions < positions:
+        print(f"the problems have no more positions; {positions} were requested")
 
 
 def show(
     folder: _Set,
-    folds: Annotated[int, typer.Option("--folds", min=2, max=1000)] = 5,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of split and sample.")] = 0,
+    folds: Annotated[int, typer.Option("--folds", min=2, max=1000, help="Number of folds.")] = 5,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the split and the sample.")
+    ] = 0,
     sample: Annotated[
         int,
         typer.Option(
-            "--sample",
-            min=0,
-            max=100_000,
-            help="Positions to find nearest neighbours of; 0 for none.",
+            "--sample", min=0, max=100_000, help="Sampled positions for nearest neighbours."
         ),
     ] = 300,
     as_json: _Json = False,
 ) -> None:
-    """Show counts of a set, and the distance of held-out positions to the rest, for both splits."""
+    """Show the counts of a set, and how close held-out positions are to training positions."""
     import numpy as np
 
     from miai_go.learning.life_dataset import SPLITS, LabelledPositions, find_neighbours, folds_of
@@ -151,12 +151,12 @@ def show(
     for name, value in counts.items():
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
     for kind, table in nearest.items():
-        print(f"\nnearest training position, split by {kind}: differing points, positions")
+        print(f"\nnearest training position, split by {kind} (differing points: positions)")
         print("  ".join(f"{distance}: {count}" for distance, count in table))
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The config file, TOML.")],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
@@ -164,40 +164,44 @@ def train(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="TABLE.KEY=VALUE", help="Override a value of the file; repeatable."
+            "--set",
+            metavar="TABLE.KEY=VALUE",
+            help="Override a setting of the config (repeatable).",
         ),
     ] = None,
 ) -> None:
-    """Train a network; the same command continues an interrupted run."""
+    """Train a network. Stop it with Ctrl-C; the same command resumes."""
     _needs_torch("training")
     from miai_go.learning.life_training import load_tsumego_plan, train_net
 
     plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
-    print(f"run in {plan.folder}; Ctrl-C stops, the same command continues", file=sys.stderr)
-    learnt = train_net(plan)
-    print(f"held out: {learnt.measures.line()}\nweights: {learnt.weights}")
+    print(f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes", file=sys.stderr)
+    result = train_net(plan)
+    print(f"held out: {result.measures.line()}\nweights: {result.weights}")
 
 
 def evaluate(
-    weights: Annotated[list[Path], typer.Argument(help="Weights of one or several folds.")],
-    data: Annotated[Path, typer.Option("--data", metavar="SET", help="Set of `data make`.")],
+    weights: Annotated[list[Path], typer.Argument(help="Weights files, one per fold.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="SET", help="Folder of the position set.")
+    ],
     views: Annotated[
-        int, typer.Option("--views", min=1, max=8, help="Number of symmetries to average.")
+        int, typer.Option("--views", min=1, max=8, help="Number of symmetries to average over.")
     ] = 1,
     positions: Annotated[
-        int, typer.Option("--positions", min=0, help="Maximum positions of a fold; 0 for all.")
+        int, typer.Option("--positions", min=0, help="Maximum positions per fold; 0 for all.")
     ] = 0,
     sample: Annotated[
         int,
         typer.Option(
-            "--sample", min=1, max=100_000, help="Positions to find nearest neighbours of."
+            "--sample", min=1, max=100_000, help="Sampled positions for nearest neighbours."
         ),
     ] = 300,
     as_json: _Json = False,
 ) -> None:
-    """Measure networks on the positions held out from their training.
+    """Measure networks on their held-out positions.
 
-    The weights of all folds together are measured on the whole set.
+    The weights of all folds together cover the whole set.
     """
     _needs_torch("eval")
     from miai_go.learning.life_dataset import LabelledPositions
@@ -206,7 +210,7 @@ def evaluate(
 
     opened = LabelledPositions.open(data)
     for each in weights:
-        _warn_of_other_set(each, opened, data)
+        _warn_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
     together = LifeMeasures.joined(measured)
     baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
@@ -218,57 +222,61 @@ def evaluate(
     if len(weights) > 1:
         print(f"together: {together.line()}")
     print(f"calibration error {together.calibration_error():.4f}")
-    print(f"more frequent answer, by first mover: {baselines.majority:.1%}")
-    print(f"nearest training position: {baselines.neighbour:.1%}; differing points, positions:")
+    print(f"more common answer per first mover: {baselines.majority:.1%}")
+    print(f"nearest training position: {baselines.neighbour:.1%} (differing points: positions)")
     print("  ".join(f"{distance}: {count}" for distance, count in baselines.neighbours.table()))
     for title, rows in (
         ("by first mover", together.by_side()),
-        ("by empty points", together.by_size()),
+        ("by empty points of the zone", together.by_size()),
         ("calibration", together.calibration()),
     ):
         _print_table(title, rows)
 
 
 def quantize(
-    weights: Annotated[Path, typer.Argument(help="Weights of a training run.")],
+    weights: Annotated[Path, typer.Argument(help="Trained weights file.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Quantised weights, .safetensors.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="File for the quantized weights (.safetensors)."
+        ),
     ] = None,
     bits: Annotated[
-        int, typer.Option("--bits", min=2, max=8, help="Bits of a weight in --out.")
+        int, typer.Option("--bits", min=2, max=8, help="Bits per weight of --out.")
     ] = 5,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="SET", help="Set to measure 8 to 2 bits on.")
+        Path | None,
+        typer.Option("--data", metavar="SET", help="Position set to measure 8 to 2 bits on."),
     ] = None,
     positions: Annotated[
         int, typer.Option("--positions", min=0, help="Maximum held-out positions; 0 for all.")
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
-    """Quantise a network to a few bits for each weight, and measure the loss."""
+    """Quantize a network to a few bits per weight, and measure the loss of accuracy."""
     _needs_torch("quantize")
     from miai_go.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
     from miai_go.nets.life_weights import BITS, load_net, quantize_net
 
     if out is None and data is None:
-        raise WeightsError("nothing to do: use --out for a file, --data for the table, or both")
+        raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
     summary: dict[str, Any] = {}
     if data is not None:
         from miai_go.learning.life_dataset import LabelledPositions
 
         opened = LabelledPositions.open(data)
-        _warn_of_other_set(weights, opened, data)
+        _warn_of_another_set(weights, opened, data)
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
         summary["table"] = [asdict(row) for row in table]
         if not as_json:
             rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
-            _print_table("bits a weight", rows)
+            _print_table("bits per weight", rows)
     if out is not None:
         quantize_net(load_net(weights), bits, out)
         summary |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
         if not as_json:
-            print(f"{out}: {bits} bits a weight, {out.stat().st_size} bytes")
+            print(f"{out}: {bits} bits per weight, {out.stat().st_size} bytes")
     if as_json:
         print(json.dumps(summary, indent=2))
 
@@ -285,13 +293,14 @@ def predict(
         Path | None, typer.Option("--svg", metavar="FILE", help="Picture to write.")
     ] = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Colours (default: on a terminal).")
+        bool | None,
+        typer.Option("--color/--no-color", help="Colour the text (default: on a terminal)."),
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Show each block's chance to live and its vital moves, for either first mover.
+    """Predict each block's probability to live, for both first movers, and the deciding moves.
 
-    A block that is not enclosed by a safe wall gets a reason instead.
+    Only blocks within a safe wall are evaluated; for the others a reason is given.
     """
     from miai.errors import ConfigError
     from miai.files import write_text, writing
@@ -315,7 +324,7 @@ def predict(
 
 
 def _problems(named: str) -> tuple[Problem, ...]:
-    """Return the problems of a set; none if they are random."""
+    """Return the given problems to start from; none for random ones."""
     from miai_go.errors import DataError, ProblemError
     from miai_go.life.problems import problems_of, shipped_problems
 
@@ -326,35 +335,33 @@ def _problems(named: str) -> tuple[Problem, ...]:
     problems = []
     for problem in problems_of(Path(named)):
         if isinstance(problem, ProblemError):
-            print(f"left out: {problem}", file=sys.stderr)
+            print(f"skipped: {problem}", file=sys.stderr)
         else:
             problems.append(problem)
     if not problems:
-        raise DataError(
-            f"{named}: contains no problem; use random, shipped, or a path of SGF problems"
-        )
+        raise DataError(f"{named}: contains no problem; give random, shipped, or SGF files")
     return tuple(problems)
 
 
-def _problem_set_name(named: str, problems: tuple[Problem, ...]) -> str:
-    """Return a name for problems that changes with them."""
-    if not problems:
+def _named(named: str, given: tuple[Problem, ...]) -> str:
+    """Return a name with a digest of the problems."""
+    if not given:
         return named
     total = hashlib.sha256()
-    for problem in problems:
+    for problem in given:
         total.update(f"{problem.size} {problem.target} ".encode() + problem.stones.tobytes())
     return f"{Path(named).name} {total.hexdigest()[:16]}"
 
 
-def _warn_of_other_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
-    """Warn if a network was trained on another set than the one to measure it on."""
+def _warn_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
+    """Warn if a network was trained on another set than it is measured on."""
     from miai_go.nets.life_weights import NetHeader
 
     header = NetHeader.read(weights)
     if header.held_out is not None and header.data != positions.digest:
         print(
-            f"{weights}: trained on the set {header.data}, but {data} is {positions.digest}: "
-            "held-out positions may have been in the training data",
+            f"{weights}: trained on the set {header.data}, but {data} is {positions.digest}; "
+            "held-out positions may have been training positions",
             file=sys.stderr,
         )
 

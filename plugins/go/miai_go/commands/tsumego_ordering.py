@@ -1,12 +1,12 @@
-"""``miai go tsumego ordering``: train a network that orders the solver's search."""
+"""``miai go tsumego ordering``: train the network that orders the solver's search."""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from miai_go.learning.life_ordering import OrderingFit
 
 
-_LINE_SECONDS = 60.0
+_LINE_SECONDS: Final = 10.0
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -23,46 +23,57 @@ def add_commands(group: typer.Typer) -> None:
 
 
 def ordering(
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File of the network.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File for the network.")],
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, max=20, help="Rounds of search and training.")
+        int,
+        typer.Option(
+            "--rounds", min=1, max=20, help="Number of rounds, each with the previous network."
+        ),
     ] = 3,
     positions: Annotated[
-        int, typer.Option("--positions", min=1_000, max=5_000_000, help="Positions of each round.")
+        int, typer.Option("--positions", min=1_000, max=5_000_000, help="Positions per round.")
     ] = 50_000,
-    width: Annotated[int, typer.Option("--width", min=0, max=1024, help="Hidden units.")] = 32,
-    steps: Annotated[
-        int, typer.Option("--steps", min=1, help="Training steps of each round.")
-    ] = 4_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of zones and training.")] = 1,
+    width: Annotated[
+        int, typer.Option("--width", min=0, max=1024, help="Number of hidden units.")
+    ] = 32,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Training steps per round.")] = 4_000,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the zones and the training.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a network that predicts proof sizes, for `miai go solve --network`.
 
-    Each round searches random zones, with the previous network's advice, then proves sampled
-    positions of these searches separately. The network learns the answers and the proof sizes of
-    the last two rounds with advice.
+    Each round searches random zones, then searches positions from these searches alone, and trains
+    the network on results and proof sizes. The network orders the searches of the next round. The
+    final network trains on the last two rounds with a network.
     """
+    from miai.progress import make_progress
     from miai_go.errors import require_torch
 
-    require_torch("learning")
+    require_torch("training")
     import torch
 
-    from miai.progress import progress_beside
     from miai_go.learning.life_ordering import Samples, joined, learn, sample
     from miai_go.life.ordering import OrderingNet
     from miai_go.tensors import TrainingRecord
 
     torch.set_num_threads(1)
     network: OrderingNet | None = None
-    history: list[Samples] = []
+    parts: list[Samples] = []
     fits: list[OrderingFit] = []
+    view = make_progress(
+        "Train the ordering network", unit="positions", aside=not sys.stdout.isatty() or as_json
+    )
     for number in range(1, rounds + 1):
-        with progress_beside(f"Round {number}", unit="positions", total=positions) as progress:
-            show = partial(progress.reach, every=_LINE_SECONDS)
-            samples = sample(positions, seed=seed * 1_000 + number, network=network, progress=show)
-        history.append(samples)
-        recent = joined(history[1:][-2:] or history)
+        view.begin(done=0, total=positions)
+
+        def show(done: int, number: int = number) -> None:
+            view.reach(done, f"round {number}", every=_LINE_SECONDS)
+
+        parts.append(sample(positions, seed=seed * 1_000 + number, network=network, progress=show))
+        view.close()
+        recent = joined(parts[1:][-2:] or parts)
         network, fit = learn(recent, seed=seed, width=width, steps=steps)
         fits.append(fit)
         if not as_json:
@@ -88,7 +99,7 @@ def ordering(
 
 def _line(number: int, fit: OrderingFit) -> str:
     return (
-        f"round {number}: trained on {fit.samples} positions; {fit.right:.1%} of {fit.held_out} "
-        f"held-out answers right (majority {fit.commoner:.1%}); explained variance of proof sizes "
-        f"{fit.proof:.0%}, of disproof sizes {fit.disproof:.0%}"
+        f"round {number}: trained on {fit.samples} positions; accuracy {fit.right:.1%} on "
+        f"{fit.held_out} held-out positions (more common answer {fit.commoner:.1%}); explained "
+        f"variance of proof sizes {fit.proof:.0%}, of disproof sizes {fit.disproof:.0%}"
     )

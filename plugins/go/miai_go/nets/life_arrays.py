@@ -67,14 +67,14 @@ class ArrayNet(ABC):
         self.load()
         return self._evaluate(kernel_batch(layout, problems, attackers, defenders, sides, picks))
 
-    def _evaluate(self, batch: kernels.Batch) -> tuple[Floats, Floats]:
+    def _evaluate(self, batch: kernels.ZoneBatch) -> tuple[Floats, Floats]:
         count = len(batch.problems)
         values, logits = np.empty(count, np.float32), np.empty((count, 64), np.float32)
         self._run(batch, values, logits)
         return values, logits
 
     @abstractmethod
-    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
         """Call the kernel, which writes values and logits."""
 
     @classmethod
@@ -158,7 +158,7 @@ class DenseArrays(ArrayNet):
         )
         return cls(window=3, few=True, weights=weights)
 
-    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
         width = len(self.weights.bias)
         work = dense_net.DenseWork(
             places=np.empty(64, np.int16),
@@ -250,7 +250,7 @@ class ZoneArrays(ArrayNet):
         zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
         return cls(3, parameters, _weights(parameters, zeros))
 
-    def _run(self, batch: kernels.Batch, values: Floats, logits: Floats) -> None:
+    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
         zone_net.evaluate_all(
             batch,
             self.window,

@@ -161,10 +161,10 @@ def kernel_batch(
     defenders: ArrayLike,
     sides: ArrayLike,
     picks: ArrayLike | None = None,
-) -> kernels.Batch:
+) -> kernels.ZoneBatch:
     """Return the positions of `encode` as kernels take them."""
     numbers = np.ascontiguousarray(problems, np.int64)
-    return kernels.Batch(
+    return kernels.ZoneBatch(
         layout.words,
         layout.diagonals,
         layout.facts,

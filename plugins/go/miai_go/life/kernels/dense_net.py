@@ -25,8 +25,8 @@ from miai_go.life.kernels.planes import (
     OPPOSITE,
     ROW,
     SIZES,
-    Batch,
     Ints,
+    ZoneBatch,
     centre_of,
     find_codes,
     place_points,
@@ -204,7 +204,7 @@ def rectify(units: Floats) -> None:
 
 @kernel
 def evaluate_all(
-    batch: Batch,
+    batch: ZoneBatch,
     window: int,
     few: bool,
     weights: DenseWeights,

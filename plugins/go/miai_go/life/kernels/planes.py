@@ -97,7 +97,7 @@ def target_blocks(
         out[i] = block_at(zone, defenders[i], lowest(zone[TARGET]))[0]
 
 
-class Batch(NamedTuple):
+class ZoneBatch(NamedTuple):
     """n positions, of zones that are numbered.
 
     Attributes:
@@ -123,7 +123,7 @@ class Batch(NamedTuple):
 
 @kernel
 def encode(
-    batch: Batch,
+    batch: ZoneBatch,
     turns: Ints,
     window: int,
     out: NDArray[np.uint8],

@@ -26,8 +26,8 @@ from miai_go.life.kernels.planes import (
     ROW,
     TARGET_BLOCK,
     ZONE,
-    Batch,
     Ints,
+    ZoneBatch,
     centre_of,
     find_codes,
     place_points,
@@ -422,7 +422,7 @@ def eight_near(
 
 @kernel
 def evaluate_all(
-    batch: Batch,
+    batch: ZoneBatch,
     window: int,
     reach: int,
     width: int,
