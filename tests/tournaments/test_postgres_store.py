@@ -148,7 +148,9 @@ def test_a_driver_killed_at_start_leaves_a_known_run(
     folder = tmp_path / "run"
     with monkeypatch.context() as patched:
         where: type = Address if made else PostgresConnection
-        patched.setattr(where, "keep" if made else "make", Mock(side_effect=KeyboardInterrupt))
+        patched.setattr(
+            where, "keep" if made else "create_tables", Mock(side_effect=KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             play(config, folder, server.url)
     drafted = Address.read(folder, DRAFT_FILE)
@@ -173,7 +175,7 @@ def test_a_server_crash_leaves_whole_transactions(tmp_path: Path) -> None:
         store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url)
         store.finish([(PAIR[0].game_id, RESULT, "{}")])
         own.kill()
-        with pytest.raises(StoreError, match="your rights, then give the same"):
+        with pytest.raises(StoreError, match="your rights, then repeat the command"):
             store.finish([(PAIR[1].game_id, RESULT, "{}")])
         with pytest.raises(StoreError, match="check the server"):
             Store.open(tmp_path / "run")
