@@ -31,8 +31,7 @@ import torch
 
 from common.conditions import conditions, processor
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.filters import GameFilters
-from miai_go.learning.importing import ImportReport, import_games
+from miai_go.learning.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.learner import Learner
 from miai_go.learning.making import make_network
 from miai_go.learning.run_folder import TrainingJournal, load_plan
@@ -43,8 +42,8 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.shards import ShardWriter
 from miai_go.learning.supervised import AHEAD, SupervisedConfig, lesson_of, train_supervised
-from miai_go.learning.writing import ShardWriter
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters

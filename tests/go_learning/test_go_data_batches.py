@@ -14,9 +14,8 @@ from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.batches import Batch, Prefetcher
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
-from miai_go.learning.split import in_split
-from miai_go.learning.writing import ShardWriter
+from miai_go.learning.games import StoredGame, in_split
+from miai_go.learning.shards import ShardWriter
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
 from miai_go.rules.symmetry import (
@@ -224,7 +223,7 @@ def test_a_stream_that_is_resumed_goes_on_as_if_never_stopped(data: GoDataset) -
     fewer = GoDataset.of_games(GAMES[1:])
     with pytest.raises(DataError, match="other games"):
         fewer.resume(state)
-    with pytest.raises(DataError, match="no state"):
+    with pytest.raises(DataError, match="not the state"):
         data.resume({"batch": 1})
 
 
@@ -322,7 +321,7 @@ def test_splits_part_games_once_and_for_all() -> None:
     assert not names["train"] & {n.tobytes() for n in later.names()}
     with pytest.raises(DataError, match="sum to 1"):
         in_split(parts["test"].names(), "train", (0.5, 0.5, 0.5))
-    with pytest.raises(DataError, match="no split"):
+    with pytest.raises(DataError, match="unknown split"):
         in_split(parts["test"].names(), "tests")
 
 
@@ -342,9 +341,9 @@ def test_games_can_be_few_and_avoided() -> None:
         GoDataset.of_games(games, split="test")
     )
     assert both == 60
-    with pytest.raises(DataError, match="no name"):
+    with pytest.raises(DataError, match="not a game's name"):
         GoDataset.of_games(games, avoid=["zz"])
-    with pytest.raises(DataError, match="none is left"):
+    with pytest.raises(DataError, match="remains in split"):
         GoDataset.of_games(games, avoid="all")
 
 

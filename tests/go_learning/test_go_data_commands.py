@@ -134,7 +134,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("import", "gone", "--out", "x"), "no such file"),
-        (("import", ".", "--out", "x", "--min-rank", "very"), "no rank"),
+        (("import", ".", "--out", "x", "--min-rank", "very"), "not a rank"),
         (("import", ".", "--out", "x", "--size", "99"), "size"),
         (("stats", "gone"), "no such file"),
         (("download", "gone"), "unknown collection"),
@@ -182,7 +182,7 @@ def test_a_download_without_network_says_how_to_go_on(tmp_path: Path) -> None:
             download.fetch(other, tmp_path / "a.tgz", sha256="0" * 64)
     with pytest.raises(DataError, match="--sha256"):
         download.fetch(url, tmp_path / "games.tgz", sha256="")
-    with pytest.raises(DataError, match="no SHA-256"):
+    with pytest.raises(DataError, match="not a SHA-256"):
         download.fetch(url, tmp_path / "games.tgz", sha256="abc")
     assert list(tmp_path.iterdir()) == []
 
@@ -226,7 +226,7 @@ def test_downloads_are_kept_whole_with_their_checksum_or_not_at_all(tmp_path: Pa
     download.save(io.BytesIO(data), path, expected="")
     assert download.expected_checksum(path, "", trust_first=False) == good  # as noted
     (tmp_path / "a.tgz.sha256").write_text("garbage")
-    with pytest.raises(DataError, match="no SHA-256"):
+    with pytest.raises(DataError, match="not a SHA-256"):
         download.expected_checksum(path, "", trust_first=True)
 
 

@@ -14,13 +14,20 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai.errors import ParameterError
 from miai.parameters import build_parameters
-from miai_go.learning.filters import GameFilters
 from miai_go.learning.games import StoredGame
-from miai_go.learning.importing import ImportReport, import_games
-from miai_go.learning.reading import ReadGame, preset_of, rating_of, read_games, result_of, scan
+from miai_go.learning.importing import (
+    GameFilters,
+    ImportReport,
+    ReadGame,
+    import_games,
+    rating_of,
+    read_games,
+    result_of,
+    scan,
+)
 from miai_go.rules.symmetry import SYMMETRIES, point_tables
 from miai_go.sgf.check import SgfError
-from miai_go.sgf.reading import read_bytes
+from miai_go.sgf.reading import preset_named, read_bytes
 from miai_go.sgf.sources import files_of
 
 
@@ -96,7 +103,7 @@ def test_the_board_of_an_import_refuses_what_is_illegal(tmp_path: Path) -> None:
         (tmp_path / f"{name}.sgf").write_text(text)
     report = ImportReport()
     assert not list(import_games([tmp_path], GameFilters(), report))
-    told = {Path(source).stem: cause for source, cause in report.told}
+    told = {Path(source).stem: cause for source, cause in report.failures}
     assert report.bad == 3
     assert "move 2, A9" in told["occupied"]
     assert "move 4, A9" in told["suicide"]
@@ -124,8 +131,8 @@ def test_bad_files_are_counted_reported_and_skipped(tmp_path: Path) -> None:
     assert len(taken) == report.taken == 1
     assert taken[0].moves.tolist() == random_moves(1)
     assert report.files == len(bad) + 1
-    assert {Path(source).name for source, _ in report.told} == set(bad)
-    assert all(cause for _, cause in report.told)
+    assert {Path(source).name for source, _ in report.failures} == set(bad)
+    assert all(cause for _, cause in report.failures)
 
 
 def test_filters_drop_and_count(tmp_path: Path) -> None:
@@ -154,8 +161,8 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
         "another board size": 1,
         "too short": 1,
         "another komi": 1,
-        "komi is no multiple of 0.5": 1,
-        "no komi told": 1,
+        "komi not a multiple of 0.5": 1,
+        "no komi": 1,
         "result unknown": 1,
         "rank too low or unknown": 2,
         "other rules": 1,
@@ -238,7 +245,7 @@ def test_ratings_and_rules_are_read() -> None:
     assert np.isnan(rating_of("3d"))
     for text in ("Chinese", "japanese", "CGOS", "Tromp-Taylor", "AGA", "JP", "Ing", ""):
         game = read_bytes(f"(;SZ[9]RU[{text}])".encode())[0]
-        assert preset_of(text) == game.preset()
+        assert preset_named(text) == game.preset()
 
 
 def test_a_set_up_without_liberties_is_bad(tmp_path: Path) -> None:

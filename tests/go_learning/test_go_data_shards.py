@@ -16,11 +16,16 @@ import pytest
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai_go.errors import DataError
-from miai_go.learning.filters import GameFilters
 from miai_go.learning.games import StoredGame
-from miai_go.learning.importing import ImportReport, import_games
-from miai_go.learning.shards import COLUMNS, Shard, columns_of, open_shards, shard_folders
-from miai_go.learning.writing import ShardWriter
+from miai_go.learning.importing import GameFilters, ImportReport, import_games
+from miai_go.learning.shards import (
+    COLUMNS,
+    Shard,
+    ShardWriter,
+    columns_of,
+    open_shards,
+    shard_folders,
+)
 from miai_go.sgf.sources import Limits, files_of
 
 FILES = {f"{i:02}/g{i}.sgf": sgf_of(random_moves(i, length=12), seed=i) for i in range(6)}

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from miai.errors import MiaiError
 from miai.seeds import derive_seed
 from miai_go.commands import add_commands
-from miai_go.learning.agent_games import load_go, stones_at_random
+from miai_go.learning.agent_games import load_go, random_opening
 from miai_go.learning.games import StoredGame
 from miai_go.learning.shards import open_shards
 from miai_go.rules.coordinates import vertex
@@ -108,7 +108,7 @@ def test_shards_and_sgf_hold_the_games_in_order(alone: Path) -> None:
         nodes = parsed.get_main_sequence()[1:]
         moves = [node.get_move()[1] for node in nodes]
         assert kept.moves.tolist() == [25 if m is None else m[0] * 5 + m[1] for m in moves]
-        opening = stones_at_random(
+        opening = random_opening(
             game, 2, seed=derive_seed(derive_seed(7, "selfplay", number), "opening")
         )
         assert kept.moves[:2].tolist() == opening
@@ -231,7 +231,7 @@ for line in sys.stdin:
 def test_a_game_that_kills_its_workers_is_abandoned_and_reported(tmp_path: Path) -> None:
     game = load_go({"board_size": 5, "komi": 7.0, "suicide": False})
     first = [
-        stones_at_random(game, 1, seed=derive_seed(derive_seed(0, "selfplay", n), "opening"))[0]
+        random_opening(game, 1, seed=derive_seed(derive_seed(0, "selfplay", n), "opening"))[0]
         for n in range(4)
     ]
     fatal = next(n for n in range(4) if first.count(first[n]) == 1)

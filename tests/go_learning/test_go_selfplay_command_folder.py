@@ -15,8 +15,7 @@ from miai_go.errors import DataError
 from miai_go.learning.agent_games import GamesPlan, PlayedGame, PlayerPlan, pack, unpack
 from miai_go.learning.game_folder import GameFolder
 from miai_go.learning.games import StoredGame
-from miai_go.learning.shards import open_shards
-from miai_go.learning.writing import ShardWriter
+from miai_go.learning.shards import ShardWriter, open_shards
 
 PLAN = GamesPlan(
     game={"board_size": 5}, black=PlayerPlan(agent="mcts"), white=PlayerPlan(agent="mcts")

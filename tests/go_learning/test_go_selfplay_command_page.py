@@ -33,7 +33,7 @@ def test_its_commands_run_and_its_files_are_there(
     assert outputs[0].startswith("12 games")
     assert outputs[1].startswith("12 games of 5x5")
     assert outputs[2].startswith("4 games")
-    named = re.findall(r"^\| `([\w.]+)/?", PAGE.split("### What is written")[1], re.MULTILINE)
+    named = re.findall(r"^\| `([\w.]+)/?", PAGE.split("### Output")[1], re.MULTILINE)
     assert set(named) == {p.name for p in Path("played").iterdir() if p.name != ".lock"}
 
 

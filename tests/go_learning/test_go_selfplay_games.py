@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 from tests.go_learning.go_forest_slow import Judge, Judged, go, random_judge
 
 from miai_go.kernels import selfplay as kernels
-from miai_go.learning.agent_games import finished_game
-from miai_go.learning.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame
-from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
+from miai_go.learning.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame, finished_game
 from miai_go.learning.policy_games import PolicyGames
-from miai_go.learning.tree_games import TreeGames, TreeSelfPlay, empty_root
+from miai_go.learning.tree_games import (
+    MatchPlayer,
+    MatchResult,
+    MatchRules,
+    TreeGames,
+    TreeSelfPlay,
+    empty_root,
+    play_match,
+)
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.oracle import Answers
 from miai_go.rules.board import Board, KoRule

@@ -36,9 +36,9 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.shards import ShardWriter
 from miai_go.learning.supervised import SupervisedConfig, lesson_of, train_supervised
 from miai_go.learning.training_run import TrainingResult
-from miai_go.learning.writing import ShardWriter
 from miai_go.learning.zero import train_zero
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder

@@ -14,11 +14,15 @@ from tests.tsumego.brute_force import ATTACKER, Fight, forced, reachable
 from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
-from miai_go.learning.life_columns import PASS, grow
-from miai_go.learning.life_dataset import SPLITS, LabelledPositions, folds_of, policy_targets
-from miai_go.learning.life_leaks import find_neighbours
+from miai_go.learning.life_dataset import (
+    SPLITS,
+    LabelledPositions,
+    find_neighbours,
+    folds_of,
+    policy_targets,
+)
 from miai_go.learning.life_making import make_set
-from miai_go.learning.life_sources import draw_room_zone
+from miai_go.learning.life_sources import PASS, draw_room_zone, grow
 from miai_go.life.kernels.stones import PASS as KERNEL_PASS
 from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 
@@ -224,7 +228,7 @@ def test_invalid_positions_are_refused(tmp_path: Path) -> None:
     digest = hashlib.sha256((shard / "attackers.npy").read_bytes()).hexdigest()
     manifest["columns"]["attackers"]["sha256"] = digest
     (shard / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(DataError, match="no position"):
+    with pytest.raises(DataError, match="invalid positions"):
         LabelledPositions.open(tmp_path)
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.learning.life_columns import canonical_keys
+from miai_go.learning.life_dataset import canonical_keys
 from miai_go.life.zones import DEFENDER, Zone, find_zone
 from miai_go.nets.life_planes import EXTENDED, PLANE_NAMES, encode, layout_of_zones
 from miai_go.rules.symmetry import turned_planes

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 if TYPE_CHECKING:
-    from miai_go.learning.filters import GameFilters
-    from miai_go.learning.importing import ImportReport
+    from miai_go.learning.importing import GameFilters, ImportReport
 
 
 _MAX_BAD: Final = 20
@@ -136,7 +135,7 @@ def import_sources(
     repeating an interrupted import resumes it.
     """
     from miai.parameters import build_parameters
-    from miai_go.learning.filters import GameFilters
+    from miai_go.learning.importing import GameFilters
 
     given = {
         "size": size,
@@ -174,7 +173,7 @@ def show_statistics(
 ) -> None:
     """Show the number of games, their lengths, komi, results and openings."""
     from miai_go.learning.dataset import GoDataset, statistics
-    from miai_go.learning.filters import GameFilters
+    from miai_go.learning.importing import GameFilters
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
@@ -199,8 +198,7 @@ def _import(
 ) -> tuple[ImportReport, int]:
     from miai.progress import show_activity
     from miai_go.learning.importing import ImportReport, import_games
-    from miai_go.learning.shards import Shard, shard_folders
-    from miai_go.learning.writing import ShardWriter
+    from miai_go.learning.shards import Shard, ShardWriter, shard_folders
 
     report = ImportReport()
     writing = ShardWriter(
@@ -232,8 +230,10 @@ def _print_report(report: ImportReport, out: Path, written: int, seconds: float)
         print(f"{count:8}  dropped: {reason}")
     if report.bad:
         print(f"{report.bad:8}  bad:")
-    for source, cause in report.told[:_MAX_BAD]:
+    for source, cause in report.failures[:_MAX_BAD]:
         print(f"          {source}: {cause}")
     if report.bad > _MAX_BAD:
-        print(f"          and {report.bad - _MAX_BAD} more; --json lists up to {len(report.told)}")
+        print(
+            f"          and {report.bad - _MAX_BAD} more; --json lists up to {len(report.failures)}"
+        )
     print(f"{written:8}  written to {out}")

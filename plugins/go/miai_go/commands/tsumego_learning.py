@@ -128,8 +128,7 @@ def show(
     """Show the counts of a set, and how close held-out positions are to training positions."""
     import numpy as np
 
-    from miai_go.learning.life_dataset import SPLITS, LabelledPositions, folds_of
-    from miai_go.learning.life_leaks import find_neighbours
+    from miai_go.learning.life_dataset import SPLITS, LabelledPositions, find_neighbours, folds_of
 
     positions = LabelledPositions.open(folder)
     side, safe = positions.columns["side"], positions.safe()

@@ -1,8 +1,6 @@
-"""Games between any agents, each by its own number and the run's seed, whoever plays it when.
+"""Self-play of any two agents: each game is seeded by the run's seed and its own number.
 
-What a finished game of self-play is kept as.
-
-Games as plain data, which goes between processes and into the journal.
+Finished games as plain data, for other processes and the journal, are at the end.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.learning.shards import COLUMNS, column_shape, columns_of
-from miai_go.rules.board import EMPTY, Board
 from miai_go.rules.game import GoGame
 from miai_go.rules.scoring import area_score
 from miai_go.rules.state import Ending, GoState
@@ -42,29 +39,24 @@ _FAIR: Final = (Termination.TERMINAL, Termination.RESIGNATION, Termination.MOVE_
 
 
 class VoidGameError(MiaiError):
-    """A game that an agent's failure ended; nothing is to be learnt from it."""
+    """An agent failed, and its game is void."""
 
 
 class PlayerPlan(StrictModel):
-    """Who plays a colour.
-
-    Attributes:
-      agent: name of the agent.
-      parameters: as they were given.
-    """
+    """The agent of one colour, by name, and its parameters."""
 
     agent: str
     parameters: dict[str, Any] = Field(default={})
 
 
 class GamesPlan(StrictModel):
-    """What decides the games.
+    """Settings of a run that determine its games.
 
     Attributes:
       game: parameters of the game.
       black, white: the players.
-      seed: of all games; each derives its own from it and from its number.
-      opening_plies: random moves that each game begins with.
+      seed: the run's seed.
+      opening_plies: random moves at the start of each game.
     """
 
     game: dict[str, Any]
@@ -79,8 +71,8 @@ class PlayedGame:
     """A finished game.
 
     Attributes:
-      game: as data sets keep it.
-      sgf: with what the players said of their moves; empty where that was not wanted.
+      game: the game as data sets store it.
+      sgf: the game with the players' comments; empty if not requested.
     """
 
     game: StoredGame
@@ -88,13 +80,13 @@ class PlayedGame:
 
 
 class AgentGames:
-    """Plays games between two agents in this process, by the framework's referee.
+    """Plays games between two agents in this process.
 
-    The same plan and number give the same game, as far as the agents keep their word: budgets in
-    seconds are not reproduced.
+    The same plan and number give the same game if the agents are deterministic; budgets in seconds
+    are not reproduced.
 
     Raises:
-      MiaiError: the plan is wrong, or an agent or its network cannot be had.
+      MiaiError: the plan is wrong, or an agent or its network is unavailable.
     """
 
     def __init__(self, plan: GamesPlan, *, sgf: bool = True) -> None:
@@ -107,20 +99,20 @@ class AgentGames:
             player: PlayerPlan = getattr(plan, color)
             try:
                 agent = make_agent(player.agent, self.game, **player.parameters)
-                agent.new_game(0, player=number)  # networks and kernels are loaded by that
+                agent.new_game(0, player=number)  # loads networks and kernels
             except MiaiError as error:
                 raise ConfigError(f"--{color} {player.agent}: {error}") from error
             self._agents.append(agent)
             self._watched.append(_watch(agent))
 
     def play(self, number: int) -> PlayedGame:
-        """Play the game of a number.
+        """Play a game by number.
 
         Raises:
-          VoidGameError: an agent failed, by raising or by an illegal move.
+          VoidGameError: an agent raised or made an illegal move.
         """
         seed = derive_seed(self.plan.seed, "selfplay", number)
-        opening = stones_at_random(
+        opening = random_opening(
             self.game, self.plan.opening_plies, seed=derive_seed(seed, "opening")
         )
         notes = _Notes(self.game, self._watched)
@@ -144,26 +136,26 @@ class AgentGames:
 
 
 def load_go(parameters: Mapping[str, Any]) -> GoGame:
-    """Return the game of Go of a plan.
+    """Return the game of a plan.
 
     Raises:
-      ConfigError: shards cannot hold its games: suicide, or dead stones settled by agreement.
+      ConfigError: shards cannot store its games, because of suicide or of agreement on dead stones.
       MiaiError: the parameters are wrong.
     """
     game = load_game("go", **parameters)
     assert isinstance(game, GoGame)
     if game.rules.suicide:
-        raise ConfigError("suicide = true: games to learn from hold no suicide; leave it out")
+        raise ConfigError("suicide = true: data sets cannot store suicide; remove it")
     if game.rules.dead_stones == "agreement":
         raise ConfigError(
-            "dead_stones = agreement: marking dead stones is nothing to learn from; "
-            "give --set dead_stones=playouts"
+            "dead_stones = agreement: data sets cannot store agreements on dead stones; "
+            "use --set dead_stones=playouts"
         )
     return game
 
 
-def stones_at_random(game: GoGame, plies: int, *, seed: int) -> list[int]:
-    """Return legal moves of stones, drawn evenly, that do not end the game; no pass among them."""
+def random_opening(game: GoGame, plies: int, *, seed: int) -> list[int]:
+    """Return uniformly random legal moves other than passes that do not end the game."""
     rng = random.Random(seed)
     state = game.new_initial_state()
     for _ in range(plies):
@@ -176,14 +168,14 @@ def stones_at_random(game: GoGame, plies: int, *, seed: int) -> list[int]:
 
 
 class _Watched:
-    """A search that keeps its last result, visits and all, of which records hold five."""
+    """A search that keeps its last result with all visits, of which records have only five."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
         self._last: SearchResult | None = None
         parameters = getattr(search, "parameters", None)
-        # The visits of sequential halving are those of its schedule, no policy to learn.
-        self.teaches = getattr(parameters, "search", "") != "gumbel"
+        # The visits of sequential halving follow its schedule, which is not a policy.
+        self.has_policy = getattr(parameters, "search", "") != "gumbel"
 
     def new_game(self, seed: int) -> None:
         self._search.new_game(seed)
@@ -200,7 +192,7 @@ class _Watched:
         if close is not None:
             close()
 
-    def taken(self) -> SearchResult | None:
+    def pop_result(self) -> SearchResult | None:
         """Return the result of the search before the last move, once."""
         last, self._last = self._last, None
         return last
@@ -215,7 +207,7 @@ def _watch(agent: Agent) -> _Watched | None:
 
 
 class _Notes:
-    """What is kept of one game while it is played."""
+    """Policy targets and values of a game in play."""
 
     def __init__(self, game: GoGame, watched: list[_Watched | None]) -> None:
         self._game = game
@@ -223,23 +215,23 @@ class _Notes:
         self._state: GoState | None = None
         self._targets: list[NDArray[np.float16] | None] = []
         self._values: list[float] = []
-        for one in watched:
-            if one is not None:
-                one.taken()
+        for search in watched:
+            if search is not None:
+                search.pop_result()
 
     def take(self, state: State, move: MoveRecord) -> None:
-        """Note a move that was made, and the state after it."""
+        """Record a move and the state after it."""
         assert isinstance(state, GoState)
         self._state = state
         watched = self._watched[move.actor]
-        result = None if watched is None or move.opening else watched.taken()
+        result = None if watched is None or move.opening else watched.pop_result()
         searched = result is not None and sum(result.visits.values()) > 0
         self._values.append(result.value if result is not None and searched else float("nan"))
-        teaches = result is not None and searched and watched is not None and watched.teaches
-        self._targets.append(self._target(result) if teaches and result is not None else None)
+        has_target = searched and watched is not None and watched.has_policy
+        self._targets.append(self._target(result) if result and has_target else None)
 
     def stored(self, record: GameRecord) -> StoredGame:
-        """Return the game as data sets keep it."""
+        """Return the game as data sets store it."""
         state = self._state or self._game.new_initial_state()
         policy, weight = self._policy()
         values = np.array(self._values, np.float16)
@@ -250,7 +242,7 @@ class _Notes:
             half_komi=round(2 * self._game.white_bonus),
             result=result,
             margin=margin,
-            stones=_stones(self._game),
+            stones=self._game.start.stones(self._game.size),
             first=self._game.start.to_move + 1,
             policy=policy,
             weight=weight,
@@ -259,7 +251,7 @@ class _Notes:
         )
 
     def _target(self, result: SearchResult) -> NDArray[np.float16]:
-        """Return the visits' shares, (size * size + 1,)."""
+        """Return the shares of the visits, of shape (size * size + 1,)."""
         target = np.zeros(self._game.pass_action + 1)
         for action, visits in result.visits.items():
             target[action] = visits
@@ -276,7 +268,7 @@ class _Notes:
 
 
 def _end(state: GoState, record: GameRecord) -> tuple[int, float, NDArray[np.int8] | None]:
-    """Return result, margin and who owned each point; the last two unknown after a resignation."""
+    """Return result, margin and ownership; the last two are unknown after a resignation."""
     if record.loser is not None:
         return (WHITE_WON if record.loser == 0 else BLACK_WON), float("nan"), None
     if state.ending == Ending.REPETITION:
@@ -288,50 +280,7 @@ def _end(state: GoState, record: GameRecord) -> tuple[int, float, NDArray[np.int
     return result, margin, counted.owners.reshape(-1)
 
 
-def _stones(game: GoGame) -> NDArray[np.int8] | None:
-    if not game.start.black and not game.start.white:
-        return None
-    stones = np.full(game.size**2, EMPTY, np.int8)
-    stones[list(game.start.black)] = 1
-    stones[list(game.start.white)] = 2
-    return stones
-
-
-def finished_game(
-    board: Board,
-    moves: NDArray[np.int16],
-    *,
-    half_komi: int,
-    loser: int | None = None,
-    policy: NDArray[np.float16] | None = None,
-    weight: NDArray[np.float16] | None = None,
-    root_value: NDArray[np.float16] | None = None,
-) -> StoredGame:
-    """Return a game that began on the empty board, counted by area as it stands.
-
-    Args:
-      board: the last position.
-      loser: who resigned, 0 Black, 1 White; then nobody's area is known.
-      policy, weight, root_value: see `StoredGame`.
-    """
-    margin = board.area_score() - half_komi / 2
-    result = BLACK_WON if margin > 0 else WHITE_WON if margin < 0 else DRAWN
-    ownership: NDArray[np.int8] | None = board.owners().reshape(-1)
-    if loser is not None:
-        result = WHITE_WON if loser == 0 else BLACK_WON
-        margin, ownership = float("nan"), None
-    return StoredGame(
-        size=board.size,
-        moves=moves,
-        half_komi=half_komi,
-        result=result,
-        margin=margin,
-        policy=policy,
-        weight=weight,
-        root_value=root_value,
-        ownership=ownership,
-    )
-
+# Plain data
 
 _ARRAYS: Final = ("moves", "stones", "policy", "weight", "root_value", "ownership")
 
@@ -356,22 +305,18 @@ def pack(played: PlayedGame) -> dict[str, Any]:
 
 
 def unpack(values: Mapping[str, Any]) -> PlayedGame:
-    """Return the game that `pack` made plain.
-
-    Raises:
-      DataError: it is no such game.
-    """
+    """Return the game of `pack`'s plain data. Raises `DataError` for anything else."""
     try:
         size, arrays = int(values["size"]), dict(values["arrays"])
         moves = len(base64.b64decode(arrays["moves"], validate=True)) // 2
-        found: dict[str, Any] = {}
+        values_by_name: dict[str, Any] = {}
         for name in _ARRAYS:
             if name in arrays:
                 column = COLUMNS[name]
                 shape = column_shape(column, size=size, games=1, moves=moves)
                 data = base64.b64decode(arrays[name], validate=True)
-                kept = shape if column.per == "move" else shape[1:]
-                found[name] = np.frombuffer(data, column.dtype).reshape(kept)
+                array_shape = shape if column.per == "move" else shape[1:]
+                values_by_name[name] = np.frombuffer(data, column.dtype).reshape(array_shape)
         margin = values["margin"]
         game = StoredGame(
             size=size,
@@ -379,9 +324,9 @@ def unpack(values: Mapping[str, Any]) -> PlayedGame:
             result=int(values["result"]),
             margin=float("nan") if margin is None else float(margin),
             first=int(values["first"]),
-            **found,
+            **values_by_name,
         )
-        columns_of([game])  # looks at shapes and numbers
+        columns_of([game])  # checks shapes and values
         return PlayedGame(game, str(values["sgf"]))
     except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
         raise DataError(f"a packed game is damaged: {type(error).__name__}: {error}") from error

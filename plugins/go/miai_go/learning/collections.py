@@ -1,4 +1,4 @@
-"""Public collections of games: a table of where they are, and downloading their archives."""
+"""Public collections of games, and downloads of their archives."""
 
 from __future__ import annotations
 
@@ -149,26 +149,26 @@ def fetch(
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise DataError(
-            f"{url}: cannot be fetched: {reason}; fetch it by other means, then: "
+            f"{url}: cannot be fetched: {reason}; download it by other means, then: "
             f"miai go data import {path.name} --out DIR"
         ) from error
 
 
 def expected_checksum(path: Path, sha256: str, *, trust_first: bool) -> str:
-    """Return the checksum that a file must have; empty: any, which is then noted.
+    """Return the expected checksum of a file; empty to accept any and note it.
 
     Raises:
-      DataError: none is known, and whatever comes is not to be trusted; or it is no checksum.
+      DataError: the checksum is malformed, or it is unknown and `trust_first` is false.
     """
     note = _note(path)
     noted = note.read_text(encoding="ascii", errors="replace")[:64] if note.is_file() else ""
     expected = (sha256 or noted).strip().lower()
     if expected and not _SHA256.fullmatch(expected):
-        raise DataError(f"{expected[:80]!r} is no SHA-256: give its 64 hexadecimal digits")
+        raise DataError(f"{expected[:80]!r} is not a SHA-256, 64 hexadecimal digits")
     if not expected and not trust_first:
         raise DataError(
-            f"no checksum of {path.name} is known: give it by --sha256, or --trust-first to take "
-            "what comes and to note its checksum"
+            f"the checksum of {path.name} is unknown: give it by --sha256, or use --trust-first to "
+            "accept any file and note its checksum"
         )
     return expected
 
@@ -181,10 +181,10 @@ def save(
     max_bytes: int = MAX_BYTES,
     progress: Callable[[int], None] | None = None,
 ) -> str:
-    """Copy a stream to a file, which is there whole or not at all; return its SHA-256.
+    """Copy a stream to a file atomically; return its SHA-256.
 
     Raises:
-      DataError: it is larger than `max_bytes`, or its checksum is not the expected one.
+      DataError: the file is larger than `max_bytes`, or its checksum differs from `expected`.
       OSError: reading or writing failed.
     """
     digest = hashlib.sha256()
@@ -194,14 +194,14 @@ def save(
         while chunk := stream.read(_CHUNK):
             count += len(chunk)
             if count > max_bytes:
-                raise DataError(f"{path.name}: is larger than {max_bytes} bytes; not kept")
+                raise DataError(f"{path.name}: larger than {max_bytes} bytes; not stored")
             digest.update(chunk)
             file.write(chunk)
             if progress is not None:
                 progress(count)
         if expected and digest.hexdigest() != expected:
             raise DataError(
-                f"{path.name}: has SHA-256 {digest.hexdigest()}, not {expected}; not kept"
+                f"{path.name}: has SHA-256 {digest.hexdigest()}, not {expected}; not stored"
             )
     if not expected:
         write_text(_note(path), f"{digest.hexdigest()}  {path.name}\n")
@@ -230,4 +230,4 @@ def _open(url: str, timeout: float) -> Any:
 
 def _check_address(url: str) -> None:
     if not url.lower().startswith("https://"):
-        raise DataError(f"{url}: is not fetched: only https addresses are; fetch it by hand")
+        raise DataError(f"{url}: only https addresses are supported; download it by hand")

@@ -1,10 +1,8 @@
-"""Games as a data set: which ones, parted by game, served as batches of positions.
+"""Data sets of games: selection, splits, batches of positions, statistics.
 
 >>> data = GoDataset("games.zip", encoder=encoder, split="train")  # doctest: +SKIP
 >>> for batch in data.batches(256, epoch=0):                       # doctest: +SKIP
 ...     train(batch.planes, batch.action)
-
-What the games of a data set are like.
 """
 
 from __future__ import annotations
@@ -21,11 +19,9 @@ from numpy.typing import NDArray
 from miai_go.errors import DataError
 from miai_go.kinds import ENCODER
 from miai_go.learning.batches import BatchStream, Sampling
-from miai_go.learning.filters import GameFilters
-from miai_go.learning.games import StoredGame
-from miai_go.learning.importing import ImportReport, import_games
+from miai_go.learning.games import FRACTIONS, Split, StoredGame, in_split, is_listed, sample_games
+from miai_go.learning.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.shards import COLUMNS, Shard, open_shards, shard_folders
-from miai_go.learning.split import FRACTIONS, Split, few_of, in_split, listed
 from miai_go.nets.encoder import Encoder
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.symmetry import point_tables
@@ -37,27 +33,26 @@ class GoDataset:
     """Games of one board size.
 
     Args:
-      sources: shard sets, or else folders, archives and files of SGF, which are imported into
-        memory. What cannot be read is counted in `report`.
-      encoder: makes the planes of batches; or the name of a component of kind ``go.encoder``; None
-        for batches without planes.
-      games: at most so many of the games, drawn by `seed`.
-      seed: of that draw, and of batches where they are given none.
-      avoid: games that are left out: names (16 bytes or 32 hexadecimal digits), another data set,
-        or the name of a split.
-      split: which part of the games; games are parted by name, see `miai_go.learning.split`.
-      fractions: of the games for training, validation and test.
-      filters: of games that are imported; by default all of the encoder's size with a result.
+      sources: shard sets; or folders, archives and files of SGF, which are imported into memory.
+      encoder: makes the planes of batches: an encoder, the name of a component of kind
+        ``go.encoder``, or None for batches without planes.
+      games: maximum number of games, a random sample.
+      seed: seed of that sample, and the default seed of batches.
+      avoid: games to leave out: names (16 bytes or 32 hexadecimal digits), another data set, or the
+        name of a split.
+      split: part of the games, see `miai_go.learning.games`.
+      fractions: shares of the games for training, validation and test.
+      filters: of imported games; by default all games of the encoder's size with a result.
       verify: whether the digests of shards are checked.
 
     Attributes:
       size: points on a side.
-      encoder: as given.
-      report: of the import; None over shards.
-      shards: where the games are, those that are left out included.
+      encoder: the encoder.
+      report: of the import; None for shards.
+      shards: shards with the games and those left out.
 
     Raises:
-      DataError: a source cannot be read, no game is left, or sizes differ.
+      DataError: a source cannot be read, no game remains, or sizes differ.
     """
 
     def __init__(
@@ -92,7 +87,7 @@ class GoDataset:
     ) -> Self:
         """Return a data set of games in memory; arguments as of the class."""
         if not stored:
-            raise DataError("a data set needs games, but there are none")
+            raise DataError("a data set needs at least one game")
         data = cls.__new__(cls)
         data.seed, data.report, data.shards = seed, None, [Shard.of(list(stored))]
         data._set_up(encoder, games, avoid, split, fractions)
@@ -108,48 +103,48 @@ class GoDataset:
         fractions: tuple[float, float, float] = FRACTIONS,
         seed: int = 0,
     ) -> Self:
-        """Return a data set over shards that are open; arguments as of the class.
+        """Return a data set of open shards; arguments as of the class.
 
         Raises:
-          DataError: there is no shard, sizes differ, or no game is left.
+          DataError: there is no shard, sizes differ, or no game remains.
         """
         if not shards:
-            raise DataError("a data set needs games, but there are none")
+            raise DataError("a data set needs at least one game")
         data = cls.__new__(cls)
         data.seed, data.report, data.shards = seed, None, list(shards)
         data._set_up(encoder, None, (), split, fractions)
         return data
 
     def __len__(self) -> int:
-        """How many games there are."""
+        """Number of games."""
         return len(self._numbers)
 
     @property
     def positions(self) -> int:
-        """How many positions there are, one before each move."""
+        """Number of positions, one before each move."""
         return int(self.lengths().sum())
 
     def names(self) -> NDArray[np.uint8]:
-        """Return the games' names, uint8 of shape (games, 16)."""
+        """Return the names of the games, uint8 of shape (games, 16)."""
         return self._column("names")[self._numbers]
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return how many moves each game has."""
+        """Return the number of moves of each game."""
         lengths: NDArray[np.int64] = self._lengths[self._numbers]
         return lengths
 
     def digest(self) -> str:
-        """Return 32 hexadecimal digits that are the same for the same games in the same order."""
+        """Return a digest of the games' names in order, 32 hexadecimal digits."""
         return hashlib.blake2b(self.names().tobytes(), digest_size=16).hexdigest()
 
     def game(self, index: int) -> StoredGame:
-        """Return one of the games, copied."""
+        """Return a copy of a game."""
         number = int(self._numbers[index])
         shard = int(np.searchsorted(self._begins, number, side="right")) - 1
         return self.shards[shard].game(number - int(self._begins[shard]))
 
     def left_out(self) -> str:
-        """Return in a line which games of SGF were not taken, and why; empty where all were."""
+        """Return `ImportReport.left_out`; empty for shards."""
         return self.report.left_out() if self.report is not None else ""
 
     def batches(
@@ -166,24 +161,24 @@ class GoDataset:
         drop_last: bool = False,
         with_positions: bool = False,
     ) -> BatchStream:
-        """Return the batches of one epoch, in which every position comes once.
+        """Return the batches of one epoch, which has every position once.
 
-        The same arguments give the same batches, whatever was asked before.
+        The same arguments give the same batches.
 
         Args:
-          batch_size: positions; the last batch may have fewer.
-          seed: of the order and the symmetries; by default the data set's.
-          start: number of the first batch that is served, for going on with an epoch.
-          symmetries: whether each position is turned by one of eight symmetries, drawn anew.
-          shuffle: whether the order is drawn, or that of the games.
-          one_per_game: of each game one position only, drawn anew every epoch (Silver et al.,
+          batch_size: positions of a batch; the last one may have fewer.
+          seed: of order and symmetries; by default the data set's.
+          start: number of the first batch, to continue an epoch.
+          symmetries: whether each position gets a random one of the eight symmetries.
+          shuffle: whether the order is random, or that of the games.
+          one_per_game: whether an epoch has only one random position of each game (Silver et al.,
             Mastering the game of Go with deep neural networks and tree search, 2016, for values).
-          targets_only: only positions whose policy target has a weight.
-          drop_last: whether a last batch of fewer positions is left out.
-          with_positions: whether batches hold positions beside planes.
+          targets_only: whether to drop positions whose policy target has no weight.
+          drop_last: whether to drop a last, smaller batch.
+          with_positions: whether batches have positions beside planes.
 
         Raises:
-          DataError: an argument is out of range, or no position is left.
+          DataError: an argument is out of range, or no position remains.
         """
         sampling = Sampling(
             batch_size=batch_size,
@@ -198,32 +193,32 @@ class GoDataset:
         return BatchStream(self, sampling, start=start, with_positions=with_positions)
 
     def resume(self, state: Mapping[str, Any], *, with_positions: bool = False) -> BatchStream:
-        """Return the batches that were left when `BatchStream.state` was asked.
+        """Return the remaining batches of a stream with this `BatchStream.state`.
 
         Raises:
-          DataError: the state is of other games, or none.
+          DataError: the state is malformed, or of other games.
         """
         try:
             sampling, start = Sampling(**state["sampling"]), int(state["batch"])
-            told = str(state["games"])
+            digest = str(state["games"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"this is no state of a stream of batches: {error!r}") from error
-        if told != self.digest():
+            raise DataError(f"not the state of a stream of batches: {error!r}") from error
+        if digest != self.digest():
             raise DataError(
-                "the data set has other games than when its batches were begun: give the same "
-                "sources, split and limits, or begin anew"
+                "the data set has other games than when its batches began: use the same sources, "
+                "split and limits, or start again"
             )
         return BatchStream(self, sampling, start=start, with_positions=with_positions)
 
     def locate(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the shards of games of this data set, and their numbers there."""
+        """Return the shard numbers of games, and the numbers of the games in these shards."""
         numbers = self._numbers[index]
         shards = np.searchsorted(self._begins, numbers, side="right") - 1
         return shards, numbers - self._begins[shards]
 
     def targets(self) -> NDArray[np.bool_]:
-        """Return which positions, game after game, have a policy target that counts."""
-        kept = []
+        """Return which positions, game after game, have a policy target with a weight."""
+        rows = []
         for s, shard in enumerate(self.shards):
             weight = shard.columns.get("weight")
             counts = (
@@ -233,10 +228,10 @@ class GoDataset:
             inside = self._numbers[
                 (self._numbers >= self._begins[s]) & (self._numbers < self._begins[s + 1])
             ]
-            kept += [
+            rows += [
                 counts[offsets[g] : offsets[g + 1]] for g in (inside - self._begins[s]).tolist()
             ]
-        return np.concatenate(kept) if kept else np.zeros(0, np.bool_)
+        return np.concatenate(rows) if rows else np.zeros(0, np.bool_)
 
     def _open(
         self,
@@ -248,7 +243,9 @@ class GoDataset:
     ) -> list[Shard]:
         are_shards = [source.is_dir() and bool(shard_folders(source)) for source in sources]
         if not sources or (any(are_shards) and not all(are_shards)):
-            raise DataError("a data set is made of shard sets, or of SGF, but not of both or none")
+            raise DataError(
+                "the sources of a data set are shard sets or SGF, not both and not none"
+            )
         if all(are_shards):
             return [s for source in sources for s in open_shards(source, verify=verify)]
         if filters is None:
@@ -259,7 +256,7 @@ class GoDataset:
         games = list(import_games(sources, filters, self.report))
         if not games:
             raise DataError(
-                f"{', '.join(map(str, sources))}: of {self.report.games} games none was taken"
+                f"{', '.join(map(str, sources))}: none of {self.report.games} games was imported"
                 f"{self.report.reasons()}"
             )
         return [Shard.of(games)]
@@ -274,23 +271,23 @@ class GoDataset:
     ) -> None:
         self.size = self.shards[0].size
         if any(shard.size != self.size for shard in self.shards):
-            raise DataError("the shard sets are of different board sizes; use one size at a time")
+            raise DataError("the shard sets have different board sizes; use one size at a time")
         self.encoder = _encoder(encoder, self.size)
         self._begins = np.cumsum([0, *(shard.games for shard in self.shards)], dtype=np.int64)
         self._lengths = np.concatenate([shard.lengths() for shard in self.shards])
         names = self._column("names")
         wanted = in_split(names, split, fractions)
         if isinstance(avoid, GoDataset):
-            wanted &= ~listed(names, (row.tobytes() for row in avoid.names()))
+            wanted &= ~is_listed(names, (row.tobytes() for row in avoid.names()))
         elif isinstance(avoid, str):
             wanted &= ~in_split(names, avoid, fractions)
         else:
-            wanted &= ~listed(names, avoid)
+            wanted &= ~is_listed(names, avoid)
         self._numbers = np.flatnonzero(wanted)
         if games is not None:
-            self._numbers = self._numbers[few_of(names[self._numbers], games, self.seed)]
+            self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
         if not len(self._numbers):
-            raise DataError(f"of {len(names)} games none is left in split {split!r}")
+            raise DataError(f"none of {len(names)} games remains in split {split!r}")
 
     def _column(self, name: str) -> NDArray[Any]:
         return np.concatenate([shard.columns[name] for shard in self.shards])
@@ -309,7 +306,7 @@ def _encoder(encoder: Encoder | str | None, size: int) -> Encoder | None:
         return built
     if encoder is not None and encoder.size != size:
         raise DataError(
-            f"the games are of {size}x{size}, but the encoder is for {encoder.size}x{encoder.size}"
+            f"the games are on {size}x{size}, but the encoder is for {encoder.size}x{encoder.size}"
         )
     return encoder
 
@@ -321,8 +318,8 @@ def statistics(data: GoDataset, *, plies: int = 3, openings: int = 10) -> dict[s
     """Return figures of all games in the shards of a data set, as plain data.
 
     Args:
-      plies: length of the openings, which count as the same when they are up to symmetry.
-      openings: how many of the commonest are told.
+      plies: length of the openings, which are counted up to symmetry.
+      openings: number of the most frequent openings to return.
     """
     lengths = np.concatenate([shard.lengths() for shard in data.shards])
     results: Counter[str] = Counter()
@@ -364,10 +361,7 @@ def _spread(values: Any) -> dict[str, float]:
 
 
 def _openings(shard: Shard, plies: int) -> list[tuple[int, ...]]:
-    """Return the first moves of the games that have so many, each turned to the least of eight.
-
-    Games from a set-up have no opening.
-    """
+    """Return the openings of all long enough games without a set-up, in canonical symmetry."""
     columns = shard.columns
     long_enough = shard.lengths() >= plies
     if "stones" in columns:

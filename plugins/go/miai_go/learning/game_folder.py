@@ -1,22 +1,21 @@
-"""The folder of a self-play run: its plan, its games in order, and what waits for its turn.
+"""The folder of a self-play run.
 
 ::
 
-    selfplay.json     what decides the games; another plan is refused
+    selfplay.json     the plan; other plans are refused
     games/            the shard set
     sgf/000000/       a file for each game, in folders of a thousand
-    journal           games that are in no shard yet
-    logs/             what the workers wrote
+    journal           finished games that are not in a shard yet
+    logs/             output of the workers
 
-A finished game goes into the journal at once. When all before it are there it gets its SGF file;
-when a shard is full it is published in one rename, and only then the journal lets its games go. So
-a run that is killed at any moment has every game that was finished, once.
+A finished game goes to the journal at once. When all games before it are finished, its SGF file is
+written. A full shard is published in one rename, and only then do its games leave the journal. A
+run killed at any moment therefore has every finished game exactly once.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -26,32 +25,33 @@ from miai.files import DRAFT_PATTERN, Journal, reading, write_text, writing
 from miai.plain import dumps, loads
 from miai_go.errors import DataError
 from miai_go.learning.agent_games import COLORS, GamesPlan, PlayedGame, pack, unpack
-from miai_go.learning.shards import GAME_SHARDS, shard_folders
-from miai_go.learning.writing import ShardWriter
+from miai_go.learning.shard_files import digest_of
+from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
 
 PLAN: Final = "selfplay.json"
 GAMES_A_SHARD: Final = 1000
 _SGF_A_FOLDER: Final = 1000
-_MOST_MOVES: Final = 1 << 40  # as good as no limit of its own
-_LONGEST_PLAN: Final = 1 << 20
-_LONGEST_PATH: Final = 4096
+_UNLIMITED_MOVES: Final = 1 << 40
+_MAX_PLAN_BYTES: Final = 1 << 20
+_MAX_PATH_LENGTH: Final = 4096
 
 
 class GameFolder:
-    """Takes games in any order, keeps them in the order of their numbers.
+    """Accepts games in any order and writes them in the order of their numbers.
 
-    Used in a ``with`` statement, at whose end, after an error too, the games that have their turn
-    go into a last, shorter shard.
+    Use it in a ``with`` statement. At its end, also after an error, the remaining games whose turn
+    has come go into a last, shorter shard.
 
     Args:
       size: points on a side.
-      games_a_shard: a shard is published before each game whose number this divides.
+      games_a_shard: a shard ends before each game with a multiple of this number.
 
     Attributes:
       turn: number of the first game that is not written.
 
     Raises:
-      DataError: another plan's games are there, another process writes, or it cannot be written.
+      DataError: the folder has games of another plan, another process writes to it, or it cannot be
+        written.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class GameFolder:
         self._settings = settings_of(plan)
         self._journal = Journal(folder / "journal")
         self._first = 0
-        """Number of the first game that is in no shard."""
+        """Number of the first game that is not in a shard."""
         self._ready: list[PlayedGame | None] = []
-        """The games from there to `turn`; None for one that could not be played."""
-        self._held: dict[int, PlayedGame | None] = {}
-        """Games that came before their turn."""
+        """The games from there to `turn`; None for a lost game."""
+        self._waiting: dict[int, PlayedGame | None] = {}
+        """Games that finished before their turn."""
         self._lost: dict[int, str] = {}
         self._lock: IO[bytes] | None = None
 
     @property
     def torn(self) -> int:
-        """Bytes of a game whose writing was interrupted, which were dropped."""
+        """Bytes of an incomplete journal entry, which were dropped."""
         return self._journal.torn
 
     def __enter__(self) -> Self:
@@ -101,43 +101,37 @@ class GameFolder:
         trace: TracebackType | None,
     ) -> None:
         try:
-            while self._ready and self._ready[-1] is None:  # to be tried again some other time
+            while self._ready and self._ready[-1] is None:  # lost games are tried again
                 self._ready.pop()
             self._publish()
         finally:
             self._unlock()
 
     def missing(self, games: int) -> Iterator[int]:
-        """Yield the numbers below `games` of those that are not there, in order."""
-        return (n for n in range(self.turn, games) if n not in self._held)
+        """Yield the numbers below `games` of missing games, in order."""
+        return (n for n in range(self.turn, games) if n not in self._waiting)
 
     def have(self, games: int) -> int:
-        """Return how many of the games below `games` are there, written or waiting."""
-        return min(self.turn, games) + sum(number < games for number in self._held)
+        """Return the number of games below `games` that are written or waiting."""
+        return min(self.turn, games) + sum(number < games for number in self._waiting)
 
     def add(self, games: Mapping[int, PlayedGame]) -> None:
-        """Take finished games, by number. Raises `DataError` where they cannot be written."""
+        """Add finished games by number. Raises `DataError` if they cannot be written."""
         with writing(self._journal.path, DataError):
             self._journal.append(_entry(number, played) for number, played in games.items())
-        self._held.update(games)
+        self._waiting.update(games)
         self._advance()
 
     def lose(self, number: int, reason: str) -> None:
-        """Let those behind it pass a game that cannot be played.
-
-        Raises:
-          DataError: they cannot be written.
-        """
-        self._held[number] = None
+        """Give up a game, so that later ones can be written. Raises `DataError` if they cannot."""
+        self._waiting[number] = None
         self._lost[number] = reason
         self._advance()
 
-    # -- writing ------------------------------------------------------------------------------
-
     def _advance(self) -> None:
-        """Write the games whose turn it is."""
-        while self.turn in self._held:
-            played = self._held.pop(self.turn)
+        """Write the games whose turn has come."""
+        while self.turn in self._waiting:
+            played = self._waiting.pop(self.turn)
             if played is not None and played.sgf:
                 self._write_sgf(self.turn, played.sgf)
             self._ready.append(played)
@@ -153,80 +147,78 @@ class GameFolder:
                 write_text(path, text)
 
     def sgf_file(self, number: int) -> Path:
-        """Return where a game's SGF is."""
+        """Return the path of a game's SGF."""
         group = number // _SGF_A_FOLDER
         return self.folder / "sgf" / f"{group:06}" / f"{number:09}.sgf"
 
     def _publish(self) -> None:
-        """Make a shard of the games that had their turn."""
+        """Write the ready games as a shard."""
         games = [played.game for played in self._ready if played is not None]
         if not games:
             return
-        behind = self._first + len(self._ready)
-        lost = {str(n): why for n, why in self._lost.items() if self._first <= n < behind}
-        settings = {**self._settings, "first": self._first, "next": behind, "lost": lost}
+        end = self._first + len(self._ready)
+        lost = {str(n): why for n, why in self._lost.items() if self._first <= n < end}
+        settings = {**self._settings, "first": self._first, "next": end, "lost": lost}
         with ShardWriter(
             self.folder / "games",
             size=self._size,
             sources=("self-play",),
             settings=settings,
             games_a_shard=len(games),
-            moves_a_shard=_MOST_MOVES,
+            moves_a_shard=_UNLIMITED_MOVES,
         ) as writer:
             for game in games:
                 writer.add(game)
-        self._first, self._ready = behind, []
+        self._first, self._ready = end, []
         with writing(self._journal.path, DataError):
             self._journal.replace(
                 _entry(number, played)
-                for number, played in self._held.items()
+                for number, played in self._waiting.items()
                 if played is not None
             )
 
-    # -- going on -----------------------------------------------------------------------------
-
     def _settle_plan(self) -> None:
-        """Note the plan, or see that it is the same. Raises `DataError`."""
+        """Write the plan, or check that it is unchanged. Raises `DataError`."""
         path = self.folder / PLAN
         if not path.exists():
             if shard_folders(self.folder / "games"):
-                raise DataError(f"{self.folder}: holds games but no {PLAN}; give another folder")
+                raise DataError(f"{self.folder}: holds games but no {PLAN}; use another folder")
             with writing(path, DataError):
                 write_text(path, dumps(self._settings) + "\n")
             return
-        kept = _read_plan(path)
+        stored = _read_plan(path)
         differing = sorted(
             name
-            for name in kept.keys() | self._settings.keys()
-            if kept.get(name) != self._settings.get(name)
+            for name in stored.keys() | self._settings.keys()
+            if stored.get(name) != self._settings.get(name)
         )
         if differing:
             raise DataError(
                 f"{self.folder}: holds games of another plan ({', '.join(differing)} differ: see "
-                f"{PLAN}); give another folder with --out, or what it was begun with"
+                f"{PLAN}); use another folder with --out, or the settings of that plan"
             )
 
     def _recover(self) -> None:
-        """Find out what is there: in shards, and in the journal."""
+        """Read which games are in shards, and the games of the journal."""
         for shard in shard_folders(self.folder / "games"):
-            behind = GAME_SHARDS.read_manifest(shard).settings.get("next")
-            if type(behind) is not int or behind < self._first:
-                raise DataError(f"{shard}: is no shard of self-play; give another folder")
-            self._first = behind
+            end = GAME_SHARDS.read_manifest(shard).settings.get("next")
+            if type(end) is not int or end < self._first:
+                raise DataError(f"{shard}: is not a shard of self-play; use another folder")
+            self._first = end
         self.turn = self._first
         with writing(self._journal.path, DataError):
             entries = self._journal.read()
         for entry in entries:
             number = entry.pop("number", None) if isinstance(entry, dict) else None
             if type(number) is not int:
-                raise DataError(f"{self._journal.path}: is no journal of self-play")
+                raise DataError(f"{self._journal.path}: is not a journal of self-play")
             if number >= self._first:
-                self._held[number] = unpack(entry)
+                self._waiting[number] = unpack(entry)
         self._remove_drafts()
         self._advance()
 
     def _remove_drafts(self) -> None:
-        """Remove what a process that was killed was writing."""
+        """Remove temporary files of a killed process."""
         for place in (self.folder, self.sgf_file(self.turn).parent):
             for draft in place.glob(DRAFT_PATTERN):
                 draft.unlink(missing_ok=True)
@@ -238,7 +230,7 @@ class GameFolder:
 
 
 def settings_of(plan: GamesPlan) -> dict[str, Any]:
-    """Return a plan as plain data, with the digests of the files that its players name."""
+    """Return a plan as plain data, with digests of the files that the players' parameters name."""
     settings: dict[str, Any] = plan.model_dump(mode="json")
     files = {
         f"{color}.{name}": digest
@@ -250,25 +242,22 @@ def settings_of(plan: GamesPlan) -> dict[str, Any]:
 
 def _digests(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
     for name, value in values:
-        if not isinstance(value, str) or not 0 < len(value) < _LONGEST_PATH:
+        if not isinstance(value, str) or not 0 < len(value) < _MAX_PATH_LENGTH:
             continue
-        try:
-            if (path := Path(value).expanduser()).is_file():
-                with path.open("rb") as file:
-                    yield name, hashlib.file_digest(file, "sha256").hexdigest()
-        except (OSError, ValueError) as error:
-            raise DataError(f"{value}: cannot be read: {error}") from error
+        with reading(value, DataError):
+            if "\0" not in value and (path := Path(value).expanduser()).is_file():
+                yield name, digest_of(path)
 
 
 def _read_plan(path: Path) -> dict[str, Any]:
     with reading(path, DataError), path.open("rb") as file:
-        content = file.read(_LONGEST_PLAN)
+        content = file.read(_MAX_PLAN_BYTES)
     try:
         values = loads(content)
     except ValueError as error:
-        raise DataError(f"{path}: is damaged: {error}; give another folder") from error
+        raise DataError(f"{path}: is damaged: {error}; use another folder") from error
     if not isinstance(values, dict):
-        raise DataError(f"{path}: is no plan of self-play; give another folder")
+        raise DataError(f"{path}: is not a plan of self-play; use another folder")
     return values
 
 

@@ -1,16 +1,23 @@
-"""A recorded game as data sets keep it, and the name that all its turned copies share."""
+"""Recorded games, their names, and the splits of a data set, which depend on names alone.
+
+A name is a digest of the moves up to symmetry, so its bits serve as random numbers. A game stays
+in its split when games are added or reordered, and so do its symmetric copies.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miai_go.errors import DataError
 from miai_go.kernels import records, rules
+from miai_go.rules.board import Board
 from miai_go.rules.symmetry import SYMMETRIES, point_tables
 
 NAME_BYTES: Final = 16
@@ -19,7 +26,13 @@ BLACK_WON: Final = 1
 WHITE_WON: Final = -1
 DRAWN: Final = 0
 UNKNOWN: Final = 2
-"""The result of a game that nobody knows."""
+"""Result of a game without a known result."""
+
+Split = Literal["all", "train", "validation", "test"]
+SPLITS: Final[tuple[Split, ...]] = get_args(Split)
+
+FRACTIONS: Final = (0.9, 0.05, 0.05)
+"""Default shares of games for training, validation and test."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,19 +42,19 @@ class StoredGame:
     Attributes:
       size: points on a side.
       moves: actions, int16 of shape (moves,); size * size is the pass.
-      half_komi: what White is given, in half points.
-      result: 1 Black won, -1 White, 0 a draw, 2 unknown.
-      margin: points that Black won by, komi counted; nan where unknown, as after a resignation.
-      ratings: of Black and White, as the record tells them, Elo or the like; nan where unknown.
+      half_komi: komi in half points.
+      result: 1 Black won, -1 White won, 0 a draw, 2 unknown.
+      margin: points by which Black won, komi included; nan if unknown, as after a resignation.
+      ratings: Black's and White's, in Elo or similar, as recorded; nan if unknown.
       stones: the set-up, int8 of shape (points,): 0, 1 black, 2 white; None for an empty board.
-      first: who moves first, 1 black, 2 white.
-      policy: targets of each move, float16 of shape (moves, size * size + 1): what a search found
-        before the move; None where there was none.
-      weight: how much each move's policy target counts, float16 of shape (moves,): 1, or 0 where
-        the search was too fast to learn from; None: all alike.
-      root_value: what the search expected before each move, float16 of shape (moves,), from the
-        view of the player to move, 1 a win; or None.
-      ownership: who owned each point at the end, int8 of shape (points,): 1 Black, -1 White, 0
+      first: who moves first, 1 Black, 2 White.
+      policy: policy targets, from the search before each move, float16 of shape
+        (moves, size * size + 1); None without searches.
+      weight: weight of each move's policy target, float16 of shape (moves,): 1, or 0 if the search
+        was too short to learn from; None for equal weights.
+      root_value: value of each search for the player to move, 1 a win, float16 of shape (moves,);
+        or None.
+      ownership: owner of each point at the end, int8 of shape (points,): 1 Black, -1 White, 0
         neither; or None.
     """
 
@@ -59,9 +72,9 @@ class StoredGame:
     ownership: NDArray[np.int8] | None = None
 
     def name(self) -> bytes:
-        """Return 16 bytes that are the same for all games of this start and these moves.
+        """Return 16 bytes that depend on the set-up and the moves, up to symmetry.
 
-        The eight symmetries of a game have one name. Komi, result and players have no part in it.
+        Komi, result and players do not change it.
         """
         tables = point_tables(self.size)
         turned = tables[:, self.moves].astype("<i2")
@@ -69,16 +82,18 @@ class StoredGame:
             least = min(turned[s].tobytes() for s in range(SYMMETRIES))
             head = bytes((self.size, self.first))
         else:
-            lying = np.zeros((SYMMETRIES, self.size**2), np.int8)
+            setups = np.zeros((SYMMETRIES, self.size**2), np.int8)
             for s in range(SYMMETRIES):
-                lying[s, tables[s, :-1]] = self.stones
-            least = min(lying[s].tobytes() + turned[s].tobytes() for s in range(SYMMETRIES))
+                setups[s, tables[s, :-1]] = self.stones
+            least = min(setups[s].tobytes() + turned[s].tobytes() for s in range(SYMMETRIES))
             head = bytes((self.size, self.first, 1))
-        digest = hashlib.blake2b(least, digest_size=NAME_BYTES, key=head)
-        return digest.digest()
+        return hashlib.blake2b(least, digest_size=NAME_BYTES, key=head).digest()
 
     def legal_moves(self) -> int:
-        """Return how many moves are legal, with simple ko and without suicide; -1: set-up."""
+        """Return the number of legal moves before the first illegal one; -1 for a bad set-up.
+
+        Ko is simple, suicide is illegal.
+        """
         empty = _empty(self.size)
         stones = np.empty(0, np.int8) if self.stones is None else self.stones
         table = point_tables(self.size)[0]
@@ -89,3 +104,104 @@ class StoredGame:
 @cache
 def _empty(size: int) -> NDArray[np.uint32]:
     return rules.empty_board(size)
+
+
+def finished_game(
+    board: Board,
+    moves: NDArray[np.int16],
+    *,
+    half_komi: int,
+    loser: int | None = None,
+    policy: NDArray[np.float16] | None = None,
+    weight: NDArray[np.float16] | None = None,
+    root_value: NDArray[np.float16] | None = None,
+) -> StoredGame:
+    """Return a game that began on the empty board, scored by area with all stones alive.
+
+    Args:
+      board: the last position.
+      loser: the player who resigned, 0 Black, 1 White; margin and ownership are then unknown.
+      policy, weight, root_value: see `StoredGame`.
+    """
+    margin = board.area_score() - half_komi / 2
+    result = BLACK_WON if margin > 0 else WHITE_WON if margin < 0 else DRAWN
+    ownership: NDArray[np.int8] | None = board.owners().reshape(-1)
+    if loser is not None:
+        result = WHITE_WON if loser == 0 else BLACK_WON
+        margin, ownership = float("nan"), None
+    return StoredGame(
+        size=board.size,
+        moves=moves,
+        half_komi=half_komi,
+        result=result,
+        margin=margin,
+        policy=policy,
+        weight=weight,
+        root_value=root_value,
+        ownership=ownership,
+    )
+
+
+# Splits
+
+
+def in_split(
+    names: NDArray[np.uint8], split: str, fractions: tuple[float, float, float] = FRACTIONS
+) -> NDArray[np.bool_]:
+    """Return which games, by their names of shape (games, 16), are in a split.
+
+    Raises:
+      DataError: the split is unknown, or the fractions are negative or do not sum to 1.
+    """
+    if split not in SPLITS:
+        raise DataError(f"unknown split {split!r}; use one of {', '.join(SPLITS)}")
+    if len(fractions) != len(FRACTIONS) or min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
+        raise DataError(f"fractions {fractions} of train, validation and test do not sum to 1")
+    if split == "all":
+        return np.ones(len(names), np.bool_)
+    place = [*SPLITS].index(split) - 1
+    position = _words(names)[:, 0] / 2.0**64
+    begin = sum(fractions[:place])
+    end = begin + fractions[place] if split != "test" else np.inf
+    inside: NDArray[np.bool_] = (position >= begin) & (position < end)
+    return inside
+
+
+def is_listed(names: NDArray[np.uint8], wanted: Iterable[str | bytes]) -> NDArray[np.bool_]:
+    """Return which games are among `wanted`: names of 16 bytes or 32 hexadecimal digits.
+
+    Raises:
+      DataError: an item of `wanted` is not a name.
+    """
+    listed = {_name(name) for name in wanted}
+    return np.fromiter((row.tobytes() in listed for row in names), np.bool_, len(names))
+
+
+def sample_games(names: NDArray[np.uint8], count: int, seed: int) -> NDArray[np.int64]:
+    """Return ascending indices of a random sample of `count` games, or of all if they are fewer.
+
+    The sample depends on the seed and the names, not on their order.
+    """
+    order = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = (_words(names)[:, 1] ^ order) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    chosen: NDArray[Any] = np.sort(np.argsort(mixed, kind="stable")[:count])
+    return chosen.astype(np.int64)
+
+
+def _words(names: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    words: NDArray[np.uint64] = np.ascontiguousarray(names).view("<u8").astype(np.uint64)
+    return words
+
+
+def _name(name: str | bytes) -> bytes:
+    try:
+        digest = bytes.fromhex(name) if isinstance(name, str) else bytes(name)
+    except ValueError:
+        digest = b""
+    if len(digest) != NAME_BYTES:
+        raise DataError(
+            f"{str(name)[:40]!r} is not a game's name, {2 * NAME_BYTES} hexadecimal digits"
+        )
+    return digest

@@ -1,35 +1,426 @@
-"""Taking games from SGF sources: read, filtered, checked on a board, each once."""
+"""Games from SGF files, folders and archives: read, filtered, checked on a board, without doubles.
+
+Plain SGF (one game, no variations, no set-up, the players in turn) is read by two regular
+expressions: one matches the whole of the data, the other extracts the moves. Everything else goes
+to `miai_go.sgf.reading`, which reads plain SGF with the same result, but slower.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from miai_go.learning.filters import GameFilters
-from miai_go.learning.games import StoredGame
-from miai_go.learning.reading import ReadGame, read_games
-from miai_go.rules.coordinates import vertex
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import field_validator, model_validator
+
+from miai.parameters import Parameters, parameter
+from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
+from miai_go.rules.coordinates import MAX_SIZE, vertex
+from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES
 from miai_go.sgf.check import SgfError
+from miai_go.sgf.reading import SgfGame, preset_named, read_bytes
 from miai_go.sgf.sources import Limits, files_of
 
-MOST_TOLD: Final = 1000
-"""How many bad files a report tells by name; all are counted."""
+# Reading
+
+_MAX_BYTES: Final = 256 * 1024
+"""Below all limits of `miai_go.sgf.check`: on values, nodes and files."""
+
+_SPACE: Final = rb"[ \t\r\n]*+"
+_VALUES: Final = rb"(?:\[(?:[^\\\]]++|\\.)*+\]" + _SPACE + rb")++"
+_PROPERTIES: Final = rb"(?:(?!(?:A[BWE]|PL|[BW])\[)[A-Z]{1,64}+" + _VALUES + rb")*+"
+_MOVE: Final = rb";" + _SPACE + _PROPERTIES + rb"([BW])\[((?:[a-z][a-z])?)\]" + _SPACE + _PROPERTIES
+
+_GAME = re.compile(
+    _SPACE + rb"\(" + _SPACE + rb";" + _SPACE + b"(" + _PROPERTIES + b")"
+    b"((?:" + _MOVE.replace(b"([BW])", b"[BW]").replace(b"((?:", b"(?:(?:") + rb")*+)"
+    rb"\)" + _SPACE,
+    re.DOTALL,
+)
+_MOVES = re.compile(_MOVE, re.DOTALL)
+_HEADS = re.compile(rb"([A-Z]++)(" + _VALUES + rb")", re.DOTALL)
+_PLAIN = re.compile(rb"[^\\\[\]\r\n]*+")
+_SIZE = re.compile(rb"[1-9][0-9]?")
+_KOMI = re.compile(rb"-?[0-9]{1,3}(?:\.[0-9]{1,4})?")
+
+_ANY_BYTES: Final = frozenset({b"ISO-8859-1", b"iso-8859-1", b"latin-1"})
+_UNICODE: Final = frozenset({b"UTF-8", b"utf-8", b"UTF8", b"utf8"})
+_READ: Final = (b"RU", b"RE", b"BR", b"WR")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainGame:
+    """The game of a plain SGF file.
+
+    Attributes:
+      size: points on a side.
+      actions: the moves, Black first, the players in turn.
+      komi: in points; None if missing.
+      rules, result, black_rank, white_rank: RU, RE, BR and WR as written; empty if missing.
+    """
+
+    size: int
+    actions: list[int]
+    komi: float | None
+    rules: str
+    result: str
+    black_rank: str
+    white_rank: str
+
+
+def scan(data: bytes) -> PlainGame | None:
+    """Return the game of plain SGF data, or None if the data is not plain."""
+    if len(data) > _MAX_BYTES or b"\0" in data:
+        return None
+    match = _GAME.fullmatch(data)
+    if match is None:
+        return None
+    head = _head(match[1])
+    if head is None or not _is_text(data, head.get(b"CA")):
+        return None
+    size, komi = head.get(b"SZ", b"19"), head.get(b"KM")
+    if not _SIZE.fullmatch(size) or (komi is not None and not _KOMI.fullmatch(komi)):
+        return None
+    if int(size) > MAX_SIZE:
+        return None
+    actions = _actions(_MOVES.findall(match[2]), int(size))
+    if actions is None or len(actions) > MAX_MOVES:
+        return None
+    texts = {name: head.get(name, b"").decode("ascii", "replace") for name in _READ}
+    return PlainGame(
+        int(size),
+        actions,
+        None if komi is None else float(komi),
+        texts[b"RU"],
+        texts[b"RE"],
+        texts[b"BR"],
+        texts[b"WR"],
+    )
+
+
+def _head(root: bytes) -> dict[bytes, bytes] | None:
+    """Return the root's properties that are read here; None if one is not plain."""
+    properties: dict[bytes, bytes] = {}
+    for name, values in _HEADS.findall(root):
+        if name in (b"SZ", b"KM", b"CA", b"GM", b"HA", *_READ):
+            value = values.strip()[1:-1]
+            if name in properties or not _PLAIN.fullmatch(value):
+                return None
+            properties[name] = value.strip()
+    if properties.get(b"GM", b"1") != b"1" or properties.get(b"HA", b"0") != b"0":
+        return None
+    return properties
+
+
+def _is_text(data: bytes, charset: bytes | None) -> bool:
+    """Return whether the data is certainly text in its charset."""
+    if charset is None or charset in _ANY_BYTES:
+        return True
+    if charset not in _UNICODE:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _actions(moves: list[tuple[bytes, bytes]], size: int) -> list[int] | None:
+    """Return the actions; None if the players do not take turns or a move is off the board."""
+    if not moves:
+        return []
+    colors, points = zip(*moves, strict=True)
+    if b"".join(colors) != (b"BW" * len(moves))[: len(moves)]:
+        return None
+    names = _names(size)
+    try:
+        return [names[point] for point in points]
+    except KeyError:
+        return None
+
+
+@cache
+def _names(size: int) -> dict[bytes, int]:
+    """Return the actions by SGF name."""
+    letters = "abcdefghijklmnopqrstuvwxy"[:size]
+    names = {
+        f"{x}{y}".encode(): (size - 1 - row) * size + column
+        for row, y in enumerate(letters)
+        for column, x in enumerate(letters)
+    }
+    names[b""] = size * size
+    if size < 20:  # a pass in SGF up to version 3
+        names[b"tt"] = size * size
+    return names
+
+
+_RESULT = re.compile(r"(?P<winner>[BbWw])(?:lack|hite)?\+(?P<how>.*)", re.DOTALL)
+_POINTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,4})?")
+_DRAWS: Final = frozenset({"0", "draw", "jigo", "b+0", "w+0", "b+0.0", "w+0.0"})
+_NUMBER = re.compile(r"(-?[0-9]{1,5}(?:\.[0-9]{1,3})?)\??")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadGame:
+    """A game as its SGF states it.
+
+    Attributes:
+      source: file and place, for reports.
+      size: points on a side.
+      actions: the moves after the set-up.
+      komi: in points; None if missing.
+      handicap: whether it has a handicap.
+      rules, black_rank, white_rank: as written; empty if missing.
+      result, margin, stones, first: see `StoredGame`.
+    """
+
+    source: str
+    size: int
+    actions: list[int]
+    komi: float | None
+    handicap: bool
+    rules: str
+    black_rank: str
+    white_rank: str
+    result: int
+    margin: float
+    stones: NDArray[np.int8] | None = None
+    first: int = 1
+
+    def stored(self, *, komi: float) -> StoredGame:
+        """Return the game as data sets store it, with a komi in points."""
+        return StoredGame(
+            size=self.size,
+            moves=np.array(self.actions, np.int16),
+            half_komi=round(2 * komi),
+            result=self.result,
+            margin=self.margin,
+            ratings=(rating_of(self.black_rank), rating_of(self.white_rank)),
+            stones=self.stones,
+            first=self.first,
+        )
+
+
+def read_games(data: bytes, source: str) -> Iterator[ReadGame | SgfError]:
+    """Yield the main lines of the games of SGF data; an error in place of each bad game."""
+    plain = scan(data)
+    if plain is not None:
+        yield _from_plain(plain, source)
+        return
+    try:
+        games = read_bytes(data, source=source)
+    except SgfError as error:
+        yield error
+        return
+    for game in games:
+        try:
+            yield _from_sgf(game)
+        except SgfError as error:
+            yield error
+
+
+def _from_plain(game: PlainGame, source: str) -> ReadGame:
+    result, margin = result_of(game.result)
+    return ReadGame(
+        source=source,
+        size=game.size,
+        actions=game.actions,
+        komi=game.komi,
+        handicap=False,
+        rules=game.rules,
+        black_rank=game.black_rank,
+        white_rank=game.white_rank,
+        result=result,
+        margin=margin,
+    )
+
+
+def _from_sgf(game: SgfGame) -> ReadGame:
+    line = game.main_line()
+    result, margin = result_of(game.result)
+    return ReadGame(
+        source=": ".join(part for part in (game.source, game.place) if part),
+        size=game.size,
+        actions=list(line.actions),
+        komi=game.komi,
+        handicap=game.handicap > 0,
+        rules=game.rules,
+        black_rank=game.black_rank,
+        white_rank=game.white_rank,
+        result=result,
+        margin=margin,
+        stones=line.start.stones(game.size),
+        first=1 + line.start.to_move,
+    )
+
+
+def result_of(text: str) -> tuple[int, float]:
+    """Return the result that RE states, and Black's margin in points, nan if unknown.
+
+    >>> result_of("W+3.5"), result_of("Draw")
+    ((-1, -3.5), (0, 0.0))
+    """
+    text = text.strip()
+    if text.lower() in _DRAWS:
+        return DRAWN, 0.0
+    match = _RESULT.fullmatch(text)
+    if match is None:
+        return UNKNOWN, float("nan")
+    result = BLACK_WON if match["winner"] in "Bb" else WHITE_WON
+    how = match["how"].strip()
+    return result, result * float(how) if _POINTS.fullmatch(how) else float("nan")
+
+
+def rating_of(rank: str) -> float:
+    """Return the rating that BR or WR states as a number, as engine servers do; else nan."""
+    match = _NUMBER.fullmatch(rank.strip())
+    return float(match[1]) if match else float("nan")
+
+
+# Filters
+
+_RANK = re.compile(r"([1-9][0-9]?) ?([kdp])(?:yu|an|ro)?[?*]?", re.IGNORECASE)
+_GRADES: Final[Mapping[str, tuple[int, int]]] = {"k": (1, -1), "d": (0, 1), "p": (9, 1)}
+"""Rank before the first of each grade, above 1 kyu, and whether greater numbers are stronger."""
+
+
+class GameFilters(Parameters):
+    """Which games are imported.
+
+    Games without komi need `default_komi`; games without ranks or ratings fail a minimum.
+    """
+
+    size: int = parameter(9, ge=1, le=MAX_SIZE, unit="points", help="Points on a side")
+    komi_min: float = parameter(-MAX_KOMI, unit="points", help="Minimum komi")
+    komi_max: float = parameter(MAX_KOMI, unit="points", help="Maximum komi")
+    default_komi: float | None = parameter(
+        None,
+        ge=-MAX_KOMI,
+        le=MAX_KOMI,
+        multiple_of=0.5,
+        unit="points",
+        help="Komi of games that state none; None drops them",
+    )
+    min_moves: int = parameter(1, ge=0, unit="plies", help="Minimum length")
+    max_moves: int | None = parameter(None, ge=0, unit="plies", help="Maximum length")
+    min_rank: str | None = parameter(
+        None, help="Minimum rank of both players: 5k, 1d or 1p; kyu below dan below professional"
+    )
+    min_rating: float | None = parameter(
+        None, unit="Elo", help="Minimum rating of both players, where BR and WR are numbers"
+    )
+    rules: tuple[str, ...] = parameter(
+        (), help="Rule sets to accept, such as chinese; empty for any, stated or not"
+    )
+    known_results: bool = parameter(True, help="Drop games without a result")
+    setups: bool = parameter(False, help="Import handicap and set-up games")
+    duplicates: bool = parameter(False, help="Import games again that are equal up to symmetry")
+
+    @field_validator("min_rank")
+    @classmethod
+    def _is_rank(cls, rank: str | None) -> str | None:
+        if rank is not None and rank_of(rank) is None:
+            raise ValueError(f"{rank!r} is not a rank such as 5k, 1d or 1p")
+        return rank
+
+    @field_validator("rules")
+    @classmethod
+    def _are_rules(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if preset_named(name) is None:
+                raise ValueError(
+                    f"unknown rules {name!r}; use tromp-taylor, chinese, japanese or aga"
+                )
+        return names
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.komi_min > self.komi_max:
+            raise ValueError("komi_min is greater than komi_max")
+        if self.max_moves is not None and self.max_moves < self.min_moves:
+            raise ValueError("max_moves is less than min_moves")
+        return self
+
+    def refuses(self, game: ReadGame) -> str | None:
+        """Return the reason to drop a game, the same words for many games; None to import it."""
+        if game.size != self.size:
+            return "another board size"
+        if not self.setups and (game.handicap or game.stones is not None or game.first != 1):
+            return "handicap or set-up"
+        length = len(game.actions)
+        if length < self.min_moves or (self.max_moves is not None and length > self.max_moves):
+            return "too short" if length < self.min_moves else "too long"
+        if self.known_results and game.result == UNKNOWN:
+            return "result unknown"
+        return self._komi_refuses(game.komi) or self._players_refuse(game)
+
+    def komi(self, game: ReadGame) -> float:
+        """Return the komi of a game that passes."""
+        komi = self.default_komi if game.komi is None else game.komi
+        assert komi is not None, "games without komi are dropped"
+        return komi
+
+    def _komi_refuses(self, komi: float | None) -> str | None:
+        komi = self.default_komi if komi is None else komi
+        if komi is None:
+            return "no komi"
+        if abs(komi) > MAX_KOMI or komi % 0.5:
+            return "komi not a multiple of 0.5"
+        return None if self.komi_min <= komi <= self.komi_max else "another komi"
+
+    def _players_refuse(self, game: ReadGame) -> str | None:
+        if self.min_rating is not None:
+            ratings = (rating_of(game.black_rank), rating_of(game.white_rank))
+            if not all(rating >= self.min_rating for rating in ratings):
+                return "rating too low or unknown"
+        if self.min_rank is not None:
+            minimum = rank_of(self.min_rank)
+            for rank in (rank_of(game.black_rank), rank_of(game.white_rank)):
+                if rank is None or minimum is None or rank < minimum:
+                    return "rank too low or unknown"
+        if self.rules and preset_named(game.rules) not in {
+            preset_named(name) for name in self.rules
+        }:
+            return "other rules"
+        return None
+
+
+def rank_of(text: str) -> int | None:
+    """Return a rank as a number, 0 for 1 kyu, greater for stronger; None if it is not a rank.
+
+    >>> rank_of("2k"), rank_of("1d"), rank_of("1p"), rank_of("2500")
+    (-1, 1, 10, None)
+    """
+    match = _RANK.fullmatch(text.strip())
+    if match is None:
+        return None
+    begin, sign = _GRADES[match[2].lower()]
+    return begin + sign * int(match[1])
+
+
+# Importing
+
+MAX_LISTED: Final = 1000
+"""Maximum number of bad files that a report names; all are counted."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of the games of an import.
+    """Counts of an import.
 
     Attributes:
-      files: SGF files that were looked at.
+      files: SGF files read.
       games: games in them, bad ones included.
-      taken: games that passed.
-      dropped: how many did not, by the reason.
-      bad: how many were no games: SGF that cannot be read, or moves that no board allows.
-      told: (file and place, cause) of the first `MOST_TOLD` bad ones.
+      taken: games imported.
+      dropped: games dropped by a filter, by reason.
+      bad: games with SGF that cannot be read, or with illegal moves.
+      failures: (file and place, cause) of the first `MAX_LISTED` bad games.
     """
 
     files: int = 0
@@ -37,36 +428,36 @@ class ImportReport:
     taken: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     bad: int = 0
-    told: list[tuple[str, str]] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)
 
     def refuse(self, source: str, cause: str) -> None:
-        """Note a bad file or game."""
+        """Count a bad file or game."""
         self.bad += 1
-        if len(self.told) < MOST_TOLD:
-            self.told.append((source, cause))
+        if len(self.failures) < MAX_LISTED:
+            self.failures.append((source, cause))
 
     def reasons(self) -> str:
-        """Return in a clause why games were not taken: each reason, and the first bad game."""
+        """Return a clause with the reasons why games were dropped, and the first bad game."""
         reasons = [f"{count} dropped ({reason})" for reason, count in self.dropped.most_common()]
         if self.bad:
-            reasons.append(f"{self.bad} bad, the first {': '.join(self.told[0])}")
+            reasons.append(f"{self.bad} bad, the first {': '.join(self.failures[0])}")
         return f": {'; '.join(reasons)}" if reasons else ""
 
     def left_out(self) -> str:
-        """Return in a line how many games were not taken, and why; empty where all were."""
+        """Return a line with the number of games left out, and why; empty if none was."""
         if self.taken == self.games:
             return ""
         return f"{self.games - self.taken} of {self.games} games are left out{self.reasons()}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the report as plain data."""
         return {
             "files": self.files,
             "games": self.games,
             "taken": self.taken,
             "dropped": dict(self.dropped.most_common()),
             "bad": self.bad,
-            "bad_files": [{"source": source, "cause": cause} for source, cause in self.told],
+            "bad_files": [{"source": source, "cause": cause} for source, cause in self.failures],
         }
 
 
@@ -79,16 +470,16 @@ def import_games(
     progress: Callable[[ImportReport], None] | None = None,
     limits: Limits | None = None,
 ) -> Iterator[StoredGame]:
-    """Yield the games of SGF files, folders and archives that pass, and count the others.
+    """Yield the games of SGF files, folders and archives that pass the filters.
 
     Args:
-      report: is kept up to date.
-      known: names of games that are there already; they count as duplicates.
-      progress: is called after every file.
+      report: updated with every game.
+      known: names of games that count as duplicates.
+      progress: called after every file.
       limits: of archives.
 
     Raises:
-      DataError: a source is missing or of no known kind, or an archive is damaged.
+      DataError: a source is missing or of an unknown kind, or an archive is damaged.
     """
     seen = set(known)
     for source in sources:
@@ -100,14 +491,14 @@ def import_games(
             else:
                 for game in read_games(file.data, file.name):
                     report.games += 1
-                    stored = _taken(game, filters, report, seen, file.name)
+                    stored = _accepted(game, filters, report, seen, file.name)
                     if stored is not None:
                         yield stored
             if progress is not None:
                 progress(report)
 
 
-def _taken(
+def _accepted(
     game: ReadGame | SgfError,
     filters: GameFilters,
     report: ImportReport,
@@ -138,6 +529,6 @@ def _taken(
 
 def _why_illegal(game: StoredGame, legal: int) -> str:
     if legal < 0:
-        return "stones of the set-up have no liberty"
+        return "the set-up has stones without liberties"
     name = vertex(int(game.moves[legal]), game.size)
     return f"move {legal + 1}, {name}, is illegal: occupied, a ko retaken at once, or suicide"

@@ -22,9 +22,8 @@ from miai.parameters import StrictModel, parameter
 from miai.process.workers import Job, WorkerPool, to_stderr
 from miai.seeds import derive_seed
 from miai_go.errors import DataError, ProblemError
-from miai_go.learning.life_columns import COLUMNS, grow, joined, rows_of
-from miai_go.learning.life_shards import LIFE_SHARDS
-from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone
+from miai_go.learning.life_dataset import COLUMNS, LIFE_SHARDS, joined, rows_of
+from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone, grow
 from miai_go.learning.shard_files import numbered_folders, prepare_folder
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover

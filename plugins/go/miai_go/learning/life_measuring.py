@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.learning.life_dataset import LabelledPositions, folds_of, policy_targets
-from miai_go.learning.life_leaks import Neighbours, find_neighbours
+from miai_go.learning.life_dataset import (
+    LabelledPositions,
+    Neighbours,
+    find_neighbours,
+    folds_of,
+    policy_targets,
+)
 from miai_go.learning.measuring import Answering, Measures, Row, tenths
 from miai_go.nets.life_weights import WHOLE, NetHeader, load_net, packed_net
 

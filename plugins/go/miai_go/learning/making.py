@@ -24,42 +24,41 @@ from miai_go.tensors import TrainingRecord
 def make_network(
     size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int
 ) -> tuple[nn.Module, Encoder, WeightsHeader]:
-    """Return a network, what feeds it, and the header of its weights so far.
+    """Return a network, its encoder and the header of its weights.
 
-    Weights to start from may lack ownership and score; heads that the config adds are drawn by
-    `seed`.
+    Heads for ownership and score that the weights to start from lack are initialised by `seed`.
 
     Raises:
       MiaiError: a name or parameter is wrong, or the weights to start from do not fit.
     """
-    feeder = load_encoder(encoder.name, size, encoder.parameters)
+    loaded_encoder = load_encoder(encoder.name, size, encoder.parameters)
     if network.start:
-        begun = _begin(size, encoder, network, seed=seed)
-        return begun.network, feeder, begun.header
-    shape = NetworkShape(size, feeder.planes)
+        start = _load_start(size, encoder, network, seed=seed)
+        return start.network, loaded_encoder, start.header
+    shape = NetworkShape(size, loaded_encoder.planes)
     header = WeightsHeader(
         network=network.name,
         network_parameters=network.parameters,
         encoder=encoder.name,
         encoder_parameters=encoder.parameters,
         size=size,
-        planes=feeder.planes,
+        planes=loaded_encoder.planes,
         komi=(0.0, 0.0),
         history=(),
         licence="",
         sha256="",
     )
     built = build_network(network.name, shape, network.parameters, seed=seed)
-    return built, feeder, header.model_copy(update={"outputs": outputs_of(built, shape)})
+    return built, loaded_encoder, header.model_copy(update={"outputs": outputs_of(built, shape)})
 
 
-def _begin(
+def _load_start(
     size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int
 ) -> NetworkWeights:
-    """Return the weights to start from, with the heads that the config adds to them."""
+    """Return the weights to start from, with the heads that the config adds."""
     loaded = load_weights(find_weights(network.start, default=""), size=size)
     header = loaded.header
-    _check_feeding(header, encoder, network)
+    _check_encoder(header, encoder, network)
     added = _added_heads(header, network)
     if not added:
         return loaded
@@ -67,11 +66,11 @@ def _begin(
     shape = NetworkShape(size, header.planes)
     built = build_network(network.name, shape, values, seed=seed)
     missing, unknown = built.load_state_dict(loaded.network.state_dict(), strict=False)
-    strange = [n for n in (*missing, *unknown) if n.partition(".")[0] not in added]
-    if strange:
+    extra = [n for n in (*missing, *unknown) if n.partition(".")[0] not in added]
+    if extra:
         raise TrainingError(
             f"network.start: '{network.name}' with {' and '.join(added)} has other weights than "
-            f"without ({strange[0]}); leave it out of network.parameters"
+            f"without ({extra[0]}); leave it out of network.parameters"
         )
     grown_header = header.model_copy(
         update={"network_parameters": values, "outputs": outputs_of(built, shape)}
@@ -79,36 +78,36 @@ def _begin(
     return NetworkWeights(built, grown_header)
 
 
-def _check_feeding(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
-    """Raise `TrainingError` where weights to start from are of another network or encoder."""
+def _check_encoder(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
+    """Raise `TrainingError` if the weights have another network or encoder than the config."""
     if (header.network, header.encoder) != (network.name, encoder.name):
         raise TrainingError(
-            f"network.start: weights of '{header.network}' fed by '{header.encoder}', but the "
+            f"network.start: weights for '{header.network}' and '{header.encoder}', but the "
             f"config names '{network.name}' and '{encoder.name}'"
         )
-    fed, wanted = (
+    actual, expected = (
         registry().get("go.encoder", encoder.name).fill(values).model_dump(mode="json")
         for values in (header.encoder_parameters, encoder.parameters)
     )
-    if fed != wanted:
+    if actual != expected:
         raise TrainingError(
-            f"network.start: weights fed by '{encoder.name}' with {fed}, but encoder.parameters "
-            f"make that {wanted}; give those they were trained with"
+            f"network.start: weights trained with '{encoder.name}' {actual}, but "
+            f"encoder.parameters are {expected}; use those of the training"
         )
 
 
 def _added_heads(header: WeightsHeader, network: NetworkSection) -> list[str]:
     """Return the heads that the config adds; raise `TrainingError` for any other difference."""
-    given = filled_parameters(network.name, network.parameters)
+    filled = filled_parameters(network.name, network.parameters)
     added = []
     for name in network.parameters:
         before = header.network_parameters[name]
-        if name in {"ownership", "score"} and given[name] is True and before is False:
+        if name in {"ownership", "score"} and filled[name] is True and before is False:
             added.append(name)
-        elif given[name] != before:
+        elif filled[name] != before:
             raise TrainingError(
                 f"network.start: weights of '{network.name}' with {name} {before!r}, but "
-                f"network.parameters say {given[name]!r}; leave it out"
+                f"network.parameters say {filled[name]!r}; remove it"
             )
     return added
 
@@ -137,10 +136,10 @@ def save_learnt(path: Path, learner: Learner, header: WeightsHeader) -> None:
 
 
 def prepare_torch(run: TrainingRunSection) -> None:
-    """Set torch's threads and make it deterministic.
+    """Set torch's threads, seed and deterministic algorithms.
 
     Raises:
-      TrainingError: the device is not there.
+      TrainingError: the device is unavailable.
     """
     if run.threads:
         torch.set_num_threads(run.threads)

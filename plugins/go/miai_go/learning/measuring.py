@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from miai.errors import ConfigError
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.filters import GameFilters
-from miai_go.learning.split import SPLITS, Split
+from miai_go.learning.games import SPLITS, Split
+from miai_go.learning.importing import GameFilters
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs
 from miai_go.nets.parameters import Precision

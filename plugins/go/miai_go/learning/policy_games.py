@@ -1,4 +1,4 @@
-"""Games that policies play by themselves, no tree: for policy gradients and value networks."""
+"""Games of policies without search, many in step, for policy gradients and value networks."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import selfplay as kernels
 from miai_go.kernels import trail
-from miai_go.learning.agent_games import finished_game
-from miai_go.learning.games import StoredGame
+from miai_go.learning.games import StoredGame, finished_game
 from miai_go.nets.encoder import Positions
 from miai_go.nets.oracle import Oracle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyGames:
-    """How policies play.
+    """Settings of games between policies.
 
     Attributes:
       size: points on a side.
-      half_komi: what White is given, in half points.
-      max_moves: a game that lasts so long is counted as it stands.
+      half_komi: komi in half points.
+      max_moves: a game of this length ends and is scored.
       temperature: of the policies; 0 plays the likeliest move.
-      opening: moves at the beginning that are drawn at temperature 1 whatever the other is.
+      opening: number of first moves drawn at temperature 1.
     """
 
     size: int
@@ -44,16 +43,16 @@ class PolicyGames:
         random_at: NDArray[np.int64] | None = None,
         after: NDArray[np.int64] | None = None,
     ) -> list[StoredGame]:
-        """Play games in step and return them in order.
+        """Play games in step; return them in order.
 
         Args:
           players: the policies.
-          black, white: which of them plays each colour of each game, int64 of shape (games,).
-          random_at: the ply, from 0, at which a random sensible move is played in each game.
-          after: which player plays both colours of each game from there on.
+          black, white: number of the policy that plays each colour, int64 of shape (games,).
+          random_at: ply of each game, from 0, at which a random sensible move is played.
+          after: number of the policy that plays both colours after that move.
 
         Raises:
-          InferenceError: a network cannot answer.
+          InferenceError: a network fails.
         """
         games = len(black)
         table = _Table(self, games)
@@ -71,7 +70,7 @@ class PolicyGames:
                 logits[chance] = 0
                 heat = np.where(chance, 1.0, heat)
             table.step(logits, heat, rng)
-        return table.games
+        return table.games()
 
     def _logits(
         self, players: Sequence[Oracle], who: NDArray[np.int64], positions: Positions
@@ -81,19 +80,18 @@ class PolicyGames:
             here = np.flatnonzero(who == number)
             chosen = Positions(self.size, positions.words[here], positions.trails[here])
             oracle = players[number]
-            answers = oracle.infer(oracle.encoder.encode(chosen))
-            assert answers.policy is not None
-            logits[here] = answers.policy
+            policy = oracle.infer(oracle.encoder.encode(chosen)).policy
+            assert policy is not None
+            logits[here] = policy
         return logits
 
 
 class _Table:
-    """The games in play.
+    """Games in step.
 
     Attributes:
-      active: numbers of the games that go on.
-      lengths: moves made in each game.
-      games: the games, once finished.
+      active: numbers of the games in play.
+      lengths: number of moves of each game.
     """
 
     def __init__(self, rules: PolicyGames, games: int) -> None:
@@ -105,25 +103,25 @@ class _Table:
         self.active = np.arange(games)
         self.lengths = np.zeros(games, np.int64)
 
-    @property
     def games(self) -> list[StoredGame]:
+        """Return the finished games in order."""
         return [game for game in self._done if game is not None]
 
     def positions(self) -> Positions:
-        """Return a copy of the positions of the games that go on."""
+        """Return a copy of the positions of the active games."""
         return Positions(
             self._rules.size, self._all.words[self.active], self._all.trails[self.active]
         )
 
     def colors(self) -> NDArray[np.int64]:
-        """Return who is to move in them: 0 Black, 1 White."""
+        """Return who is to move in the active games: 0 Black, 1 White."""
         colors: NDArray[np.int64] = self._all.trails[self.active, trail.COLOR].astype(np.int64)
         return colors - 1
 
     def step(
         self, logits: NDArray[np.float32], heat: NDArray[np.float64], rng: np.random.Generator
     ) -> None:
-        """Draw and play a move in each game that goes on."""
+        """Draw and play a move in each active game."""
         rows, here = self.active, self.positions()
         allowed = np.zeros(logits.shape, np.bool_)
         kernels.sensible_moves(here.words, here.trails, allowed)

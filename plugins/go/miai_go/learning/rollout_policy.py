@@ -20,10 +20,10 @@ from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import PatternBuffers
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.filters import GameFilters
+from miai_go.learning.games import Split
+from miai_go.learning.importing import GameFilters
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import DataSection
-from miai_go.learning.split import Split
 from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.tensors import TrainingRecord
 

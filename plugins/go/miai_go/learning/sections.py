@@ -1,4 +1,4 @@
-"""The tables that training configs have in common."""
+"""Tables that training configs share."""
 
 from __future__ import annotations
 
@@ -10,72 +10,78 @@ from miai.parameters import StrictModel, parameter
 
 
 class EncoderSection(StrictModel):
-    """What the network is fed."""
+    """Encoder of the network's input."""
 
-    name: str = parameter("zero", help="Encoder, by name")
+    name: str = parameter("zero", help="Name of the encoder")
     parameters: dict[str, Any] = Field(default={})
 
 
 class NetworkSection(StrictModel):
-    """The network that is trained."""
+    """Network to train."""
 
-    name: str = parameter("tower", help="Network, by name")
+    name: str = parameter("tower", help="Name of the network")
     parameters: dict[str, Any] = Field(default={})
-    start: str = parameter("", help="Weights to begin with; empty draws them by the run's seed")
+    start: str = parameter("", help="Weights to start from; empty for random ones")
 
 
 class OptimiserSection(StrictModel):
-    """How weights are changed."""
+    """Optimiser and learning rate."""
 
-    method: Literal["sgd", "adamw"] = parameter("sgd", help="sgd: with Nesterov's momentum")
-    rate: float = parameter(0.02, gt=0, le=10, help="Learning rate at its highest")
-    last_rate: float = parameter(
-        0.01, ge=0, le=1, help="The learning rate at the end, as a share of the highest (cosine)"
+    method: Literal["sgd", "adamw"] = parameter(
+        "sgd", help="Optimiser: adamw, or sgd with Nesterov momentum"
     )
-    warm_steps: int = parameter(200, ge=0, unit="steps", help="Steps in which the rate rises")
-    momentum: float = parameter(0.9, ge=0, lt=1, help="Momentum; of adamw its first beta")
+    rate: float = parameter(0.02, gt=0, le=10, help="Maximum learning rate")
+    last_rate: float = parameter(
+        0.01, ge=0, le=1, help="Final learning rate as a share of the maximum (cosine schedule)"
+    )
+    warm_steps: int = parameter(200, ge=0, unit="steps", help="Steps of warm-up")
+    momentum: float = parameter(0.9, ge=0, lt=1, help="Momentum; for adamw the first beta")
     decay: float = parameter(1e-4, ge=0, le=1, help="Weight decay")
-    clip: float = parameter(5.0, ge=0, help="Longest gradient; 0 for no limit")
-    batch: int = parameter(256, ge=1, le=65536, unit="positions", help="Positions of a step")
+    clip: float = parameter(5.0, ge=0, help="Maximum norm of the gradient; 0 for no limit")
+    batch: int = parameter(256, ge=1, le=65536, unit="positions", help="Positions in a step")
 
 
 class LossSection(StrictModel):
-    """What the network is to answer, and how much each answer counts."""
+    """Weights of the losses."""
 
-    policy: float = parameter(1.0, ge=0, help="Of the policy, cross-entropy")
-    value: float = parameter(1.0, ge=0, help="Of the value, mean square")
-    ownership: float = parameter(0.15, ge=0, help="Of the ownership, mean square")
-    score: float = parameter(0.02, ge=0, help="Of the score, Huber, points over ten")
+    policy: float = parameter(1.0, ge=0, help="Weight of the policy's cross-entropy")
+    value: float = parameter(1.0, ge=0, help="Weight of the value's mean square error")
+    ownership: float = parameter(0.15, ge=0, help="Weight of the ownership's mean square error")
+    score: float = parameter(0.02, ge=0, help="Weight of the score's Huber loss, in tens of points")
 
 
 class TrainingRunSection(StrictModel):
-    """How long, on what, and what is kept."""
+    """Length, device and output of a run."""
 
     steps: int = parameter(1000, ge=1, unit="steps", help="Optimiser steps")
-    seed: int = parameter(0, ge=0, help="Of weights and of the order of data")
-    device: str = parameter("cpu", help="Where torch trains: cpu, cuda, cuda:1")
-    threads: int = parameter(0, ge=0, le=256, unit="threads", help="torch's; 0 for its own choice")
+    seed: int = parameter(0, ge=0, help="Seed of weights and of the order of data")
+    device: str = parameter("cpu", help="Device: cpu, cuda, cuda:1")
+    threads: int = parameter(
+        0, ge=0, le=256, unit="threads", help="Threads of torch; 0 for its own choice"
+    )
     precision: Literal["fp32", "bf16"] = parameter(
-        "fp32", help="Of the multiplications; weights are always kept in fp32"
+        "fp32", help="Precision of multiplications; weights are always fp32"
     )
     average: float = parameter(
-        0.0, ge=0, lt=1, help="Decay of the running average of weights that is kept; 0 for none"
+        0.0, ge=0, lt=1, help="Decay of the moving average of weights to save; 0 for none"
     )
     checkpoint_every: int = parameter(500, ge=1, unit="steps", help="Steps between checkpoints")
     measure_every: int = parameter(500, ge=1, unit="steps", help="Steps between measurements")
-    log_every: int = parameter(50, ge=1, unit="steps", help="Steps between lines of the log")
-    licence: str = parameter("", help="Licence of the weights, an SPDX expression")
+    log_every: int = parameter(50, ge=1, unit="steps", help="Steps between log lines")
+    licence: str = parameter("", help="SPDX licence expression of the weights")
 
 
 class DataSection(StrictModel):
-    """Games to learn from."""
+    """Games to train on."""
 
     sources: tuple[str, ...] = Field(
         min_length=1, description="Shard sets, or folders, archives and files of SGF"
     )
-    games: int | None = parameter(None, ge=1, unit="games", help="At most so many, drawn by seed")
+    games: int | None = parameter(
+        None, ge=1, unit="games", help="Maximum number of games, a random sample"
+    )
     size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
-    min_moves: int = parameter(10, ge=0, unit="moves", help="Shorter games of SGF are left out")
-    validation: float = parameter(0.05, ge=0, lt=1, help="Share of games that measure progress")
-    test: float = parameter(0.05, ge=0, lt=1, help="Share of games kept for the last measurement")
-    symmetries: bool = parameter(True, help="Turn every position by one of the eight symmetries")
+    min_moves: int = parameter(10, ge=0, unit="moves", help="Minimum length of imported SGF games")
+    validation: float = parameter(0.05, ge=0, lt=1, help="Share of games for validation")
+    test: float = parameter(0.05, ge=0, lt=1, help="Share of games for the final measurement")
+    symmetries: bool = parameter(True, help="Turn each position by a random symmetry")

@@ -1,7 +1,6 @@
-"""Shards of Go games: their columns, making them from games, and opening sets of them.
+"""Sets of Go games on disk: folders of shards, all of one board size.
 
-A set is a folder of shards, all of one board size; `miai_go.learning.shard_files` has the format on
-disk.
+`miai_go.learning.shard_files` defines the format.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from miai_go.learning.shard_files import (
     ShardFormat,
     ShardManifest,
     numbered_folders,
+    prepare_folder,
 )
 from miai_go.rules.coordinates import MAX_SIZE
 
@@ -56,13 +57,13 @@ def column_shape(column: ShardColumn, *, size: int, games: int, moves: int) -> t
 
 
 def columns_of(games: Sequence[StoredGame]) -> dict[str, NDArray[Any]]:
-    """Return the columns of some games, at least one, all of one size.
+    """Return the columns of one or more games of the same size.
 
-    An optional column is there where any of the games has it. Then the others' rows are: no stones,
-    Black first, policy targets of weight 0, unknown root values (nan) and no owners (0).
+    Optional columns that only some of the games have are filled for the others: no stones, Black
+    first, policy targets of weight 0, unknown root values (nan) and no owners (0).
 
     Raises:
-      DataError: the sizes differ, or an array of a game has not the shape that it must have.
+      DataError: the sizes differ, or an array has the wrong shape.
     """
     size = games[0].size
     for game in games:
@@ -101,16 +102,16 @@ def _add_optional(
         if name == "root_value":
             values[:] = np.nan
         for g, game in enumerate(games):
-            given = getattr(game, name)
-            if given is not None:
-                values[g if column.per == "game" else slice(offsets[g], offsets[g + 1])] = given
+            row = getattr(game, name)
+            if row is not None:
+                values[g if column.per == "game" else slice(offsets[g], offsets[g + 1])] = row
         columns[name] = values
     if "policy" in columns:
         _weigh(columns, games)
 
 
 def _weigh(columns: dict[str, NDArray[Any]], games: Sequence[StoredGame]) -> None:
-    """Give moves with a policy target the weight 1 where none was told, those without 0."""
+    """Set the weights that games lack: 1 for moves with a policy target, 0 for the others."""
     weight = columns.setdefault("weight", np.zeros(len(columns["moves"]), np.float16))
     offsets = columns["offsets"]
     for g, game in enumerate(games):
@@ -127,11 +128,11 @@ def _check(game: StoredGame, size: int) -> None:
     if game.result not in (-1, 0, 1, UNKNOWN) or game.first not in (1, 2):
         raise DataError(f"a game with result {game.result} and first player {game.first}")
     for name in ("moves", "stones", "ownership", "policy", "weight", "root_value"):
-        given = getattr(game, name)
+        values = getattr(game, name)
         shape = column_shape(COLUMNS[name], size=size, games=1, moves=len(game.moves))
-        wanted = shape[1:] if COLUMNS[name].per == "game" else shape
-        if given is not None and given.shape != wanted:
-            raise DataError(f"{name} of a game has shape {given.shape}, not {wanted}")
+        expected = shape[1:] if COLUMNS[name].per == "game" else shape
+        if values is not None and values.shape != expected:
+            raise DataError(f"{name} of a game has shape {values.shape}, not {expected}")
 
 
 class Manifest(ShardManifest):
@@ -163,7 +164,7 @@ GAME_SHARDS: Final = ShardFormat(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shard:
-    """The columns of some games.
+    """Columns of games.
 
     Attributes:
       size: points on a side.
@@ -179,7 +180,7 @@ class Shard:
 
     @classmethod
     def of(cls, games: list[StoredGame]) -> Self:
-        """Return some games in memory, at least one. Raises `DataError` as `columns_of` does."""
+        """Return one or more games in memory. Raises `DataError` as `columns_of` does."""
         return cls(games[0].size, columns_of(games))
 
     @classmethod
@@ -187,10 +188,10 @@ class Shard:
         """Return the shard in a folder.
 
         Args:
-          verify: whether the files are read once, to compare their digests with the manifest's.
+          verify: whether the files' SHA-256 digests are compared with the manifest's.
 
         Raises:
-          DataError: it is damaged, of another version, or no shard.
+          DataError: the shard is damaged or of another format.
         """
         manifest, columns = GAME_SHARDS.open(folder, verify=verify)
         _check_contents(folder, columns)
@@ -198,11 +199,11 @@ class Shard:
 
     @property
     def games(self) -> int:
-        """How many games there are."""
+        """Number of games."""
         return len(self.columns["result"])
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return how many moves each game has."""
+        """Return the number of moves of each game."""
         lengths: NDArray[np.int64] = np.diff(self.columns["offsets"])
         return lengths
 
@@ -227,7 +228,7 @@ class Shard:
 
 
 def shard_folders(folder: Path) -> list[Path]:
-    """Return the shards of a set, in order; a folder that is a shard itself is a set of one.
+    """Return the shards of a set, in order; a folder that is itself a shard is a set of one.
 
     Raises:
       DataError: the folder cannot be read.
@@ -238,28 +239,129 @@ def shard_folders(folder: Path) -> list[Path]:
 
 
 def open_shards(folder: Path, *, verify: bool = True) -> list[Shard]:
-    """Return the shards of a set, in order, at least one.
+    """Return the shards of a set, in order.
 
     Raises:
-      DataError: there is none, one is damaged, or the board sizes differ.
+      DataError: the set is empty, a shard is damaged, or the board sizes differ.
     """
     shards = [Shard.open(child, verify=verify) for child in shard_folders(folder)]
     if not shards:
-        raise DataError(f"{folder}: holds no shards; make some with: miai go data import")
+        raise DataError(f"{folder}: contains no shards; make some with: miai go data import")
     for shard in shards:
         if shard.size != shards[0].size:
             raise DataError(
-                f"{shard.folder}: is of {shard.size}x{shard.size} boards, but the set began with "
-                f"{shards[0].size}x{shards[0].size}; keep the sizes in sets of their own"
+                f"{shard.folder}: has {shard.size}x{shard.size} boards, but the set began with "
+                f"{shards[0].size}x{shards[0].size}; use one set for each size"
             )
     return shards
 
 
 def _check_contents(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Check what is relied on without looking again: that games lie within the moves."""
+    """Check what readers rely on: games lie within the moves, and results are valid."""
     offsets = columns["offsets"]
     fits = offsets[0] == 0 and offsets[-1] == len(columns["moves"])
     if not fits or (offsets[1:] < offsets[:-1]).any():
-        raise DataError(f"{folder}: offsets.npy does not fit the moves; copy or import it again")
+        raise DataError(f"{folder}: offsets.npy does not fit the moves; {GAME_SHARDS.remedy}")
     if not np.isin(columns["result"], (-1, 0, 1, UNKNOWN)).all():
-        raise DataError(f"{folder}: result.npy holds what is no result; copy or import it again")
+        raise DataError(f"{folder}: result.npy contains invalid results; {GAME_SHARDS.remedy}")
+
+
+# Writing
+
+GAMES_A_SHARD: Final = 20_000
+MOVES_A_SHARD: Final = 2_000_000
+
+
+class ShardWriter:
+    """Appends games to a shard set.
+
+    Use it in a ``with`` statement, which finishes the last shard. After an error, games that are
+    not in a finished shard are dropped.
+
+    Args:
+      folder: of the set; made if missing, else extended.
+      size: points on a side.
+      sources: names of the games' sources, for the manifest.
+      settings: plain data about how the games were made, for the manifest.
+      games_a_shard, moves_a_shard: a shard is finished when it reaches either number.
+
+    Attributes:
+      written: games in the shards that this writer finished.
+
+    Raises:
+      DataError: the set has another board size, or the folder cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        size: int,
+        sources: tuple[str, ...] = (),
+        settings: Mapping[str, Any] | None = None,
+        games_a_shard: int = GAMES_A_SHARD,
+        moves_a_shard: int = MOVES_A_SHARD,
+    ) -> None:
+        self.folder = folder
+        self.written = 0
+        self._size = size
+        self._head = {"sources": list(sources), "settings": dict(settings or {})}
+        self._limits = (games_a_shard, moves_a_shard)
+        self._games: list[StoredGame] = []
+        self._moves = 0
+        self._prepare()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.flush()
+
+    def add(self, game: StoredGame) -> None:
+        """Append a game, and write the shard if it is full.
+
+        Raises:
+          DataError: the game has another size, or the shard cannot be written.
+        """
+        if game.size != self._size:
+            raise DataError(
+                f"{self.folder}: a {game.size}x{game.size} game in a set of "
+                f"{self._size}x{self._size}; use one set for each size"
+            )
+        self._games.append(game)
+        self._moves += len(game.moves)
+        if len(self._games) >= self._limits[0] or self._moves >= self._limits[1]:
+            self.flush()
+
+    def flush(self) -> Path | None:
+        """Write the pending games as a shard; return its folder, or None without games.
+
+        Raises:
+          DataError: the shard cannot be written; the games stay pending.
+        """
+        if not self._games:
+            return None
+        number = max((int(shard.name) for shard in numbered_folders(self.folder)), default=-1) + 1
+        fields = {"size": self._size, "games": len(self._games), "moves": self._moves, **self._head}
+        shard = GAME_SHARDS.write(self.folder, number, columns_of(self._games), fields)
+        self.written += len(self._games)
+        self._games, self._moves = [], 0
+        return shard
+
+    def _prepare(self) -> None:
+        prepare_folder(self.folder)
+        for shard in shard_folders(self.folder)[:1]:
+            if shard == self.folder:
+                raise DataError(f"{self.folder}: is a shard itself; name the set that contains it")
+            size = GAME_SHARDS.read_manifest(shard).size
+            if size != self._size:
+                raise DataError(
+                    f"{self.folder}: is a set of {size}x{size} games; write "
+                    f"{self._size}x{self._size} games to another folder"
+                )

@@ -14,7 +14,7 @@ from miai_go.errors import TrainingError
 from miai_go.learning.batches import Batch, Prefetcher
 from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.filters import GameFilters
+from miai_go.learning.importing import GameFilters
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import make_network, prepare_torch, save_learnt, trained_header
 from miai_go.learning.measuring import GameMeasures, measure

@@ -1,4 +1,4 @@
-"""Batches as a PyTorch data set, for training loops that are written round a `DataLoader`.
+"""Batches as a PyTorch data set, for training loops with a `DataLoader`.
 
 >>> loader = DataLoader(TorchBatches(data, 256), batch_size=None)  # doctest: +SKIP
 """
@@ -20,16 +20,16 @@ Tensors = dict[str, torch.Tensor]
 
 
 class TorchBatches(IterableDataset[Tensors]):
-    """One epoch of batches of a data set, made ahead in a thread; the epochs follow each other.
+    """Batches of a data set, prefetched by a thread; each iteration is the next epoch.
 
-    Each item is a whole batch, so a `DataLoader` is given ``batch_size=None``. Its workers, where
-    it has several, serve every n-th batch each.
+    Items are whole batches, so the `DataLoader` needs ``batch_size=None``. Each of n workers
+    serves every n-th batch.
 
     Args:
       data: the games.
-      batch_size: positions.
-      depth: batches that are made ahead.
-      epoch: of the first iteration.
+      batch_size: positions of a batch.
+      depth: number of batches to prefetch.
+      epoch: epoch of the first iteration.
       options: as of `GoDataset.batches`.
     """
 
@@ -43,7 +43,7 @@ class TorchBatches(IterableDataset[Tensors]):
         self.options = options
 
     def __iter__(self) -> Iterator[Tensors]:
-        """Yield the batches of the present epoch; the next iteration is of the next one."""
+        """Yield the batches of the current epoch."""
         stream = self.data.batches(self.batch_size, epoch=self.epoch, **self.options)
         self.epoch += 1
         worker = get_worker_info()
@@ -56,7 +56,7 @@ class TorchBatches(IterableDataset[Tensors]):
 
 
 def tensors(batch: Batch) -> Tensors:
-    """Return the arrays of a batch as tensors by name, without those that are None."""
+    """Return the arrays of a batch as tensors by name."""
     arrays = {field.name: getattr(batch, field.name) for field in fields(batch)}
     return {
         name: torch.from_numpy(array)

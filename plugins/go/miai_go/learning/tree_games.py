@@ -1,7 +1,11 @@
-"""Games that a network plays against itself by tree search, as AlphaZero learns from them."""
+"""Games of networks by tree search, many in step: self-play to learn from, and matches.
+
+Games of a match come in pairs: both players have each colour once from the same opening.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -9,29 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import trail
-from miai_go.learning.agent_games import finished_game
-from miai_go.learning.games import StoredGame
+from miai_go.learning.games import StoredGame, finished_game
 from miai_go.rules.board import Board, KoRule
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeGames:
-    """How a network plays itself.
+    """Settings of self-play.
 
     Attributes:
       size: points on a side.
-      half_komi: what White is given, in half points.
-      max_moves: a game that lasts so long is counted as it stands.
-      tree: how the trees search; with Gumbel neither Dirichlet noise nor reuse is used.
-      simulations: of a full search, whose visits are learnt from.
+      half_komi: komi in half points.
+      max_moves: a game of this length ends and is scored.
+      tree: settings of the search; Gumbel's search uses neither Dirichlet noise nor reuse.
+      simulations: of a full search, whose visits become a policy target.
       fast_simulations, full_share: playout-cap randomisation (Wu 2019): only this share of the
-        moves gets a full search, the others a fast one, without noise and not learnt from.
+        moves gets a full search; the others get a fast one, without noise or policy target.
       noise_share, noise_total: Dirichlet noise at the root: its share in the priors, and the
         concentration of all moves together (10.83 is 0.03 for each of the 361 moves of 19x19).
-      warm_moves: moves drawn by their visits (at temperature 1); later ones are the best.
-      resign_below: a player resigns whose value is so low; None for never.
-      hold_out: share of the games in which nobody resigns, which tells how often it was wrong.
+      warm_moves: moves drawn by their visits (temperature 1) before the best ones are played.
+      resign_below: a player resigns below this value; None for never.
+      hold_out: share of the games without resignations, which measure wrong ones.
     """
 
     size: int
@@ -50,11 +53,11 @@ class TreeGames:
 
 @dataclass(slots=True)
 class ResignTally:
-    """What the games in which nobody resigned tell about resigning.
+    """How often a resignation would have been wrong.
 
     Attributes:
-      held_out: games played on though somebody would have resigned.
-      wrong: how many of them that player did not lose.
+      held_out: games that went on although a player would have resigned.
+      wrong: those that this player did not lose.
     """
 
     held_out: int = 0
@@ -62,7 +65,7 @@ class ResignTally:
 
 
 class _Running:
-    """One game in play: its moves, targets and values so far."""
+    """Moves, targets and values of a game in play."""
 
     def __init__(self, *, may_resign: bool) -> None:
         self.moves: list[int] = []
@@ -70,22 +73,22 @@ class _Running:
         self.weight: list[float] = []
         self.values: list[float] = []
         self.may_resign = may_resign
-        self.gave_up: int | None = None
-        """Who would have resigned first."""
+        self.resigner: int | None = None
+        """The player who resigned, or would have, first."""
 
 
 class TreeSelfPlay:
-    """A number of games, some of them in step; each that ends makes room for the next.
+    """Self-play of several games in step; when one ends, the next takes its slot.
 
     The same rules, valuer and seed give the same games.
 
     Args:
-      games: how many are played.
-      at_once: how many of them in step.
+      games: number of games.
+      at_once: maximum number of games in step.
 
     Attributes:
-      tally: what is known about resigning.
-      positions: positions searched so far.
+      tally: counts of resignations.
+      positions: number of positions searched.
     """
 
     def __init__(
@@ -105,7 +108,7 @@ class TreeSelfPlay:
             max_budget=max(rules.simulations, rules.fast_simulations),
             seed=seed,
         )
-        self._left = games
+        self._remaining = games
         self._active: list[int] = []
         self._running: list[_Running] = []
         self.tally = ResignTally()
@@ -116,19 +119,15 @@ class TreeSelfPlay:
             self._begin(slot)
 
     def play(self, valuer: LeafValuer) -> Iterator[StoredGame]:
-        """Yield the games as they end.
-
-        Raises:
-          InferenceError: a network cannot answer.
-        """
+        """Yield the games as they end. Raises `InferenceError` if the network fails."""
         while self._active:
             yield from self.step(valuer)
 
     def step(self, valuer: LeafValuer) -> list[StoredGame]:
-        """Make a move in every game; return those that ended.
+        """Make a move in every game; return those that end.
 
         Raises:
-          InferenceError: a network cannot answer.
+          InferenceError: the network fails.
         """
         forest, rules = self._forest, self._rules
         slots = np.array(self._active, np.int32)
@@ -143,8 +142,6 @@ class TreeSelfPlay:
         moved = [self._moved(slot, full=thorough) for slot, thorough in pairs]
         return [done for done in moved if done is not None]
 
-    # -- one move -----------------------------------------------------------------------------
-
     def _add_noise(self, game: int, *, full: bool) -> None:
         rules, actions = self._rules, self._rules.size**2 + 1
         if rules.tree.gumbel:
@@ -157,7 +154,7 @@ class TreeSelfPlay:
             self._forest.blur(game, noise, share=rules.noise_share)
 
     def _moved(self, game: int, *, full: bool) -> StoredGame | None:
-        """Make the move that was found; return the game if that ended it."""
+        """Make the move of the search, or resign; return the game if it ends."""
         forest, rules, running = self._forest, self._rules, self._running[game]
         target = self._target(game)
         action = self._chosen(game, target, len(running.moves))
@@ -167,10 +164,10 @@ class TreeSelfPlay:
         running.weight.append(1.0 if full else 0.0)
         running.values.append(value)
         running.moves.append(action)
-        gives_up = rules.resign_below is not None and value < rules.resign_below
-        if gives_up and running.gave_up is None:
-            running.gave_up = mover
-        if gives_up and running.may_resign:
+        resigns = rules.resign_below is not None and value < rules.resign_below
+        if resigns and running.resigner is None:
+            running.resigner = mover
+        if resigns and running.may_resign:
             running.moves.pop()
             return self._ended(game, loser=mover)
         last = action == rules.size**2 and forest.tree(game).passes > 0
@@ -180,7 +177,7 @@ class TreeSelfPlay:
         return None
 
     def _target(self, game: int) -> NDArray[np.float64]:
-        """Return what the search makes of the moves, (size * size + 1,), adding up to 1."""
+        """Return the policy target of the search, of shape (size * size + 1,) and sum 1."""
         if self._rules.tree.gumbel:
             return self._forest.tree(game).improved_policy()
         visits = self._forest.tree(game).visits().astype(np.float64)
@@ -195,14 +192,12 @@ class TreeSelfPlay:
             return self._forest.tree(game).best()
         return int(self._rng.choice(len(target), p=target))
 
-    # -- beginning and end --------------------------------------------------------------------
-
     def _begin(self, game: int) -> None:
-        """Begin the next game in a slot, if one is left."""
-        if not self._left:
+        """Begin the next game in a slot, if any remain."""
+        if not self._remaining:
             self._active = [slot for slot in self._active if slot != game]
             return
-        self._left -= 1
+        self._remaining -= 1
         if game not in self._active:
             self._active.append(game)
         self._forest.set_root(game, empty_root(self._rules.size, self._rules.half_komi, self._ko))
@@ -221,16 +216,175 @@ class TreeSelfPlay:
             weight=np.array(running.weight[:count], np.float16),
             root_value=np.array(running.values[:count], np.float16),
         )
-        if running.gave_up is not None and not running.may_resign:
+        if running.resigner is not None and not running.may_resign:
             self.tally.held_out += 1
-            self.tally.wrong += done.result != (-1 if running.gave_up == 0 else 1)
+            self.tally.wrong += done.result != (-1 if running.resigner == 0 else 1)
         self._begin(game)
         return done
 
 
 def empty_root(size: int, half_komi: int, ko_rule: KoRule) -> ForestRoot:
-    """Return the empty board with Black to move as a root."""
+    """Return the empty board, Black to move, as a root."""
     board = Board(size)
     words = np.zeros(trail.trail_words(size), np.int16)
     trail.begin_trail(board.words, words, np.int64(1), np.int64(half_komi))
     return ForestRoot(board=board, trail=words, komi=half_komi / 2, ko_rule=ko_rule)
+
+
+# Matches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchPlayer:
+    """A player of a match.
+
+    Attributes:
+      valuer: evaluates leaves.
+      tree: settings of the search; matches use no Gumbel noise.
+      simulations: for each move; 0 plays the move with the highest prior.
+    """
+
+    valuer: LeafValuer
+    tree: TreeSettings
+    simulations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRules:
+    """Settings of a match.
+
+    Attributes:
+      size, half_komi, max_moves: see `TreeGames`.
+      games: number of games, even.
+      opening: number of first moves drawn from the first player's priors, the same for both games
+        of a pair.
+      seed: seed of the openings.
+    """
+
+    size: int
+    half_komi: int
+    max_moves: int
+    games: int
+    opening: int = 4
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """Result of a match.
+
+    Attributes:
+      wins, draws, losses: of the first player.
+      played: the games; in even ones the first player is Black.
+    """
+
+    wins: int
+    draws: int
+    losses: int
+    played: tuple[StoredGame, ...]
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float:
+        """Share of the points won by the first player."""
+        return (self.wins + self.draws / 2) / self.games
+
+    def elo(self) -> tuple[float, float]:
+        """Return the first player's lead in Elo and half the width of its 95 % interval.
+
+        Half a win and half a loss are added, which keeps the Elo of a clean score finite.
+        """
+        games = self.games + 1
+        score = (self.wins + self.draws / 2 + 0.5) / games
+        lead = 400 * math.log10(score / (1 - score))
+        deviation = math.sqrt(score * (1 - score) / games)
+        return lead, 1.96 * deviation * 400 / (math.log(10) * score * (1 - score))
+
+
+def play_match(first: MatchPlayer, second: MatchPlayer, rules: MatchRules) -> MatchResult:
+    """Play a match; the same players, rules and seed give the same games.
+
+    Raises:
+      InferenceError: a network fails.
+    """
+    return _Match(first, second, rules).play()
+
+
+class _Match:
+    def __init__(self, first: MatchPlayer, second: MatchPlayer, rules: MatchRules) -> None:
+        self._players = (first, second)
+        self._rules = rules
+        self._forests = [self._new_forest(player) for player in self._players]
+        self._moves: list[list[int]] = [[] for _ in range(rules.games)]
+        self._done: list[StoredGame | None] = [None] * rules.games
+        self._rng = np.random.default_rng(rules.seed)
+
+    def play(self) -> MatchResult:
+        self._open()
+        while active := [g for g, done in enumerate(self._done) if done is None]:
+            for number in (0, 1):
+                mine = [g for g in active if self._done[g] is None and self._turn(g) == number]
+                if mine:
+                    self._move(number, np.array(mine, np.int32))
+        played = tuple(game for game in self._done if game is not None)
+        results = [game.result * (1 if g % 2 == 0 else -1) for g, game in enumerate(played)]
+        return MatchResult(results.count(1), results.count(0), results.count(-1), played)
+
+    def _turn(self, game: int) -> int:
+        """Return the number of the player to move; the first is Black in even games."""
+        return (self._forests[0].tree(game).to_move + game) % 2
+
+    def _new_forest(self, player: MatchPlayer) -> Forest:
+        rules = self._rules
+        forest = Forest(
+            rules.size,
+            rules.games,
+            max_nodes=(rules.size**2 + 1) * (player.simulations + 2),
+            max_moves=rules.max_moves + 2,
+            max_budget=player.simulations,
+            seed=rules.seed,
+        )
+        for game in range(rules.games):
+            forest.configure(game, player.tree)
+            root = empty_root(rules.size, rules.half_komi, KoRule.POSITIONAL)
+            forest.set_root(game, root)
+        return forest
+
+    def _open(self) -> None:
+        pairs = np.arange(0, self._rules.games, 2, dtype=np.int32)
+        for _ in range(self._rules.opening):
+            self._forests[0].value_roots(pairs, self._players[0].valuer)
+            for game in pairs.tolist():
+                priors = self._forests[0].tree(game).priors()
+                priors[-1] = 0.0
+                if not priors.any() or self._done[game] is not None:
+                    continue
+                action = int(self._rng.choice(len(priors), p=priors / priors.sum()))
+                self._play(game, action)
+                if game + 1 < self._rules.games:
+                    self._play(game + 1, action)
+
+    def _move(self, number: int, games: NDArray[np.int32]) -> None:
+        player, forest = self._players[number], self._forests[number]
+        forest.value_roots(games, player.valuer)
+        if player.simulations:
+            forest.search(games, player.simulations, player.valuer)
+        for game in games.tolist():
+            self._play(game, forest.tree(game).best())
+
+    def _play(self, game: int, action: int) -> None:
+        rules, moves = self._rules, self._moves[game]
+        over = action == rules.size**2 and moves[-1:] == [action]
+        moves.append(action)
+        for forest in self._forests:
+            forest.play(game, action, keep=False)
+        if over or len(moves) == rules.max_moves:
+            self._done[game] = finished_game(
+                self._forests[0].tree(game).board,
+                np.array(moves, np.int16),
+                half_komi=rules.half_komi,
+            )

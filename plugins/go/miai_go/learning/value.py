@@ -28,10 +28,9 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.shards import open_shards, shard_folders
+from miai_go.learning.shards import ShardWriter, open_shards, shard_folders
 from miai_go.learning.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.training_run import TrainingResult
-from miai_go.learning.writing import ShardWriter
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
 from miai_go.shipped import find_weights

@@ -41,13 +41,18 @@ from miai_go.learning.making import (
     save_learnt,
     trained_header,
 )
-from miai_go.learning.matches import MatchPlayer, MatchResult, MatchRules, play_match
 from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
-from miai_go.learning.shards import Shard, shard_folders
+from miai_go.learning.shards import Shard, ShardWriter, shard_folders
 from miai_go.learning.supervised import endless, komi_range, lesson_of, open_games
 from miai_go.learning.training_run import LossMeans, RoundsResult, TrainingRun
-from miai_go.learning.tree_games import ResignTally, TreeSelfPlay
-from miai_go.learning.writing import ShardWriter
+from miai_go.learning.tree_games import (
+    MatchPlayer,
+    MatchResult,
+    MatchRules,
+    ResignTally,
+    TreeSelfPlay,
+    play_match,
+)
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Oracle

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from miai.errors import InvalidActionError
 from miai.game import Player, State
-from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, KoRule, history_key
+from miai_go.rules.board import (
+    BLACK,
+    BLACK_STONE,
+    EMPTY,
+    WHITE,
+    WHITE_STONE,
+    Board,
+    KoRule,
+    history_key,
+)
 from miai_go.rules.coordinates import parse_vertex, vertex
 from miai_go.rules.scoring import Score, area_score, result_text, territory_score
 
@@ -55,6 +64,15 @@ class Start:
     black: tuple[int, ...] = ()
     white: tuple[int, ...] = ()
     to_move: int = BLACK
+
+    def stones(self, size: int) -> NDArray[np.int8] | None:
+        """Return the stones, int8 of shape (points,): 0, 1 black, 2 white; None without stones."""
+        if not self.black and not self.white:
+            return None
+        stones = np.zeros(size * size, np.int8)
+        stones[list(self.black)] = BLACK_STONE
+        stones[list(self.white)] = WHITE_STONE
+        return stones
 
 
 _ROOM: Final = 64

@@ -183,6 +183,12 @@ _PRESET_NAMES: Final[Mapping[str, Preset]] = {
 }
 
 
+def preset_named(rules: str) -> Preset | None:
+    """Return the preset that a value of RU names, or None if the name is unknown."""
+    word = "".join(c for c in rules.lower() if c.isalnum())
+    return next((preset for name, preset in _PRESET_NAMES.items() if word.startswith(name)), None)
+
+
 def read_file(path: Path) -> list[SgfGame]:
     """Return the games of an SGF file, at least one.
 
@@ -278,6 +284,7 @@ class SgfGame:
       handicap: HA, stones; 0 if it is missing.
       rules: RU as written; empty if it is missing.
       black, white: PB and PW, the players' names.
+      black_rank, white_rank: BR and WR as written.
       result: RE as written.
 
     Raises:
@@ -294,6 +301,8 @@ class SgfGame:
         self.rules = self._text("RU")
         self.black = self._text("PB")
         self.white = self._text("PW")
+        self.black_rank = self._text("BR")
+        self.white_rank = self._text("WR")
         self.result = self._text("RE")
 
     @property
@@ -322,9 +331,7 @@ class SgfGame:
 
     def preset(self) -> Preset | None:
         """Return the preset that RU names, or None if the name is unknown."""
-        word = "".join(c for c in self.rules.lower() if c.isalnum())
-        presets = (preset for name, preset in _PRESET_NAMES.items() if word.startswith(name))
-        return next(presets, None)
+        return preset_named(self.rules)
 
     def parameters(self, line: SgfLine | None = None, **overrides: Any) -> dict[str, Any]:
         """Return parameters for ``load_game("go")`` of the game in which `line` was played.
