@@ -302,13 +302,13 @@ class TellsTheHiddenMove(PhantomTicTacToeState):
 @broken("observation-leak", PhantomTicTacToe)
 class ForgetsRefusalsInTheString(PhantomTicTacToeState):
     def information_state_string(self, player: int) -> str:
-        return " ".join(word for word in self._told[player].split() if not word.endswith("?"))
+        return " ".join(word for word in self._views[player].split() if not word.endswith("?"))
 
 
 @broken("information-string-leak", PhantomTicTacToe)
 class WritesTheHiddenMove(PhantomTicTacToeState):
     def information_state_string(self, player: int) -> str:
-        return f"{self._told[player]} {self._marks[1 - player] & 1}"
+        return f"{self._views[player]} {self._marks[1 - player] & 1}"
 
 
 @broken("legal-actions-leak", PhantomTicTacToe)
@@ -335,7 +335,7 @@ class BarringState(BarsACellBesideHiddenMarks):
         super()._apply(action)
         known = self._marks[self._to_move] | self._bumps[self._to_move]
         if not self.is_terminal() and 3 not in self.legal_actions() and not known >> 3 & 1:
-            self._told[self._to_move] += " (not a2)"
+            self._views[self._to_move] += " (not a2)"
 
 
 class TellsWhatIsBarred(PhantomTicTacToe):

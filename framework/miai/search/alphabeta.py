@@ -306,7 +306,7 @@ class AlphaBeta:
         beta: float,
         ply: int,
     ) -> float:
-        """Return the value of an action, or of an outcome of chance, whoever is next to move."""
+        """Return the value of an action, or of a chance outcome, for either next player."""
         self._count()
         child = state.clone()
         child.apply_unchecked(action)

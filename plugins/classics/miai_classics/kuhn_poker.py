@@ -95,7 +95,7 @@ class KuhnPokerState(State):
     def observation(self, player: int) -> Observation | None:
         """Return the player's card after the deal, then every pass and bet.
 
-        The cards are looked at when both are dealt; until then nobody is told anything.
+        Players see their cards when both are dealt; until then nobody observes anything.
         """
         legal = self._legal_for(player)
         if self._bets:

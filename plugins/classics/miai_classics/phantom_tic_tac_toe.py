@@ -1,8 +1,8 @@
-"""Phantom tic-tac-toe: tic-tac-toe in which nobody sees the opponent's marks.
+"""Phantom tic-tac-toe: tic-tac-toe in which players do not see the opponent's marks.
 
-A player names a cell. When the opponent holds it, the placement is refused: the mover, and nobody
-else, is told so and tries again. When it stands, the mover is told that it stood and the opponent
-that it is its turn. At the end both are told who won.
+A player names a cell. If the opponent holds it, the placement is refused; only the mover learns of
+it, and moves again. Otherwise the mover learns that the placement stood, and the opponent that it
+is its turn. At the end both learn who won.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class PhantomTicTacToe(Game):
 
 
 class PhantomTicTacToeState(TicTacToeState):
-    """The board, which only the referee sees, and what each player has been told of it."""
+    """The board, which only the referee sees, and what each player has observed of it."""
 
     def __init__(self, game: Game) -> None:
         super().__init__(game)
         self._bumps = [0, 0]  # cells that x and o know to be the opponent's
-        self._told = ["x:", "o:"]  # the information states of x and of o
+        self._views = ["x:", "o:"]  # the information states of x and of o
         self._to_move = 0
         self._stood = True  # whether the last placement did
 
@@ -83,16 +83,16 @@ class PhantomTicTacToeState(TicTacToeState):
         if self._stood:
             self._marks[mover] |= 1 << action
             self._to_move = other
-            self._told[mover] += f" {cell_name(action)}"
-            self._told[other] += " ."
+            self._views[mover] += f" {cell_name(action)}"
+            self._views[other] += " ."
         else:
             self._bumps[mover] |= 1 << action
-            self._told[mover] += f" {cell_name(action)}?"
+            self._views[mover] += f" {cell_name(action)}?"
         if self.is_terminal():
-            self._told = [f"{told} {self.result_to_string()}" for told in self._told]
+            self._views = [f"{view} {self.result_to_string()}" for view in self._views]
 
     def observation(self, player: int) -> Observation | None:
-        """Return what the last placement told `player`; a refusal tells the opponent nothing.
+        """Return what `player` observes of the last placement; the opponent observes no refusal.
 
         `Observation.data` is ``{"stood": bool}`` for the mover. At the end it has ``"result"``
         too, for both players.
@@ -109,13 +109,13 @@ class PhantomTicTacToeState(TicTacToeState):
         return Observation(player, actor, action, data or None, self._legal_for(player))
 
     def information_state_string(self, player: int) -> str:
-        """Return what was told: ``b2`` stood, ``b2?`` was refused, ``.`` for a hidden mark."""
-        return self._told[player]
+        """Return the observations: ``b2`` stood, ``b2?`` was refused, ``.`` for a hidden mark."""
+        return self._views[player]
 
     def _copy_to(self, other: Self) -> None:
         super()._copy_to(other)
         other._bumps = self._bumps.copy()
-        other._told = self._told.copy()
+        other._views = self._views.copy()
         other._to_move = self._to_move
         other._stood = self._stood
 

@@ -35,7 +35,7 @@ class PerformanceRow:
 
     Attributes:
       opening: the opening; None for all.
-      player: the player; None for whichever player moved first.
+      player: the player; None for the player who moved first.
       colour: whether that player moved first or second; None for both.
       wins, draws, losses: games.
       low, high: 95 % interval of the score (Wilson 1927); conservative with draws, which reduce the

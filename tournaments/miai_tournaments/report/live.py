@@ -96,7 +96,7 @@ class Reporter:
         if not self._ending:
             cause = f": {self._void_reason}"
             short = reason.removesuffix(cause)
-            line = f"{one_line(short).rstrip(' .;:')}{', as told' if short != reason else ''}"
+            line = f"{one_line(short).rstrip(' .;:')}{', as above' if short != reason else ''}"
             waiting = f"finishing {counted(running, 'running game')}" if running else "ending"
             self._ending = f"{line}; {waiting}"
             self._show_ending(self._ending)

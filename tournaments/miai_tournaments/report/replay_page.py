@@ -325,8 +325,8 @@ def _side(game: Game, seat: int) -> str:
 
 def _controls(frames: int, game: Game) -> Markup:
     buttons = [
-        tag("button", sign, type="button", data_go=go, title=told, aria_label=told)
-        for sign, go, told in (
+        tag("button", sign, type="button", data_go=go, title=label, aria_label=label)
+        for sign, go, label in (
             ("\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}", "first", "first position (Home)"),
             ("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "back", "one back (left arrow)"),
             ("play", "play", "play and pause (space)"),
@@ -349,8 +349,8 @@ def _controls(frames: int, game: Game) -> Markup:
         names = [("all", "all"), (TRUTH, TRUTH)]
         names += [(str(p), _side(game, p)) for p in range(game.num_players())]
         views = [
-            tag("button", told, type="button", data_view=view, aria_pressed="false")
-            for view, told in names
+            tag("button", label, type="button", data_view=view, aria_pressed="false")
+            for view, label in names
         ]
         parts.append(tag("div", "view: ", *views, class_="keys", role="group", aria_label="view"))
     return tag("div", *parts, id="controls", hidden=True)

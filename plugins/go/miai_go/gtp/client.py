@@ -239,7 +239,7 @@ class OutputLimits:
 
 
 class Streams:
-    """Writes to an engine and reads all that it writes, whichever is possible.
+    """Writes to an engine and reads its output, as each becomes possible.
 
     An engine that fills its standard error while it is spoken to, or stops reading, blocks
     nobody: every wait is on its input, both its outputs and its death at once.

@@ -106,7 +106,7 @@ def _seconds(word: str) -> float:
 
 
 class SessionClock:
-    """The clock of one player, as far as the controller has told it.
+    """The clock of one player, as far as the controller has sent it.
 
     Attributes:
       settings: the time control.

@@ -184,7 +184,7 @@ class Session:
         except BrokenPipeError:
             raise
         except Exception as error:
-            # A defect, usually of the agent: the controller is told and may go on.
+            # A defect, usually of the agent: the controller gets an error and may continue.
             traceback.print_exc()
             self._fail(command, f"the engine failed: {type(error).__name__}: {error}")
         else:

@@ -120,8 +120,8 @@ def train_value(
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
     """
     config, games = plan.config, plan.folder / "games"
-    with journal or TrainingJournal(plan.folder / "making") as told:
-        _make_games(plan, told)
+    with journal or TrainingJournal(plan.folder / "making") as own:
+        _make_games(plan, own)
     learning_threads(config.run)  # self-play left torch with one
     learning = SupervisedConfig(
         data=DataSection(

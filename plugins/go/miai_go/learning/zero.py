@@ -165,7 +165,9 @@ def read_ladder(folder: Path) -> list[Rung]:
         with path.open(newline="", encoding="utf-8") as file:
             return [_rung(row) for row in csv.DictReader(file)]
     except (OSError, KeyError, ValueError, TypeError) as error:
-        raise TrainingError(f"{path}: is no ladder: {error!r}; delete it to begin anew") from error
+        raise TrainingError(
+            f"{path}: is not a ladder: {error!r}; delete it to start again"
+        ) from error
 
 
 def write_ladder(folder: Path, rungs: list[Rung]) -> None:
@@ -461,7 +463,7 @@ class _Zero:
             try:
                 parts = list(pool.map(play, range(section.groups)))
             except BaseException:
-                stopped.set()  # whoever plays on ends with the next game
+                stopped.set()  # the other threads end with their next game
                 raise
         tally = ResignTally(sum(t.held_out for _g, t in parts), sum(t.wrong for _g, t in parts))
         return [game for games, _t in parts for game in games], tally

@@ -65,7 +65,7 @@ QuestionFactory = Callable[[Zone, int], Question]
 class SolverQuestion:
     """A question that the solver proves, on the assumption that the opponent wins every ko.
 
-    So its moves succeed whoever has the larger threats. An owner's moves are called useless only if
+    So its moves succeed regardless of ko threats. An owner's moves are called useless only if
     the target is lost although he wins every ko.
 
     Args:

@@ -211,7 +211,7 @@ class UctTree(TreeView):
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Search for a number of simulations or seconds, whichever ends first.
+        """Search until the simulations or the seconds are used up.
 
         Ends early when the root is proven. With simulations alone, splitting them over several
         calls does not change the result.
