@@ -120,7 +120,7 @@ def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: 
     )
     arguments = ["eval", str(weights), "--data", str(made), "--sample", "10"]
     grown = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert "what is measured as held out may have been learnt" in grown.stderr
+    assert "held-out positions may have been training positions" in grown.stderr
     small = tmp_path / "small.safetensors"
     table = json.loads(
         run(app, "quantize", weights, "--out", small, "--data", made, "--json", "--bits", 4)
