@@ -71,4 +71,5 @@ def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert folder - {"lock", "comparison.sqlite-wal", "comparison.sqlite-shm"} <= told
     assert {"rows.csv", "searches.csv", "plots", "comparison.json"} <= folder
     plots = {path.stem for path in (tmp_path / "runs" / "compare-quick" / "plots").iterdir()}
-    assert plots == set(re.findall(r"^\| `([\w-]+)` \|", PAGE.split("## Read the plots\n")[1], re.M))
+    described = PAGE.split("## Read the plots\n")[1]
+    assert plots == set(re.findall(r"^\| `([\w-]+)` \|", described, re.M))
