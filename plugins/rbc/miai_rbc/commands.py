@@ -24,14 +24,14 @@ def picture(
         Path, typer.Argument(metavar="HISTORY.json", help="Game history of reconchess.")
     ],
     player: Annotated[Literal["white", "black"], typer.Option(help="Player whose view is drawn.")],
-    turn: Annotated[int, typer.Option(min=0, help="The player's own turn, counted from 0.")],
+    turn: Annotated[int, typer.Option(min=0, help="Number of the player's own turn, from 0.")],
     phase: Annotated[
         Literal["before-sense", "after-sense", "after-move"],
         typer.Option(help="Point in the turn."),
     ] = "after-sense",
     show: Annotated[
         Literal["belief", "observation"],
-        typer.Option(help="The player's belief, or its observations of the turn."),
+        typer.Option(help="Picture of the player's belief, or of its observations in the turn."),
     ] = "belief",
     truth: Annotated[
         bool, typer.Option("--truth", help="Outline the opponent's true pieces on a belief.")

@@ -43,7 +43,7 @@ Workers = Annotated[
 ]
 ExecutorName = Annotated[
     str | None,
-    typer.Option("--executor", metavar="serial|processes|ray", help="Where games are played."),
+    typer.Option("--executor", metavar="serial|processes|ray", help="Executor of the games."),
 ]
 Address = Annotated[
     str | None,

@@ -16,7 +16,7 @@ def add_command(app: typer.Typer) -> None:
 
 def gtp(
     context: typer.Context,
-    agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that plays.")] = "mcts",
+    agent: Annotated[str, typer.Option(metavar="NAME", help="Agent that plays.")] = "mcts",
     boardsize: Annotated[int, typer.Option(help="Board size to begin with.")] = 9,
     rules: Annotated[str, typer.Option(help="Rules to begin with.")] = "chinese",
     komi: Annotated[

@@ -42,7 +42,7 @@ class PositionSection(StrictModel):
 
     folder: str = parameter(help="Folder of the position set, from `miai go tsumego data make`")
     folds: int = parameter(5, ge=2, le=1000, help="Number of folds")
-    fold: int = parameter(0, ge=0, help="The held-out fold, from 0")
+    fold: int = parameter(0, ge=0, help="Number of the held-out fold, from 0")
     seed: int = parameter(0, ge=0, help="Seed of the split")
     by: Literal["problem", "position"] = parameter(
         "problem", help="Unit of the split; splitting by position leaks"
