@@ -6,9 +6,9 @@ go, a Python object for every node, the board copied in Python, and for every le
 called directly on a batch of one in fp32; its rules and planes are those of `miai_go`, so that it
 is the search that is compared. Both search the same positions by PUCT, in turn in one process; the
 seconds are CPU time. Self-play is wall time, two threads, each with 32 games at once and its own
-copy of the network, for so many seconds; how long games are depends on the network, and most are
-still in play at the end, so that games an hour are estimated from the positions searched, 60 moves
-to a game, which is as long as games between engines are.
+copy of the network, for a number of seconds. The length of games depends on the network, and most
+games are unfinished at the end, so games per hour are estimated from the positions searched, at 60
+moves per game, the usual length of games between engines.
 
     python benchmarks/go_search.py
     python benchmarks/go_search.py --json --encoders zero --precisions bf16

@@ -2,7 +2,7 @@
 
 `overhead_seconds_per_game`: wall time of a game of random tic-tac-toe in a tournament with one
 worker process and warm agent processes (schedule, referee, clocks, record, store and all), less
-that of the same game in a bare loop in one process. The time to start the processes is told apart.
+that of the same game in a bare loop in one process. The processes' start-up time is separate.
 `two_worker_speedup`: a CPU-bound tournament with one worker, by the same one with two; the time
 from the first game's beginning to the last one's end.
 

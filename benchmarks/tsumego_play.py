@@ -2,7 +2,7 @@
 
     python benchmarks/tsumego_play.py --problems 100 --simulations 400 --json
 
-Shipped problems with few empty points, drawn at random, are set up as games, whoever should succeed
+Shipped problems with few empty points, drawn at random, are set up as games with the solving side
 to move. An agent looks for a move with `tsumego` off, with the network's advice and with the
 solver's; a move is right when it is among the proved ones. Nothing else is settled on the board, so
 a search that thinks of points alone may have reason to play elsewhere.

@@ -225,7 +225,7 @@ def plain_problem(value: object, *, depth: int = 32) -> str:
         return "containers nested too deep"
     if isinstance(value, Mapping):
         if any(type(key) is not str for key in value):
-            return f"keys that are no texts: {shown(list(value))}"
+            return f"keys that are not texts: {shown(list(value))}"
         return _first_problem(list(value.values()), depth)
     if type(value) in (list, tuple):
         return _first_problem(list(value), depth)  # type: ignore[call-overload]  # a sequence now

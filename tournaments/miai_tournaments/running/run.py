@@ -481,7 +481,7 @@ class _GameLoop:
             self._advance()
 
     def _void(self, row: GameRow, reason: str) -> None:
-        """Play a game again, or end the run where that is no use."""
+        """Play a game again, or end the run if that cannot help."""
         if row.game_id in self._schedule.surplus:
             return
         self._store.void(row.game_id, reason)

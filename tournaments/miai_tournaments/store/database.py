@@ -42,6 +42,7 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
     Raises:
       StoreError: `path` exists, or the folder cannot be written.
     """
+    # Not `miai.files`: SQLite writes the draft itself, with a journal beside it.
     draft = path.with_name(draft_names(path.name)[0])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -348,7 +348,7 @@ class Streams:
 
     def _take_output(self) -> bool:
         data = os.read(self._engine.answers, _CHUNK)
-        if not data:  # what was read before may hold the answer, so this is no error yet
+        if not data:  # not an error yet: the answer may be in the text read before
             self._ended = True
             self._selector.unregister(self._engine.answers)
             return False

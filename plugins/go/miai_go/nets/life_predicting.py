@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai.markup import Attribute, tag
 from miai_go.errors import ProblemError, WeightsError
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.life_arrays import NAMES, ArrayNet, read_array_net
@@ -172,23 +174,29 @@ def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
     size = len(stones)
     side = 2 * _MARGIN + _CELL * (size - 1)
     width, height = 2 * side, side + _MARGIN
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11" '
-        'text-anchor="middle">',
-        f'<rect width="{width}" height="{height}" fill="#f4e3bd"/>',
-    ]
+    boards = []
     for first in (0, 1):
-        parts.append(f'<g transform="translate({first * side} {_MARGIN})">')
-        parts.append(f'<text x="{side / 2:g}" y="-8" font-size="14">{_TITLES[first]}</text>')
-        parts += [*_grid(size), *_chances(size, fates, first)]
+        title = tag("text", _TITLES[first], x=side / 2, y=-8, font_size=14)
+        parts = [title, *_grid(size), *_chances(size, fates, first)]
         for color in (BLACK_STONE, WHITE_STONE):
             points = np.flatnonzero(stones == color).tolist()
-            parts += _circles(size, points, f'fill="{_FILLS[color]}" stroke="#333333"')
-        moves = {fate.moves[first] for fate in fates if fate.critical}
-        ring = 'fill="none" stroke="#1040d0" stroke-width="3"'
-        parts += [*_circles(size, sorted(p for p in moves if p is not None), ring), "</g>"]
-    return "\n".join([*parts, "</svg>", ""])
+            parts += _circles(size, points, fill=_FILLS[color], stroke="#333333")
+        answers = {fate.moves[first] for fate in fates if fate.critical}
+        moves = {move for move in answers if move is not None}
+        parts += _circles(size, moves, fill="none", stroke="#1040d0", stroke_width=3)
+        boards.append(tag("g", *parts, transform=f"translate({first * side} {_MARGIN})"))
+    return tag(
+        "svg",
+        tag("rect", width=width, height=height, fill="#f4e3bd"),
+        *boards,
+        xmlns="http://www.w3.org/2000/svg",
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
+        font_family="sans-serif",
+        font_size=11,
+        text_anchor="middle",
+    )
 
 
 def text_of(
@@ -251,33 +259,31 @@ def _at(size: int, point: int) -> tuple[int, int]:
     return _MARGIN + _CELL * column, _MARGIN + _CELL * (size - 1 - row)
 
 
-def _grid(size: int) -> list[str]:
+def _grid(size: int) -> list[Markup]:
     low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
     out = []
     for i in range(size):
         at = _MARGIN + _CELL * i
-        out.append(f'<path d="M{low} {at}H{high}M{at} {low}V{high}" stroke="#806030" fill="none"/>')
-        out.append(f'<text x="{at}" y="{high + 24}">{COLUMNS[i]}</text>')
-        out.append(f'<text x="{low - 20}" y="{high - _CELL * i + 4}">{i + 1}</text>')
-    for point in star_points(size):
-        x, y = _at(size, point)
-        out.append(f'<circle cx="{x}" cy="{y}" r="2.5" fill="#806030"/>')
-    return out
+        lines = f"M{low} {at}H{high}M{at} {low}V{high}"
+        out.append(tag("path", d=lines, stroke="#806030", fill="none"))
+        out.append(tag("text", COLUMNS[i], x=at, y=high + 24))
+        out.append(tag("text", str(i + 1), x=low - 20, y=high - _CELL * i + 4))
+    return out + _circles(size, star_points(size), r=2.5, fill="#806030")
 
 
-def _chances(size: int, fates: Sequence[PredictedFate], first: int) -> list[str]:
+def _chances(size: int, fates: Sequence[PredictedFate], first: int) -> list[Markup]:
     out = []
     for fate in fates:
         chance = None if fate.chances is None else fate.chances[first]
         fill = "#999999" if chance is None else f"hsl({round(120 * chance)} 75% 45%)"
-        title = "no prediction" if chance is None else f"{chance:.0%}"
+        title = tag("title", "no prediction" if chance is None else f"{chance:.0%}")
         for point in fate.points:
             x, y = _at(size, point)
-            corner = f'x="{x - _CELL // 2}" y="{y - _CELL // 2}" width="{_CELL}" height="{_CELL}"'
-            out.append(f'<rect {corner} fill="{fill}" opacity="0.8"><title>{title}</title></rect>')
+            corner = {"x": x - _CELL // 2, "y": y - _CELL // 2, "width": _CELL, "height": _CELL}
+            out.append(tag("rect", title, **corner, fill=fill, opacity=0.8))
     return out
 
 
-def _circles(size: int, points: Iterable[int], style: str) -> list[str]:
-    places = (_at(size, point) for point in points)
-    return [f'<circle cx="{x}" cy="{y}" r="8" {style}/>' for x, y in places]
+def _circles(size: int, points: Iterable[int], r: float = 8, **style: Attribute) -> list[Markup]:
+    places = (_at(size, point) for point in sorted(points))
+    return [tag("circle", cx=x, cy=y, r=r, **style) for x, y in places]
