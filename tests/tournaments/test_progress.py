@@ -89,7 +89,7 @@ def test_the_reason_for_void_games_and_the_halt_is_reported_once(
     assert capsys.readouterr().out.splitlines() == [
         "void: ann~bob~0001a: the worker died.",
         "void: ann~bob~0001a: the same again",
-        "game ann~bob~0001a was void twice in a row, as told; finishing 1 running game",
+        "game ann~bob~0001a was void twice in a row, as above; finishing 1 running game",
     ]
 
 
