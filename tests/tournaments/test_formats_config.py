@@ -152,7 +152,8 @@ def test_check_reports_the_number_of_games(tmp_path: Path) -> None:
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1:]
+RULES = (Path(__file__).parents[2] / "docs" / "adjudication.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE + RULES, re.DOTALL)[1:]
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
