@@ -11,7 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from miai.process import AgentProcess
+from miai.process import AgentProcess, ProcessLimits
+from miai.process.sandbox import Isolation
 
 SeatFactory = Callable[..., AgentProcess]
 
@@ -38,7 +39,8 @@ def make_seat(unruly: None) -> Iterator[SeatFactory]:
         settings: Any = None,
         **values: Any,
     ) -> AgentProcess:
-        seats.append(AgentProcess(game, {}, agent, values, name=name or agent, **(settings or {})))
+        options = {"limits": ProcessLimits(isolation=Isolation.PROCESS), **(settings or {})}
+        seats.append(AgentProcess(game, {}, agent, values, name=name or agent, **options))
         return seats[-1]
 
     yield make

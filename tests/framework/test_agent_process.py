@@ -32,7 +32,8 @@ from miai.errors import (
 )
 from miai.playing.match import InProcessSeat, play_game
 from miai.process import AgentProcess, ProcessLimits
-from miai.process.sandbox import SHARED_FOLDER, landlock_version
+from miai.process.landlock import landlock_version
+from miai.process.sandbox import Isolation
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.seeds import derive_seed
@@ -43,6 +44,12 @@ READING = ClockReading(control=TimeControl())
 
 MakeSeat = Callable[..., AgentProcess]
 SharedSeats = Callable[..., AgentProcess]
+
+
+def own_limits(**limits: Any) -> ProcessLimits:
+    """Return limits of a process that shows the tests what it does in files and signals."""
+    return ProcessLimits(isolation=Isolation.PROCESS, **limits)
+
 
 
 def play_against(
@@ -76,7 +83,7 @@ def play_fatal_game(
 def shared_seats(unruly: None) -> Iterator[SharedSeats]:
     """One `unruly` seat a moment of failure, for all tests: each follows another failure."""
     seats: dict[str, AgentProcess] = {}
-    limits = ProcessLimits(new_game_seconds=1.0, end_seconds=0.5)
+    limits = own_limits(new_game_seconds=1.0, end_seconds=0.5)
 
     def shared(when: str = "act") -> AgentProcess:
         if when not in seats:
@@ -275,11 +282,11 @@ def test_parameters_that_are_not_plain_are_refused() -> None:
 
 def test_limits_must_be_positive() -> None:
     with pytest.raises(ConfigError, match="frame_bytes is 0"):
-        ProcessLimits(frame_bytes=0)
+        own_limits(frame_bytes=0)
 
 
 def test_memory_is_bounded_and_processors_are_few(unruly: None, make_seat: MakeSeat) -> None:
-    limits = ProcessLimits(memory=1500, processors=1)
+    limits = own_limits(memory=1500, processors=1)
     with AgentProcess("tic_tac_toe", {}, "unruly", {}, name="unruly", limits=limits) as seat:
         record = play_fatal_game(seat, "glutton")
         assert record.termination is Termination.CRASH
@@ -295,7 +302,7 @@ def test_memory_is_bounded_and_processors_are_few(unruly: None, make_seat: MakeS
 def test_agents_do_not_share_processors_while_there_are_some(
     make_seat: MakeSeat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(SHARED_FOLDER, str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     given = sorted(os.sched_getaffinity(0))
 
     def taken(seat: AgentProcess) -> list[int]:
@@ -303,7 +310,7 @@ def test_agents_do_not_share_processors_while_there_are_some(
         return found
 
     with ExitStack() as stack:
-        limits = ProcessLimits(processors=1)
+        limits = own_limits(processors=1)
         seats = [
             stack.enter_context(
                 AgentProcess("tic_tac_toe", {}, "unruly", {}, name=f"{n}", limits=limits)
@@ -339,7 +346,7 @@ def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: boo
         path.write_text("text")
     (tmp_path / "link").symlink_to(run / "store")
     (tmp_path / "to-free").symlink_to(free)
-    limits = ProcessLimits(hidden=(str(run),) if inside else ())
+    limits = own_limits(hidden=(str(run),) if inside else ())
     seats = [
         AgentProcess("tic_tac_toe", {}, "unruly", {"note": str(orders)}, name=n, limits=limits)
         for n in ("one", "other")
@@ -414,7 +421,7 @@ def test_a_traceback_is_in_the_log_only(shared_seats: SharedSeats, tmp_path: Pat
 
 
 def test_output_is_counted_by_the_game(make_seat: MakeSeat) -> None:
-    limits = ProcessLimits(output_bytes=600)
+    limits = own_limits(output_bytes=600)
     seat = make_seat("unruly", settings={"limits": limits})
     for _ in range(5):  # about 200 to 400 bytes each, together more than the limit
         record = play_against(seat, seed=fatal("print"))
@@ -422,7 +429,7 @@ def test_output_is_counted_by_the_game(make_seat: MakeSeat) -> None:
 
 
 def test_answers_are_counted_by_the_game(make_seat: MakeSeat) -> None:
-    limits = ProcessLimits(answer_bytes=200)
+    limits = own_limits(answer_bytes=200)
     record = play_against(make_seat("random", settings={"limits": limits}), seed=1)
     assert record.termination is Termination.FLOOD
     assert "answers of more than 200 bytes in one game" in record.detail
@@ -525,7 +532,7 @@ def test_closing_lets_the_agent_close_and_ends_the_process(
 def test_closing_does_not_wait_for_an_agent_that_does_not_close(
     make_seat: MakeSeat, how: str
 ) -> None:
-    limits = ProcessLimits(close_seconds=0.3)
+    limits = own_limits(close_seconds=0.3)
     seat = make_seat("unruly", how=how, when="close", settings={"limits": limits})
     seat.start()
     began = time.monotonic()
@@ -550,8 +557,11 @@ PARENT = """
 import sys, threading, time
 from miai.clock import ClockReading, TimeControl
 from miai.process import AgentProcess
+from miai.process import ProcessLimits
+from miai.process.sandbox import Isolation
 from miai.seeds import derive_seed
-seat = AgentProcess("tic_tac_toe", {}, "unruly", {"note": NOTE}, name="x")
+limits = ProcessLimits(isolation=Isolation.PROCESS)
+seat = AgentProcess("tic_tac_toe", {}, "unruly", {"note": NOTE}, name="x", limits=limits)
 def go():
     seat.new_game(derive_seed("unruly", HOW), player=0, log=None)
     print(seat.pid, flush=True)

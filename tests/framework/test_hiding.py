@@ -10,12 +10,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from miai.process.sandbox import hindrance, landlock_version
+from miai.process.landlock import hindrance, landlock_version
 
 TRY = """
 import json, os, sys
 from pathlib import Path
-from miai.process.sandbox import hide
+from miai.process.landlock import hide
 
 hidden, own, tries = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 assert hide([Path(hidden)], own=Path(own), others="scratch-")

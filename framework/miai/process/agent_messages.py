@@ -5,8 +5,9 @@ The referee's messages, each with an ``id`` that the answer repeats:
 =============  ==========================================================  ======================
 ``call``       further fields                                              answer
 =============  ==========================================================  ======================
+``confine``    limits
 ``hello``      game, game_parameters, agent, agent_parameters              version
-``new_game``   seed, player, log                                           version
+``new_game``   seed, player, log (whether there is one)                    version
 ``act``        observations, clock                                         action, resign,
                                                                            statistics
 ``end``        observations, returns
@@ -87,9 +88,13 @@ def unpack_decision(values: Mapping[str, Any]) -> Decision:
     return Decision(action, resign, statistics)
 
 
-def unpack_cpu(answer: Mapping[str, Any]) -> float:
-    """Return the CPU seconds of an answer. Raises `AgentProtocolError` when there are none."""
+def unpack_cpu(answer: Mapping[str, Any], *, most: float) -> float:
+    """Return the CPU seconds of an answer, at most `most`.
+
+    Raises:
+      AgentProtocolError: there are none, or more than possible.
+    """
     cpu: Any = answer.get("cpu")
-    if type(cpu) is not float or not cpu >= 0:
+    if type(cpu) is not float or not 0 <= cpu <= most:
         raise AgentProtocolError(f"an answer holds CPU seconds, got {str(cpu)[:40]!r}")
     return cpu

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import selectors
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
@@ -32,9 +33,18 @@ from miai.process.agent_messages import (
     unpack_decision,
 )
 from miai.process.child import ModuleChild, child_environment
+from miai.process.control_group import ControlGroup
 from miai.process.limits import ProcessLimits
 from miai.process.messages import MAX_REQUEST_BYTES, encode
-from miai.process.sandbox import HIDDEN_FOLDERS, SCRATCH, SHARED_FOLDER
+from miai.process.processors import Processors
+from miai.process.sandbox import (
+    HIDDEN_FOLDERS,
+    SCRATCH,
+    SHARED_FOLDER,
+    Isolation,
+    sandbox_command,
+    strongest_isolation,
+)
 
 ResultT = TypeVar("ResultT")
 
@@ -64,7 +74,8 @@ class AgentProcess:
       version: of the agent's plugin and of the engine it runs; empty before the start.
       limits: of the process.
       start_timeout: maximum wall time of the start, in seconds.
-      pid: id of the running process; None without one.
+      pid: id of the running process, in a sandbox of bubblewrap's; None without one.
+      isolation: level of isolation.
     """
 
     def __init__(
@@ -89,12 +100,11 @@ class AgentProcess:
             "game_parameters": to_plain(game_parameters, what="the game's parameters"),
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
-            "limits": {
-                "memory": self.limits.memory,
-                "processors": self.limits.processors,
-                "hidden": list(self.limits.hidden),
-            },
         }
+        self.isolation = self.limits.isolation or strongest_isolation()
+        self._processors: Processors | None = None
+        self._group: ControlGroup | None = None
+        self._started = 0.0
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._channel: Channel | None = None
         self._cpu = 0.0
@@ -117,17 +127,14 @@ class AgentProcess:
         if self._channel is not None and self._channel.is_alive():
             return
         self.kill()
+        self._started = time.monotonic()
         try:
-            self._scratch = tempfile.TemporaryDirectory(
-                prefix=f"{SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True
-            )
-            environment = _environment(self.parameters, self._scratch.name)
-            if self.limits.hidden:
-                environment[HIDDEN_FOLDERS] = os.pathsep.join(self.limits.hidden)
-            self._channel = Channel(environment, self.limits)
+            self._launch()
         except OSError as error:
+            self.kill()
             raise AgentUnavailableError(f"{self._who} cannot be started: {error}") from error
         try:
+            self._confine()
             answer = self._ask("hello", self._hello, seconds=self.start_timeout)
         except AgentTimeoutError:
             raise AgentUnavailableError(
@@ -137,6 +144,58 @@ class AgentProcess:
         except AgentError as error:
             raise AgentUnavailableError(str(error)) from None
         self._note_version(answer)
+
+    def _launch(self) -> None:
+        """Start the process. Raises `OSError`."""
+        limits, parameters = self.limits, self.parameters
+        if self.isolation is Isolation.SANDBOX:
+            environment = _environment(parameters, "/tmp")  # noqa: S108 - its own, in the sandbox
+            environment[SHARED_FOLDER] = environment["TMPDIR"]
+            environment.pop("XDG_RUNTIME_DIR", None)
+        else:
+            self._scratch = tempfile.TemporaryDirectory(
+                prefix=f"{SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True
+            )
+            environment = _environment(parameters, self._scratch.name)
+        if limits.hidden:
+            environment[HIDDEN_FOLDERS] = os.pathsep.join(limits.hidden)
+        self._channel = Channel(environment, limits, self._wrapper)
+        if limits.processors is not None and sys.platform == "linux":
+            pid = self._channel.child.pid
+            self._processors = Processors(limits.processors, number=pid)
+            os.sched_setaffinity(pid, self._processors.numbers)
+
+    @property
+    def _wrapper(self) -> Callable[[bool], Sequence[str]] | None:
+        if self.isolation is not Isolation.SANDBOX:
+            return None
+        return lambda tied: sandbox_command(
+            hidden=[Path(path) for path in self.limits.hidden],
+            writable=[],
+            parameters=self.parameters,
+            disk=self.limits.disk,
+            tied=tied,
+        )
+
+    def _confine(self) -> None:
+        """Limit the process and the sandbox around it, before any code of the agent is loaded."""
+        assert self._channel is not None
+        limits = self.limits
+        memory = limits.memory or _three_quarters_of_memory()
+        sandbox = self.isolation is Isolation.SANDBOX
+        confinement = {
+            "memory": memory,
+            "processes": limits.processes,
+            "disk": limits.disk,
+            "hidden": list(limits.hidden),
+            "sandbox": sandbox,
+        }
+        self._ask("confine", {"limits": confinement}, seconds=self.start_timeout)
+        if sandbox:
+            self._group = ControlGroup(memory=memory, processes=limits.processes)
+            if self._group.folders:
+                child = self._channel.child
+                self._group.add([child.pid, *(process.pid for process in child.descendants())])
 
     def kill(self) -> None:
         """Kill the process with all that it started."""
@@ -153,7 +212,13 @@ class AgentProcess:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove the agent's temporary folder."""
+        """Release what the process had beside itself."""
+        if self._group is not None:
+            self._group.kill()
+            self._group = None
+        if self._processors is not None:
+            self._processors.release()
+            self._processors = None
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
@@ -182,7 +247,7 @@ class AgentProcess:
           AgentUnavailableError: it cannot be started.
           AgentError: as `act`.
         """
-        message = {"seed": seed, "player": player, "log": None if log is None else str(log)}
+        message = {"seed": seed, "player": player, "log": log is not None}
         served_before = self.pid is not None
         try:
             self._begin(message, log)
@@ -197,7 +262,7 @@ class AgentProcess:
         assert self._channel is not None
         self._channel.new_game(log)
         answer = self._ask("new_game", message, seconds=self.limits.new_game_seconds)
-        self._cpu = self._checked(unpack_cpu, answer)
+        self._cpu = self._checked(self._unpack_cpu, answer)
         self._note_version(answer)
 
     def observe(self, observation: Observation) -> None:
@@ -221,7 +286,7 @@ class AgentProcess:
         answer = self._ask("act", message, seconds=deadline)
         seconds = time.monotonic() - began
         decision = self._checked(unpack_decision, answer["ok"])
-        cpu = self._checked(unpack_cpu, answer)
+        cpu = self._checked(self._unpack_cpu, answer)
         used, self._cpu = max(0.0, cpu - self._cpu), cpu
         return SeatReply(decision, seconds, used)
 
@@ -229,6 +294,11 @@ class AgentProcess:
         """Tell the agent the end of the game. Raises `AgentError` as `act`."""
         message = {"observations": self._take_observations(), "returns": list(returns)}
         self._ask("end", message, seconds=self.limits.end_seconds)
+
+    def _unpack_cpu(self, answer: Mapping[str, Any]) -> float:
+        """Return an answer's CPU seconds, which the processors and the wall time bound."""
+        elapsed = time.monotonic() - self._started
+        return unpack_cpu(answer, most=1.0 + elapsed * (os.cpu_count() or 1))
 
     def _take_observations(self) -> list[Any]:
         observations, self._observations = self._observations, []
@@ -308,6 +378,11 @@ def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
     return environment
 
 
+def _three_quarters_of_memory() -> int:
+    """Return three quarters of the machine's memory, in mebibytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 >> 22
+
+
 class Channel:
     """The connection to an agent's process.
 
@@ -318,11 +393,19 @@ class Channel:
       child: the process.
     """
 
-    def __init__(self, environment: Mapping[str, str], limits: ProcessLimits) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        limits: ProcessLimits,
+        wrapper: Callable[[bool], Sequence[str]] | None = None,
+    ) -> None:
         self._limits = limits
         self._answer_bytes = 0
         self.child = ModuleChild(
-            "miai.process.host", environment=environment, max_message=limits.frame_bytes
+            "miai.process.host",
+            environment=environment,
+            max_message=limits.frame_bytes,
+            wrapper=wrapper,
         )
         self.child.output.limit = limits.output_bytes
         self._selector = selectors.DefaultSelector()
@@ -336,7 +419,8 @@ class Channel:
         """Count output and answers from zero and log to another file."""
         output = self.child.output
         output.read()
-        output.log, output.size, self._answer_bytes = log, 0, 0
+        output.log_to(log)
+        output.size = self._answer_bytes = 0
 
     def request(self, message: Mapping[str, Any], *, seconds: float | None) -> dict[str, Any]:
         """Send a message and return its answer. After any error the process has to be killed.

@@ -13,17 +13,22 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import fcntl
+import logging
 import os
 import resource
+import secrets
 import select
 import signal
+import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -33,7 +38,10 @@ from miai.process.messages import FrameReader, MessageStream
 if TYPE_CHECKING:
     import psutil
 
+_logger = logging.getLogger("miai.process.child")
+
 _PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
 _CHUNK: Final = 1 << 16
 _TAIL: Final = 1000  # bytes of output that the message about a death quotes
 _TAIL_LINES: Final = 6
@@ -59,6 +67,68 @@ def child_environment(*, threads: int | None) -> dict[str, str]:
     if threads is not None:
         environment.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
     return environment
+
+
+MARK: Final = "MIAI_PROCESS"
+"""Variable with the name, drawn at random, of the `ModuleChild` from which a process stems."""
+
+_children: Final[weakref.WeakValueDictionary[int, Child]] = weakref.WeakValueDictionary()
+"""The children of this process that were not reaped, by their ids."""
+
+_adopts = False
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all processes below this one that lose theirs, on Linux.
+
+    So a process that forks twice, to be nobody's child, is found and killed when the child from
+    which it stems ends. Call it in a program whose children are all started as `Child`.
+    """
+    global _adopts
+    if sys.platform == "linux":
+        _adopts = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def kill_orphans() -> None:
+    """Kill adopted processes, but not those that stem from a child that lives."""
+    if not _adopts:
+        return
+    import psutil
+
+    living = {child._mark for child in _children.values()} - {""}
+    session = os.getsid(0)
+    while True:  # an orphan may fork until it is dead
+        orphans = [
+            process
+            for process in psutil.Process().children()
+            if process.pid not in _children
+            and _session_of(process.pid) != session
+            and _mark_of(process.pid) not in living
+        ]
+        if not orphans:
+            return
+        for process in orphans:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(process.pid, signal.SIGKILL)
+                os.waitpid(process.pid, 0)
+
+
+def _session_of(pid: int) -> int:
+    """Return the session of a process; 0 if it is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        return os.getsid(pid)
+    return 0
+
+
+def _mark_of(pid: int) -> str:
+    """Return the mark in the environment with which a process began; empty without any."""
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    prefix = f"{MARK}=".encode()
+    marks = [variable for variable in variables if variable.startswith(prefix)]
+    return marks[0][len(prefix) :].decode("ascii", "replace") if marks else ""
 
 
 class Child:
@@ -130,7 +200,9 @@ class Child:
             self._popen.stderr,
         )
         self.cpu_at_exit = 0.0
+        self._mark = (environment or {}).get(MARK, "")
         self._below: list[psutil.Process] = []
+        _children[self.pid] = self
         self.pidfd = -1
         if sys.platform == "linux":
             with contextlib.suppress(OSError):  # before Linux 5.3
@@ -218,6 +290,8 @@ class Child:
             _, status, usage = os.wait4(self.pid, 0)
             self._popen.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_at_exit = usage.ru_utime + usage.ru_stime
+            _children.pop(self.pid, None)
+            kill_orphans()
         self._release()
 
     def _release(self) -> None:
@@ -251,18 +325,27 @@ class Output:
 
     Attributes:
       descriptor: this process's end of the pipe.
-      log: file to which it is appended; None for none.
       size: bytes so far; may be set to zero.
       limit: bytes after which reading stops; None for no limit.
       ended: whether the child closed its end.
     """
 
     def __init__(self, descriptor: int, *, log: Path | None = None) -> None:
-        self.descriptor, self.log = descriptor, log
+        self.descriptor = descriptor
+        self.log_to(log)
         self.size = 0
         self.limit: int | None = None
         self.ended = False
         self._partial = self._tail = b""
+
+    @property
+    def log(self) -> Path | None:
+        """The file to which it is appended; None for none."""
+        return self._path
+
+    def log_to(self, path: Path | None) -> None:
+        """Append what comes from now on to a file, which is made with the first byte."""
+        self._path, self._file = path, None
 
     @property
     def over_limit(self) -> bool:
@@ -280,18 +363,38 @@ class Output:
             self.ended = not data
             self.size += len(data)
             self._tail = (self._tail + data)[-_TAIL:]
-            if self.log is not None and data:
-                with self.log.open("ab") as file:
-                    file.write(data)
+            self._log(data)
             *whole, self._partial = (self._partial + data)[-_CHUNK:].split(b"\n")
             lines += whole
         return [line.decode("utf-8", "replace").rstrip() for line in lines]
+
+    def _log(self, data: bytes) -> None:
+        """Append to the log; a log that cannot be written ends with a warning."""
+        if self._path is None or not data:
+            return
+        try:
+            if self._file is None:
+                self._file = _open_log(self._path)
+            self._file.write(data)
+        except OSError as error:
+            _logger.warning("the log %s ends here: %s", self._path, error.strerror or error)
+            self._path = self._file = None
 
     def last_lines(self) -> str:
         """Return the last lines as the end of a message; empty without any."""
         lines = self._tail.decode("utf-8", "replace").splitlines()
         text = one_line("\n".join(lines[-_TAIL_LINES:]), limit=_TAIL)
         return f"; its last output: {text}" if text else ""
+
+
+def _open_log(path: Path) -> IO[bytes]:
+    """Open a log for appending, without waiting for a reader and only if it is an ordinary file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
+    return os.fdopen(descriptor, "wb", buffering=0)
 
 
 class ModuleChild(Child):
@@ -303,6 +406,8 @@ class ModuleChild(Child):
       environment: all of its environment.
       max_message: maximum bytes of one of its messages.
       log: file to which its output is appended; None for none.
+      wrapper: returns the command of a sandbox, up to the program in it; its argument is whether
+        the sandbox may be tied to the thread that starts it. None for no sandbox.
 
     Attributes:
       requests, answers: descriptors of the messages' pipes; they do not block.
@@ -320,6 +425,7 @@ class ModuleChild(Child):
         environment: Mapping[str, str],
         max_message: int,
         log: Path | None = None,
+        wrapper: Callable[[bool], Sequence[str]] | None = None,
     ) -> None:
         # The kernel ties PR_SET_PDEATHSIG to the thread that spawned the child, so only the main
         # thread, which lives as long as the process, may ask for it.
@@ -328,15 +434,17 @@ class ModuleChild(Child):
         self.answers, answers = os.pipe()
         output, printed = os.pipe()
         self._ours: tuple[int, ...] = (self.requests, self.answers, output)
-        numbers = (requests, answers, os.getpid() if in_main else 0)
+        # Inside a sandbox, which dies with this process, the parent has another id.
+        numbers = (requests, answers, os.getpid() if in_main and wrapper is None else 0)
+        # -P: a file called numpy.py in the working directory is not numpy.
+        command = [sys.executable, "-P", "-u", "-m", module, *map(str, numbers), *arguments]
         try:
-            # -P: a file called numpy.py in the working directory is not numpy.
             super().__init__(
-                [sys.executable, "-P", "-u", "-m", module, *map(str, numbers), *arguments],
+                [*wrapper(in_main), *command] if wrapper else command,
                 stdout=printed,
                 stderr=printed,
                 pass_fds=(requests, answers),
-                environment=environment,
+                environment={**environment, MARK: secrets.token_hex(16)},
                 new_session=True,
             )
         except BaseException:
@@ -345,11 +453,17 @@ class ModuleChild(Child):
         finally:
             for descriptor in (requests, answers, printed):
                 os.close(descriptor)
+        self._wrapped = wrapper is not None
         for descriptor in self._ours:
             os.set_blocking(descriptor, False)
         self.messages = FrameReader(max_message)
         self.output = Output(output, log=log)
         self._unsent = bytearray()
+
+    def returncode(self) -> int | None:
+        """Return the program's exit status; bubblewrap adds 128 to the signal of its death."""
+        code = super().returncode()
+        return 128 - code if self._wrapped and code is not None and code > 128 else code
 
     def send(self, message: bytes) -> bool:
         """Queue a message and write what the pipe takes; see `flush`."""

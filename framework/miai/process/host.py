@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import resource
 import sys
 import tempfile
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
 from miai.process.child import boot
+from miai.process.landlock import hide
 from miai.process.messages import MessageStream, encode
-from miai.process.sandbox import SCRATCH, hide, take_processors
+from miai.process.sandbox import SCRATCH
+from miai.process.seccomp import restrict
 
 if TYPE_CHECKING:
     from miai.agent import Agent
@@ -31,6 +32,7 @@ class AgentHost:
         self._agent: Agent | None = None
         self._plugin_version = ""
         self._calls: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "confine": self._confine,
             "hello": self._hello,
             "new_game": self._new_game,
             "act": self._act,
@@ -57,8 +59,11 @@ class AgentHost:
             traceback.print_exc()
             return {"id": message["id"], "error": _describe(error)}
 
-    def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _confine(self, message: Mapping[str, Any]) -> dict[str, Any]:
         confine(**message["limits"])
+        return {}
+
+    def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
         from miai.api import load_game, make_agent
         from miai.errors import AgentError, AgentUnavailableError, MiaiError
         from miai.plugins.versions import component_version
@@ -74,7 +79,8 @@ class AgentHost:
         return self._version()
 
     def _new_game(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        log = Path(message["log"]) if message["log"] is not None else None
+        # The referee writes the file, so that nothing that an agent does to files can stop it.
+        log = Path("/dev/stderr") if message["log"] else None
         self._settled.new_game(message["seed"], player=message["player"], log=log)
         return self._version()
 
@@ -111,26 +117,39 @@ def _describe(error: Exception) -> dict[str, str]:
     return {"type": type(error).__name__, "message": message[:_MESSAGE_CHARACTERS]}
 
 
-def confine(*, memory: int | None, processors: int | None, hidden: Sequence[str] = ()) -> None:
+def confine(
+    *, memory: int, processes: int, disk: int, hidden: Sequence[str], sandbox: bool
+) -> None:
     """Limit this process and all that it starts, before any code of the agent is loaded.
 
     Args:
-      memory: maximum mebibytes of private memory; None for no limit.
-      processors: how many to run on; while there are enough, no other agent's process of this user
-        has them. None for all.
-      hidden: folders that it may not read, with other agents' temporary ones.
+      memory: maximum mebibytes of private memory of a process.
+      processes: maximum number of processes and threads, in a sandbox.
+      disk: maximum mebibytes of a file.
+      hidden: folders and files that it may not read or change, with other agents' temporary ones.
+      sandbox: whether namespaces of its own hide these already.
 
     Raises:
       OSError: the kernel refused.
     """
-    if memory is not None:
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        bound = memory << 20 if hard == resource.RLIM_INFINITY else min(memory << 20, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
-    if processors is not None and sys.platform == "linux":
-        os.sched_setaffinity(0, take_processors(processors))
-    if hidden:
-        hide(map(Path, hidden), own=Path(tempfile.gettempdir()), others=SCRATCH)
+    _bound(resource.RLIMIT_DATA, memory << 20)
+    _bound(resource.RLIMIT_FSIZE, disk << 20)
+    if sandbox:  # outside, the count is of all processes of the user
+        _bound(resource.RLIMIT_NPROC, processes)
+    with contextlib.suppress(OSError):  # when memory is short, the kernel kills agents first
+        Path("/proc/self/oom_score_adj").write_text("500")
+    if hidden and not sandbox:
+        fixed = map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path), "/proc", "/sys"))
+        own = Path(tempfile.gettempdir())
+        hide(map(Path, hidden), own=own, others=SCRATCH, read_only=fixed)
+    restrict()
+
+
+def _bound(limit: int, value: int) -> None:
+    """Lower a limit, unless it is lower already."""
+    hard = resource.getrlimit(limit)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(limit, (value, value))
 
 
 def main(arguments: list[str]) -> None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 
 from miai.errors import ConfigError
+from miai.process.sandbox import Isolation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +23,14 @@ class ProcessLimits:
         the process is killed and restarted.
       close_seconds: maximum wall time to exit when asked to, before it is killed.
       memory: maximum mebibytes of private memory of each process, the agent's own and those that
-        it starts (``RLIMIT_DATA``); None for no limit.
+        it starts (``RLIMIT_DATA``), and of all of them together where control groups can be made;
+        None for three quarters of the machine's.
+      processes: maximum number of processes and threads, in a sandbox.
+      disk: maximum mebibytes of a file, and in a sandbox of all temporary files.
       processors: how many of the referee's processors the agent may run on; None for all.
-      hidden: folders whose files the agent's processes cannot read; if there are any, the temporary
-        files of other agents are hidden too. See `miai.process.sandbox`.
+      hidden: folders and files that the agent's processes can neither read nor change; if there
+        are any, the temporary files of other agents are hidden too. See `miai.process.sandbox`.
+      isolation: level of isolation; None for the strongest that the machine offers.
 
     Raises:
       ConfigError: a limit is not a positive number.
@@ -39,11 +44,14 @@ class ProcessLimits:
     close_seconds: float = 2.0
     memory: int | None = None
     processors: int | None = None
+    processes: int = 1024
+    disk: int = 1024
     hidden: tuple[str, ...] = ()
+    isolation: Isolation | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if field.name == "hidden":
+            if field.name in {"hidden", "isolation"}:
                 continue
             value = getattr(self, field.name)
             if value is None and field.default is None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from miai.errors import AgentUnavailableError
 from miai.game import Game
-from miai.process.sandbox import SCRATCH, hindrance
+from miai.process.landlock import hindrance
+from miai.process.sandbox import SCRATCH
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig, available_processors
 from miai_tournaments.running.signals import Stopped

@@ -1,0 +1,181 @@
+"""Rights that a process gives up for good, for itself and all that it starts.
+
+`restrict` installs a seccomp filter (Linux 3.5) and drops every capability, before any code of an
+agent is loaded. A refused system call fails with EPERM. What the filter cannot decide, such as
+whom a signal is for, is left to Landlock or to the sandbox's namespaces.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import platform
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+_SET_NO_NEW_PRIVILEGES: Final = 38
+_SECCOMP_SET_MODE_FILTER: Final = 1
+_ALLOW: Final = 0x7FFF0000
+_ERRNO: Final = 0x00050000
+_LOAD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
+_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_AT_LEAST: Final = 0x35  # BPF_JMP | BPF_JGE | BPF_K
+_ANY_BIT: Final = 0x45  # BPF_JMP | BPF_JSET | BPF_K
+_RETURN: Final = 0x06  # BPF_RET | BPF_K
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_X32: Final = 0x40000000
+_NEW_NAMESPACES: Final = 0x7E020080  # every CLONE_NEW flag
+
+_DENIED: Final = {
+    # acting on other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "perf_event_open": (298, 241),
+    "bpf": (321, 280),
+    # keyrings are shared by all processes of a user
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    # namespaces and mounts
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsmount": (432, 432),
+    "mount_setattr": (442, 442),
+    # a way around this filter, and a frequent way into the kernel
+    "io_uring_setup": (425, 425),
+    "userfaultfd": (323, 282),
+}
+"""System calls that always fail, with their numbers on x86-64 and on AArch64."""
+
+_OWN: Final = {
+    "prlimit64": (302, 261),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+}
+"""System calls whose first argument is a process; only 0, the caller, is accepted."""
+
+_OWN_SECOND: Final = {"setpriority": (141, 140), "ioprio_set": (251, 30)}
+"""System calls whose second argument is a process, and whose first says so."""
+_ONE_PROCESS: Final = {"setpriority": 0, "ioprio_set": 1}
+
+_SET_AFFINITY: Final = (203, 122)
+_CLONE: Final = (56, 220)
+_CLONE3: Final = (435, 435)
+
+_MACHINES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+
+
+def restrict() -> bool:
+    """Keep this process, and all that it starts, from acting on other processes.
+
+    The calls that trace or limit other processes, that change their memory, priority or scheduling,
+    or that make namespaces, are refused. Changing the processors that the process runs on is
+    ignored, so that it stays on those that it was given. Every capability is dropped. It applies to
+    this thread and those that it starts, so call it before there are others.
+
+    Returns:
+      whether it was done: not on other systems than Linux, nor on other machines than x86-64 and
+      AArch64.
+
+    Raises:
+      OSError: the kernel refused.
+    """
+    machine = _MACHINES.get(platform.machine())
+    if sys.platform != "linux" or machine is None or sys.maxsize < 1 << 32:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl: PR_SET_NO_NEW_PRIVS")
+    _drop_capabilities(libc)
+    program = b"".join(_filter(*machine))
+    code = ctypes.create_string_buffer(program, len(program))
+    head = _Program(len(program) // 8, ctypes.addressof(code))
+    number = (317, 277)[machine[0]]
+    if libc.syscall(number, _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(head)):
+        raise OSError(ctypes.get_errno(), "seccomp: the filter was refused")
+    return True
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+def _filter(column: int, architecture: int) -> Iterator[bytes]:
+    """Yield the filter's instructions. Every rule begins with the number of the call loaded."""
+    deny, ignore = _ERRNO | errno.EPERM, _ERRNO
+    yield _step(_LOAD, _ARCHITECTURE)
+    yield _step(_EQUAL, architecture, no=2)
+    yield _step(_LOAD, _NUMBER)
+    yield _step(_AT_LEAST, _X32, no=1)  # x32, a second set of numbers on x86-64
+    yield _step(_RETURN, deny)
+    for numbers in _DENIED.values():
+        yield from _rule(numbers[column], _step(_RETURN, deny))
+    yield from _rule(_SET_AFFINITY[column], _step(_RETURN, ignore))
+    # Whose flags lie in memory, which a filter cannot read; the C library then uses clone.
+    yield from _rule(_CLONE3[column], _step(_RETURN, _ERRNO | errno.ENOSYS))
+    yield from _rule(
+        _CLONE[column],
+        _step(_LOAD, _ARGUMENTS),
+        _step(_ANY_BIT, _NEW_NAMESPACES, yes=0, no=1),
+        _step(_RETURN, deny),
+        _step(_RETURN, _ALLOW),
+    )
+    for numbers in _OWN.values():
+        yield from _rule(numbers[column], *_require_zero(0))
+    for name, numbers in _OWN_SECOND.items():
+        yield from _rule(
+            numbers[column],
+            _step(_LOAD, _ARGUMENTS),
+            _step(_EQUAL, _ONE_PROCESS[name], yes=1),
+            _step(_RETURN, deny),
+            *_require_zero(1),
+        )
+    yield _step(_RETURN, _ALLOW)
+
+
+def _rule(number: int, *steps: bytes) -> Iterator[bytes]:
+    """Yield the steps for one system call, which end with a return."""
+    yield _step(_EQUAL, number, no=len(steps))
+    yield from steps
+
+
+def _require_zero(argument: int) -> tuple[bytes, ...]:
+    return (
+        _step(_LOAD, _ARGUMENTS + 8 * argument),
+        _step(_EQUAL, 0, yes=1),
+        _step(_RETURN, _ERRNO | errno.EPERM),
+        _step(_RETURN, _ALLOW),
+    )
+
+
+def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
+    """Return an instruction; `yes` and `no` are how many instructions a jump skips."""
+    return struct.pack("=HBBI", code, yes, no, value)
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    """Drop every capability, which root has."""
+    for capability in range(64):
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP; EINVAL after the last one
+    with contextlib.suppress(AttributeError):
+        header = struct.pack("=Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
+        if libc.capset(header, bytes(24)):
+            raise OSError(ctypes.get_errno(), "capset: the capabilities were not dropped")
