@@ -51,7 +51,6 @@ def own_limits(**limits: Any) -> ProcessLimits:
     return ProcessLimits(isolation=Isolation.PROCESS, **limits)
 
 
-
 def play_against(
     seat: AgentProcess, *, seed: int, control: TimeControl = CONTROL, log_dir: Path | None = None
 ) -> GameRecord:

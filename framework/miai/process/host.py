@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import resource
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miai.errors import AgentProtocolError
 from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
 from miai.process.child import boot
 from miai.process.landlock import hide
@@ -53,8 +55,10 @@ class AgentHost:
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         try:
             answer = self._calls[message["call"]](message)
-            cpu = self._agent.cpu_seconds() if self._agent is not None else 0.0
-            return {"id": message["id"], "ok": answer, "cpu": float(cpu)}
+            cpu = float(self._agent.cpu_seconds()) if self._agent is not None else 0.0
+            if not math.isfinite(cpu):
+                raise AgentProtocolError(f"cpu_seconds() returned {cpu}")
+            return {"id": message["id"], "ok": answer, "cpu": cpu}
         except Exception as error:
             traceback.print_exc()
             return {"id": message["id"], "error": _describe(error)}

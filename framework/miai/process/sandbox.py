@@ -1,7 +1,7 @@
 """The two levels at which an agent's process is isolated.
 
-``process``: a process of its own, killed as a group. On Linux it gives up the rights to act on other
-processes (`miai.process.seccomp`) and to read or change what is hidden from it
+``process``: a process of its own, killed as a group. On Linux it gives up the rights to act on
+other processes (`miai.process.seccomp`) and to read or change what is hidden from it
 (`miai.process.landlock`), as far as the kernel supports that.
 
 ``sandbox``: in addition, namespaces of its own, made by bubblewrap: it sees no other process, has
@@ -13,7 +13,6 @@ process dies, the kernel kills all others, however they were started.
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 import subprocess
 import sys
@@ -35,7 +34,7 @@ SCRATCH: Final = "miai-agent-"
 """Prefix of the names of agents' temporary folders; the referee's process id follows."""
 
 _PROBE_SECONDS: Final = 10.0
-_PRIVATE: Final = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - mounted anew, never used
+_PRIVATE: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 - mounted anew, never used
 """Folders replaced by empty ones; sockets in them lead to servers outside."""
 _DEVICES: Final = ("nvidia*", "dri", "kfd")
 _NAMESPACES: Final = (
@@ -111,26 +110,27 @@ def sandbox_command(
     program = shutil.which("bwrap") or "bwrap"
     command = [program, *_NAMESPACES, *(["--die-with-parent"] if tied else [])]
     command += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for pattern in _DEVICES:
-        for device in sorted(Path("/dev").glob(pattern)):
-            command += ["--dev-bind", str(device), str(device)]
-    size = str(disk << 20)
+    for device in sorted(path for pattern in _DEVICES for path in Path("/dev").glob(pattern)):
+        command += ["--dev-bind", str(device), str(device)]
     private = {Path(folder).resolve() for folder in (*_PRIVATE, tempfile.gettempdir())}
     for folder in sorted(private):
         if folder.is_dir():
-            command += ["--size", size, "--tmpfs", str(folder)]
-    command += ["--size", size, "--perms", "1777", "--tmpfs", "/dev/shm"]  # noqa: S108 - likewise
+            command += ["--size", str(disk << 20), "--perms", "1777", "--tmpfs", str(folder)]
     for path in sorted({*_needed(parameters)}):
         if not private.isdisjoint(path.parents):
             command += ["--ro-bind", str(path), str(path)]
-    for path in sorted(path.resolve() for path in hidden):
-        if path.is_dir():
-            command += ["--size", "4096", "--perms", "555", "--tmpfs", str(path)]
-        elif path.exists():
-            command += ["--ro-bind", "/dev/null", str(path)]
+    for path in hidden:
+        command += _mask(path.resolve())
     for path in writable:
         command += ["--bind", str(path), str(path)]
     return [*command, "--chdir", str(Path.cwd()), "--"]
+
+
+def _mask(path: Path) -> list[str]:
+    """Return the options that put something empty in the place of a folder or file."""
+    if path.is_dir():
+        return ["--size", "4096", "--perms", "555", "--tmpfs", str(path)]
+    return ["--ro-bind", "/dev/null", str(path)] if path.exists() else []
 
 
 def _needed(parameters: Mapping[str, Any]) -> Iterator[Path]:
@@ -138,7 +138,7 @@ def _needed(parameters: Mapping[str, Any]) -> Iterator[Path]:
     texts: Iterable[str] = (sys.prefix, sys.base_prefix, *sys.path, ".", *_texts(parameters))
     for text in texts:
         path = Path(text).expanduser()
-        if os.path.lexists(path):
+        if path.is_dir() or path.is_file():  # not a socket
             yield path.resolve()
 
 

@@ -1,0 +1,193 @@
+"""An agent that attacks whatever surrounds it, as a plugin that only the tests' children find."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miai import Agent, ClockReading, Decision, Game, Parameters, hookimpl
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Registry
+
+
+class HostileParameters(Parameters):
+    attack: str
+    pids: tuple[int, ...] = ()
+    paths: tuple[str, ...] = ()
+    text: str = ""
+
+
+class Hostile(Agent):
+    """Attacks before its first move, reports what became of it, and plays on."""
+
+    def __init__(self, game: Game, parameters: HostileParameters) -> None:
+        super().__init__(game, parameters)
+        self._parameters = parameters
+        self._cpu = 0.0
+
+    def act(self, clock: ClockReading) -> Decision:
+        result = ATTACKS[self._parameters.attack](self, self._parameters)
+        return Decision(self.view.legal_actions[0], statistics={"result": result})
+
+    def cpu_seconds(self) -> float:
+        return self._cpu
+
+
+def on_processes(call: Callable[[int], object]) -> Callable[[Hostile, HostileParameters], Any]:
+    """Return an attack on each process of the parameters."""
+    return lambda agent, parameters: [outcome(call, pid) for pid in parameters.pids]
+
+
+def on_paths(call: Callable[[Path], object]) -> Callable[[Hostile, HostileParameters], Any]:
+    """Return an attack on each path of the parameters."""
+    return lambda agent, parameters: [outcome(call, Path(path)) for path in parameters.paths]
+
+
+def outcome(call: Callable[..., object], *arguments: object) -> str:
+    try:
+        call(*arguments)
+    except OSError as error:
+        return type(error).__name__
+    return "done"
+
+
+def ptrace(pid: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(16, pid, 0, 0):  # PTRACE_ATTACH
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def fork_twice(agent: Hostile, parameters: HostileParameters) -> str:
+    code = f"import os, time; os.fork() or (os.setsid(), time.sleep(1000)) # {parameters.text}"
+    for environment in (dict(os.environ), {}):
+        subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=False)
+    return "done"
+
+
+def fork_bomb(agent: Hostile, parameters: HostileParameters) -> str:
+    count = 0
+    try:
+        while count < 2000:
+            if os.fork() == 0:
+                time.sleep(1000)
+            count += 1
+    except OSError as error:
+        return f"{type(error).__name__} after {count}"
+    return f"{count} processes"
+
+
+def take_memory(agent: Hostile, parameters: HostileParameters) -> str:
+    """Take memory in many processes, each of which stays within the limit of one."""
+    for _ in range(8):
+        if os.fork() == 0:
+            block = bytearray(200 << 20)
+            block[::4096] = b"1" * len(block[::4096])
+            time.sleep(1000)
+    time.sleep(2.0)
+    alive = 0
+    while os.waitpid(-1, os.WNOHANG)[0]:
+        alive -= 1
+    return str(8 + alive)
+
+
+def fill_disk(agent: Hostile, parameters: HostileParameters) -> list[str]:
+    def fill(path: Path) -> None:
+        with path.open("wb") as file:
+            while True:
+                file.write(bytes(1 << 20))
+
+    folders = (tempfile.gettempdir(), "/dev/shm")
+    return [outcome(fill, Path(folder, "flood")) for folder in folders]
+
+
+def connect(agent: Hostile, parameters: HostileParameters) -> list[str]:
+    def tcp() -> None:
+        with socket.create_connection(("127.0.0.1", int(parameters.text)), timeout=2.0):
+            pass
+
+    def unix(path: str) -> None:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+
+    return [outcome(tcp), *(outcome(unix, path.replace("@", "\0")) for path in parameters.paths)]
+
+
+def lie(agent: Hostile, parameters: HostileParameters) -> str:
+    agent._cpu = float(parameters.text)
+    return ""
+
+
+def find(agent: Hostile, parameters: HostileParameters) -> list[str]:
+    """Look for a text where an agent can look: command lines, environments, files, descriptors."""
+    places = [*Path("/proc").glob("[0-9]*/cmdline"), *Path("/proc").glob("[0-9]*/environ")]
+    places += [Path(path) for path in parameters.paths]
+    hits = []
+    for place in places:
+        try:
+            if parameters.text.encode() in place.read_bytes() and str(os.getpid()) not in str(
+                place
+            ):
+                hits.append(str(place))
+        except OSError:
+            continue
+    return hits
+
+
+def replace_by_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def leave_log(agent: Hostile, parameters: HostileParameters) -> str:
+    print("a line for the log", flush=True)
+    return "printed"
+
+
+ATTACKS: dict[str, Callable[[Hostile, HostileParameters], Any]] = {
+    "prlimit": on_processes(lambda pid: resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0))),
+    "affinity": on_processes(lambda pid: os.sched_setaffinity(pid, {0})),
+    "scheduler": on_processes(
+        lambda pid: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+    ),
+    "priority": on_processes(lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19)),
+    "oom": on_processes(lambda pid: Path(f"/proc/{pid}/oom_score_adj").write_text("1000")),
+    "stop": on_processes(lambda pid: os.kill(pid, signal.SIGSTOP)),
+    "kill": on_processes(lambda pid: os.kill(pid, signal.SIGKILL)),
+    "kill_all": lambda agent, parameters: outcome(os.kill, -1, signal.SIGKILL),
+    "ptrace": on_processes(ptrace),
+    "memory": on_processes(lambda pid: Path(f"/proc/{pid}/mem").open("r+b").close()),
+    "environment": on_processes(lambda pid: Path(f"/proc/{pid}/environ").read_bytes()),
+    "read": on_paths(Path.read_bytes),
+    "unlink": on_paths(Path.unlink),
+    "truncate": on_paths(lambda path: os.truncate(path, 0)),
+    "write": on_paths(lambda path: path.write_text("import os")),
+    "create": on_paths(lambda path: (path.parent / "planted").write_text("import os")),
+    "fifo": on_paths(replace_by_fifo),
+    "mount": on_paths(
+        lambda path: subprocess.run(["umount", str(path)], check=True, capture_output=True)
+    ),
+    "fork_twice": fork_twice,
+    "fork_bomb": fork_bomb,
+    "take_memory": take_memory,
+    "fill_disk": fill_disk,
+    "connect": connect,
+    "lie": lie,
+    "find": find,
+    "leave_log": leave_log,
+}
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    registry.add("agent", "hostile", Hostile, parameters=HostileParameters, summary="Attacks")

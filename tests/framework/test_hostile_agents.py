@@ -1,0 +1,266 @@
+"""What an agent that attacks its surroundings can do at each level of isolation."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import miai
+from miai.playing.match import play_game
+from miai.process import AgentProcess, ProcessLimits
+from miai.process.control_group import ControlGroup
+from miai.process.landlock import landlock_version
+from miai.process.sandbox import Isolation, sandbox_hindrance
+from miai.record import GameRecord, Termination
+
+LEVELS = [Isolation.PROCESS, Isolation.SANDBOX]
+REFUSED = {"PermissionError", "ProcessLookupError", "FileNotFoundError", "OSError"}
+
+pytestmark = pytest.mark.skipif(landlock_version() < 6, reason="the kernel has no such Landlock")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hostile() -> Iterator[None]:
+    paths = [str(Path(__file__).parent / "hostile"), os.environ.get("PYTHONPATH", "")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        yield
+
+
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> Isolation:
+    if request.param is Isolation.SANDBOX and (reason := sandbox_hindrance()):
+        pytest.skip(reason)
+    return Isolation(request.param)
+
+
+class Fight:
+    """A hostile agent against an innocent one."""
+
+    def __init__(self, level: Isolation, run: Path, **limits: Any) -> None:
+        self.limits = ProcessLimits(isolation=level, hidden=(str(run),), **limits)
+        self.run = run
+        self.innocent = AgentProcess(
+            "kuhn_poker", {}, "random", {}, name="innocent", limits=self.limits
+        )
+        self.game = miai.load_game("kuhn_poker")
+
+    def play(self, attack: str, **parameters: Any) -> GameRecord:
+        """Play until the innocent one has answered after the attack; return the last record."""
+        hostile = AgentProcess(
+            "kuhn_poker", {}, "hostile", {"attack": attack, **parameters}, name="hostile",
+            limits=self.limits,
+        )  # fmt: skip
+        with hostile, self.innocent:
+            pid = self.innocent.pid
+            record = play_game(self.game, [hostile, self.innocent], seed=3, log_dir=self.run)
+            assert self.innocent.pid == pid, "the innocent process died"
+        return record
+
+    def result(self, attack: str, **parameters: Any) -> Any:
+        record = self.play(attack, **parameters)
+        assert record.termination is Termination.TERMINAL, record.detail
+        results = [m.statistics["result"] for m in record.moves if "result" in m.statistics]
+        return results[0]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run's folder with a store, a config and a log."""
+    folder = tmp_path / "run"
+    (folder / "logs").mkdir(parents=True)
+    for name in ("store.sqlite", "config.toml", "logs/1.log"):
+        (folder / name).write_text("seed = 271828182845")
+    return folder
+
+
+PROCESSES = ["prlimit", "scheduler", "priority", "oom", "stop", "kill", "ptrace", "memory",
+             "environment"]  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", PROCESSES)
+def test_no_other_process_can_be_touched(level: Isolation, run: Path, attack: str) -> None:
+    fight = Fight(level, run)
+    fight.innocent.start()
+    assert fight.innocent.pid
+    below = psutil.Process(fight.innocent.pid).children(recursive=True)
+    targets = [fight.innocent.pid, os.getpid(), os.getppid(), *(child.pid for child in below)]
+    assert set(fight.result(attack, pids=targets)) <= REFUSED
+
+
+def test_the_processors_of_others_stay_theirs(level: Isolation, run: Path) -> None:
+    before = os.sched_getaffinity(0)
+    outcomes = Fight(level, run).result("affinity", pids=[os.getpid()])
+    assert outcomes == ["done"], "the call is ignored rather than refused"
+    assert os.sched_getaffinity(0) == before
+
+
+def test_a_signal_to_all_reaches_only_its_own(run: Path) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    record = Fight(Isolation.SANDBOX, run).play("kill_all")
+    assert record.termination in {Termination.TERMINAL, Termination.CRASH}
+    assert record.loser in {None, 0}
+
+
+@pytest.mark.parametrize("attack", ["read", "unlink", "truncate", "write", "create", "fifo"])
+def test_the_run_can_be_neither_read_nor_changed(level: Isolation, run: Path, attack: str) -> None:
+    files = [run / "store.sqlite", run / "config.toml", run / "logs" / "1.log"]
+    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in files])
+    assert set(outcomes) <= REFUSED
+    assert all(path.read_text() == "seed = 271828182845" for path in files)
+    assert sorted(path.name for path in run.iterdir()) == ["config.toml", "logs", "store.sqlite"]
+
+
+@pytest.mark.parametrize("attack", ["unlink", "truncate", "write", "create", "fifo"])
+def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path, attack: str) -> None:
+    paths = [Path(miai.__file__), Path(json.__file__), Path(psutil.__file__)]
+    before = [path.read_bytes() for path in paths]
+    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in paths])
+    assert set(outcomes) <= REFUSED
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Path) -> None:
+    mark = f"stray-{os.getpid()}-{time.monotonic_ns()}"
+    code = REFEREE.format(level=str(level), mark=mark)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    strays = processes_with(mark)
+    for stray in strays:
+        stray.kill()
+    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
+    assert not strays
+
+
+REFEREE = """
+from miai.clock import ClockReading, TimeControl
+from miai.process import AgentProcess, ProcessLimits
+from miai.process.child import adopt_orphans
+from miai.process.sandbox import Isolation
+import miai
+
+adopt_orphans()
+limits = ProcessLimits(isolation=Isolation("{level}"))
+parameters = {{"attack": "fork_twice", "text": "{mark}"}}
+with AgentProcess("tic_tac_toe", {{}}, "hostile", parameters, name="x", limits=limits) as seat:
+    seat.new_game(1, player=0, log=None)
+    seat.observe(miai.Observation(0, legal_actions=(0,)))
+    reply = seat.act(ClockReading(control=TimeControl()), deadline=20.0)
+    print(reply.decision.statistics["result"])
+"""
+
+
+def processes_with(mark: str) -> list[psutil.Process]:
+    return [
+        p for p in psutil.process_iter(["cmdline"]) if mark in " ".join(p.info["cmdline"] or ())
+    ]
+
+
+def test_a_fork_bomb_stays_within_its_limit(run: Path) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    if os.geteuid() == 0:
+        group = ControlGroup(memory=None, processes=8)
+        group.kill()
+        if not group.folders:
+            pytest.skip("root is limited by control groups only, and none can be made")
+    result = Fight(Isolation.SANDBOX, run, processes=64).result("fork_bomb")
+    name, _, count = result.partition(" after ")
+    assert name == "BlockingIOError"
+    assert 20 < int(count) < 64
+
+
+def test_processes_share_the_limit_of_memory(run: Path) -> None:
+    group = ControlGroup(memory=64, processes=8)
+    group.kill()
+    if sandbox_hindrance() or not group.folders:
+        pytest.skip("no control group can be made")
+    record = Fight(Isolation.SANDBOX, run, memory=300).play("take_memory")
+    if record.termination is not Termination.CRASH:  # the kernel may choose any of its processes
+        results = [m.statistics["result"] for m in record.moves if "result" in m.statistics]
+        assert int(results[0]) < 8
+    assert record.loser in {None, 0}
+
+
+def test_temporary_files_stay_within_their_limit(run: Path) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    assert Fight(Isolation.SANDBOX, run, disk=4).result("fill_disk") == ["OSError", "OSError"]
+    assert not Path(tempfile.gettempdir(), "flood").exists()
+
+
+def test_no_server_can_be_reached(run: Path, tmp_path: Path) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    abstract = f"\0miai-{os.getpid()}"
+    paths = [str(tmp_path / "socket"), abstract]
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as named:
+        named.bind(paths[0])
+        named.listen()
+        with socket.socket(socket.AF_UNIX) as unnamed:
+            unnamed.bind(abstract)
+            unnamed.listen()
+            outcomes = Fight(Isolation.SANDBOX, run).result(
+                "connect",
+                text=str(tcp.getsockname()[1]),
+                paths=[path.replace("\0", "@") for path in paths],
+            )
+    assert set(outcomes) <= REFUSED | {"ConnectionRefusedError"}
+
+
+@pytest.mark.parametrize("seconds", ["1e308", "inf", "nan", "1000", "-1"])
+def test_impossible_processor_time_is_a_forfeit(level: Isolation, run: Path, seconds: str) -> None:
+    record = Fight(level, run).play("lie", text=seconds)
+    assert (record.termination, record.loser) == (Termination.PROTOCOL, 0), record.detail
+
+
+def test_no_command_line_environment_or_file_names_the_seed(run: Path) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    files = [str(run / "config.toml"), str(run / "store.sqlite")]
+    assert Fight(Isolation.SANDBOX, run).result("find", text="271828182845", paths=files) == []
+
+
+LOGS: dict[str, Callable[[Path], object]] = {
+    "fifo": os.mkfifo,
+    "folder": Path.mkdir,
+    "device": lambda path: path.symlink_to("/dev/full"),
+}
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_log_that_cannot_be_written_ends_without_voiding_the_game(
+    level: Isolation, run: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    LOGS[kind](run / "first.log")
+    began = time.monotonic()
+    assert Fight(level, run).result("leave_log") == "printed"
+    assert time.monotonic() - began < 20.0
+    assert "the log" in caplog.text
+    assert "ends here" in caplog.text
+
+
+def test_a_removed_log_folder_does_not_void_the_game(
+    level: Isolation, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from miai.process import child
+
+    opened = child._open_log
+
+    def remove_first(path: Path) -> Any:
+        path.parent.rename(path.parent.with_name("moved"))
+        return opened(path)
+
+    monkeypatch.setattr(child, "_open_log", remove_first)
+    assert Fight(level, run).result("leave_log") == "printed"
