@@ -167,14 +167,18 @@ def processes_with(mark: str) -> list[psutil.Process]:
     ]
 
 
+def has_control_groups() -> bool:
+    group = ControlGroup(memory=64, processes=8)
+    made = bool(group.folders)
+    group.kill()
+    return made
+
+
 def test_a_fork_bomb_stays_within_its_limit(run: Path) -> None:
     if reason := sandbox_hindrance():
         pytest.skip(reason)
-    if os.geteuid() == 0:
-        group = ControlGroup(memory=None, processes=8)
-        group.kill()
-        if not group.folders:
-            pytest.skip("root is limited by control groups only, and none can be made")
+    if os.geteuid() == 0 and not has_control_groups():
+        pytest.skip("root is limited by control groups only, and none can be made")
     result = Fight(Isolation.SANDBOX, run, processes=64).result("fork_bomb")
     name, _, count = result.partition(" after ")
     assert name == "BlockingIOError"
@@ -182,9 +186,7 @@ def test_a_fork_bomb_stays_within_its_limit(run: Path) -> None:
 
 
 def test_processes_share_the_limit_of_memory(run: Path) -> None:
-    group = ControlGroup(memory=64, processes=8)
-    group.kill()
-    if sandbox_hindrance() or not group.folders:
+    if sandbox_hindrance() or not has_control_groups():
         pytest.skip("no control group can be made")
     record = Fight(Isolation.SANDBOX, run, memory=300).play("take_memory")
     if record.termination is not Termination.CRASH:  # the kernel may choose any of its processes

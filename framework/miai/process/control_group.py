@@ -60,19 +60,19 @@ class ControlGroup:
 
     def kill(self) -> None:
         """Kill all processes of the group and remove it."""
+        folders, self.folders = self.folders, []
         until = time.monotonic() + _PATIENCE
-        while self.folders and time.monotonic() < until:
-            for folder in tuple(self.folders):
+        while folders and time.monotonic() < until:
+            for folder in tuple(folders):
                 with contextlib.suppress(OSError, ValueError):
                     for line in (folder / "cgroup.procs").read_text().splitlines():
                         os.kill(int(line), signal.SIGKILL)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
                 if not folder.exists():
-                    self.folders.remove(folder)
-            if self.folders:
+                    folders.remove(folder)
+            if folders:
                 time.sleep(0.001)
-        self.folders = []
 
 
 def _bases() -> list[tuple[Path, str]]:
