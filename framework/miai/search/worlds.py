@@ -15,7 +15,7 @@ import random
 import time
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -120,22 +120,25 @@ class Simulator:
     """Runs the simulations of one move.
 
     Attributes:
-      roots: the trees, by observer.
+      root: the searcher's tree.
+      opponents: with `observers` "multi", trees of each other player by what it knew before the
+        search, as `State.information_state_string` says.
       observers: see `Observers`.
       evaluate: values a world where it leaves the tree.
       exploration: weight of exploration, in utilities.
     """
 
-    roots: dict[int, InfoSetNode]
     observers: Observers
     searcher: int
     evaluate: Evaluate
     exploration: float
     rng: random.Random
+    root: InfoSetNode = field(default_factory=InfoSetNode)
+    opponents: dict[tuple[int, str], InfoSetNode] = field(default_factory=dict)
 
     def run(self, world: State) -> None:
         """Play one simulation, which changes `world`."""
-        nodes = dict(self.roots)
+        nodes = self._roots(world)
         path: list[tuple[Edge, int]] = []
         while not world.is_terminal():
             player = world.current_player()
@@ -152,6 +155,16 @@ class Simulator:
         for edge, player in path:
             edge.visits += 1
             edge.total += returns[player]
+
+    def _roots(self, world: State) -> dict[int, InfoSetNode]:
+        """Return where each observer's tree begins in a world."""
+        nodes = {self.searcher: self.root}
+        if self.observers == "multi":
+            for player in range(world.game.info.num_players):
+                if player != self.searcher:
+                    key = player, world.information_state_string(player)
+                    nodes[player] = self.opponents.setdefault(key, InfoSetNode())
+        return nodes
 
     def _value(self, world: State) -> tuple[float, ...]:
         while world.current_player() == Player.CHANCE:
@@ -275,10 +288,9 @@ class WorldsAgent(Agent):
           ends: deadline on the monotonic clock.
         """
 
-    def simulator(self, observers: Observers, players: list[int]) -> Simulator:
+    def simulator(self, observers: Observers) -> Simulator:
         """Return a simulator with empty trees."""
         return Simulator(
-            roots={player: InfoSetNode() for player in players},
             observers=observers,
             searcher=self.view.player,
             evaluate=self._evaluate,
@@ -310,13 +322,11 @@ class Ismcts(WorldsAgent):
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return the action visited most."""
         given = self.parameters
-        us = self.view.player
-        players = list(range(self.game.info.num_players)) if given.observers == "multi" else [us]
-        simulator, done = self.simulator(given.observers, players), 0
+        simulator, done = self.simulator(given.observers), 0
         while done == 0 or (_within(given.simulations, done) and time.monotonic() < ends):
             simulator.run(self.world())
             done += 1
-        root = simulator.roots[us]
+        root = simulator.root
         best = most_visited(root, legal)
         mean = root.edges[best].mean if best in root.edges else 0.0
         return best, {"simulations": done, "value": round(mean, 6)}
@@ -342,14 +352,14 @@ class Pimc(WorldsAgent):
         for number in range(given.worlds):
             if number and time.monotonic() >= ends:
                 break
-            simulator, world = self.simulator("all-seeing", [self.view.player]), self.world()
+            simulator, world = self.simulator("all-seeing"), self.world()
             share = given.simulations * (number + 1) // given.worlds
             until = begun + (ends - begun) * (number + 1) / given.worlds
             while worlds == number or (_within(share, done) and time.monotonic() < until):
                 worlds = number + 1
                 simulator.run(world.clone())
                 done += 1
-            for action, edge in simulator.roots[self.view.player].edges.items():
+            for action, edge in simulator.root.edges.items():
                 visits[action] += edge.visits
                 totals[action] += edge.total
         tried = [action for action in legal if visits[action]]
