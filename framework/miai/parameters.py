@@ -202,8 +202,7 @@ def read_toml(
       example: an existing config file, for messages.
       about: returns the message about a folder of a special kind, or an empty text.
 
-    Raises:
-      ConfigError: the file does not exist, is too large, or is not TOML.
+    Raises `ConfigError` if the file does not exist, is too large, or is not TOML.
     """
     text = _read(path, example, about)
     try:
@@ -357,11 +356,7 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
 
 
 def _shown(value: Any, *, exact: bool = False) -> str:
-    """Return a value as in a config or on a command line, shortened if long.
-
-    Args:
-      exact: whether to distinguish 3.0 from 3.
-    """
+    """Return a value as in a config, shortened if long; if `exact`, 3.0 is not 3."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not exact and value.is_integer() and abs(value) < 1e15:

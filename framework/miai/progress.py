@@ -40,12 +40,7 @@ class Progress:
         self.done, self.total = done, total
 
     def advance(self, line: str, *, every: float = 0.0) -> None:
-        """Count one item.
-
-        Args:
-          line: describes the item; printed with the count if `every` seconds have passed since the
-            last such line.
-        """
+        """Count one item; print it if `every` seconds passed since the last line."""
         self.done += 1
         if time.monotonic() - self._printed >= every:
             self.milestone(line)
@@ -170,8 +165,7 @@ def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False)
 def show_activity(title: str) -> Iterator[Callable[[str], None]]:
     """Show a line for a task of unknown length, if standard error is a terminal.
 
-    Yields:
-      A function that replaces the text after the title.
+    Yields a function that replaces the text after the title.
     """
     console, last_update = Console(stderr=True, highlight=False), 0.0
 

@@ -385,9 +385,6 @@ class PlaySession:
       note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
       adviser: builds the search for hints; None for none.
-
-    Attributes:
-      moves: the game so far.
     """
 
     def __init__(

@@ -224,9 +224,7 @@ class Match:
     def play(self, opening: Sequence[int], logs: Sequence[Path | None]) -> None:
         """Play the game to its end and complete the record.
 
-        Args:
-          opening: legal actions to play first.
-          logs: a log file for each player, or None.
+        The opening is legal. Each player has a log file or None.
         """
         began = time.monotonic()
         try:

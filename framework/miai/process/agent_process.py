@@ -172,14 +172,10 @@ class AgentProcess:
     # -- the seat -----------------------------------------------------------------------------
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
-        """Begin a game, in a new process if the last one is gone.
+        """Begin a game, in a new process if the last one is gone. Raises `AgentError` as `act`.
 
         A process that served before and fails now is replaced once: an earlier game must not decide
         this one.
-
-        Raises:
-          AgentUnavailableError: it cannot be started.
-          AgentError: as `act`.
         """
         message = {"seed": seed, "player": player, "log": None if log is None else str(log)}
         served_before = self.pid is not None
@@ -204,16 +200,9 @@ class AgentProcess:
         self._observations.append(pack_observation(observation))
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
-        """Return the agent's decision.
+        """Return the agent's decision. Raises `AgentError` as `Channel.request`.
 
-        Args:
-          deadline: seconds of wall time after which the process is killed; None for never.
-
-        Raises:
-          AgentTimeoutError: no answer by the deadline.
-          AgentCrashedError: the agent raised or its process died.
-          AgentFloodError: more output than the limits allow.
-          AgentProtocolError: a malformed answer.
+        The process is killed after `deadline` seconds of wall time; None for never.
         """
         message = {"observations": self._take_observations(), "clock": pack_clock(reading)}
         began = time.monotonic()
@@ -338,10 +327,9 @@ class Channel:
         output.log, output.size, self._answer_bytes = log, 0, 0
 
     def request(self, message: Mapping[str, Any], *, seconds: float | None) -> dict[str, Any]:
-        """Send a message and return its answer. After any error the process has to be killed.
+        """Send a message and return its answer, within `seconds` of wall time (None for no limit).
 
-        Args:
-          seconds: maximum wall time; None for no limit.
+        After any error the process has to be killed.
 
         Raises:
           AgentTimeoutError: no answer in time.

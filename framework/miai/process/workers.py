@@ -358,16 +358,10 @@ class WorkerPool(JobPool[WorkerProcess]):
         return [worker.child.pid for worker in self._workers]
 
     def in_order(self, jobs: Iterable[Job], *, ahead: int) -> Iterator[Any]:
-        """Yield the results of jobs in their order.
+        """Yield the results of jobs in their order, with at most `ahead` jobs submitted ahead.
 
-        A job whose worker dies is given to another one.
-
-        Args:
-          ahead: maximum number of jobs that are submitted before their results are wanted.
-
-        Raises:
-          WorkerError: a job raised an exception, `ATTEMPTS` workers died of one job, or a worker
-            cannot perform any.
+        A job whose worker dies is given to another one. Raises `WorkerError` if a job raised an
+        exception, `ATTEMPTS` workers died of one job, or a worker cannot perform any.
         """
         remaining = iter(jobs)
         pending: deque[Job] = deque()

@@ -170,14 +170,11 @@ class AlphaBeta:
     The value is exact when the statistics say ``solved``. `SearchResult.values` holds the best
     action only: for the others alpha-beta proves only that they are not better.
 
-    Args:
-      evaluator: values at the horizon; None for the one that the parameters name.
+    The evaluator gives values at the horizon; None for the one that the parameters name.
 
     Raises:
-      HiddenInformationError: the game hides information.
-      UnsuitableGameError: the game is not for two players, or has no constant sum.
-      UnknownComponentError: no evaluator has the name.
-      ParameterError: the evaluator's parameters are wrong.
+      GameError: the game hides information, is not for two players, or has no constant sum.
+      PluginError: the evaluator's name or a parameter is wrong.
     """
 
     def __init__(
@@ -218,12 +215,11 @@ class AlphaBeta:
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move, by the deepest iteration in the budget.
 
-        An iteration that the budget cuts short counts as far as it got; it tries the best action
-        of the one before first. When even the first is cut short, the answer is any action.
+        An iteration that the budget cuts short counts as far as it got; it tries the best action of
+        the one before first. When even the first is cut short, the answer is any action.
 
-        Raises:
-          GameError: the state is terminal or a chance node.
-          PluginError: the evaluator's answers are malformed.
+        Raises `GameError` at a terminal state or a chance node, `PluginError` for malformed
+        evaluations.
         """
         player = require_decision(state)
         self._deadline = deadline_after(seconds, self._parameters.seconds)

@@ -331,9 +331,8 @@ def add_dirichlet_noise(
 ) -> list[float]:
     """Return priors mixed with a share of Dirichlet noise, as AlphaZero does at its root.
 
-    Args:
-      alpha: concentration; the smaller, the more the noise favours few actions.
-      fraction: the share of the noise, 0 to 1.
+    The smaller `alpha`, the more the noise favours few actions; its share `fraction` is from 0 to
+    1.
     """
     noise = [rng.gammavariate(alpha, 1.0) for _ in priors]
     total = sum(noise)
@@ -423,8 +422,7 @@ class Mcts:
       parameters: budgets and settings.
       evaluator: values and priors of leaves; None for the one that the parameters name.
       select: how to select inside the tree; None for what the parameters say.
-      select_root: how to select at the root; None for `select`, if given, or else what the
-        parameters say.
+      select_root: how to select at the root; None for `select`, if any, or what the parameters say.
       choose: which action of the root to play; None for what the parameters say.
 
     Attributes:
@@ -432,8 +430,7 @@ class Mcts:
 
     Raises:
       HiddenInformationError: the game hides information.
-      UnknownComponentError: no evaluator has the name.
-      ParameterError: the evaluator's parameters are wrong.
+      PluginError: the evaluator's name or a parameter is wrong.
     """
 
     def __init__(
@@ -492,13 +489,10 @@ class Mcts:
         """Close the search; it holds nothing outside this process."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return what is best for the player to move.
+        """Return what is best for the player to move, after at least one simulation.
 
-        It makes at least one simulation, however short the time.
-
-        Raises:
-          GameError: the state is terminal or a chance node.
-          PluginError: the evaluator's answers are malformed.
+        Raises `GameError` at a terminal state or a chance node, `PluginError` for malformed
+        evaluations.
         """
         require_decision(state)
         parameters = self._parameters

@@ -30,11 +30,8 @@ class SolvedAdjudicator:
     """Decides a position by its value under perfect play, as soon as that is proved.
 
     The proof is an alpha-beta search to the end of the game. An organiser's move limit is not part
-    of the rules.
-
-    Raises:
-      UnsuitableGameError: the game hides information or has chance, is not for two players, or has
-        no constant sum.
+    of the rules. Raises `UnsuitableGameError` if the game hides information, has chance, is not for
+    two players or has no constant sum.
     """
 
     def __init__(self, game: Game, parameters: SolvedParameters | None = None) -> None:

@@ -23,7 +23,7 @@ from pydantic import model_validator
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.game import Game, Observation, Player, State
+from miai.game import Game, Observation, Player, State, sample_chance
 from miai.information import BeliefState, EnumeratedBelief
 from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, to_plain
@@ -33,13 +33,9 @@ from miai.search.evaluators import (
     Evaluate,
     evaluation_in_place,
     make_evaluator,
-    sample_chance,
     utilities,
 )
-from miai.search.protocol import (
-    Seedable,
-    deadline_after,
-)
+from miai.search.protocol import Seedable, deadline_after
 from miai.seeds import derive_seed
 
 
@@ -269,11 +265,7 @@ class WorldsAgent(Agent):
 
     @abstractmethod
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return an action and its statistics.
-
-        Args:
-          ends: deadline on the monotonic clock.
-        """
+        """Return an action and its statistics; `ends` is a deadline on the monotonic clock."""
 
     def simulator(self, observers: Observers, players: list[int]) -> Simulator:
         """Return a simulator with empty trees."""

@@ -155,12 +155,9 @@ def _entry(track: Track, player: int) -> _Entry:
 def check_observations(
     state: State, views: Sequence[PlayerView], *, findings: Findings, last: tuple[int, int] | None
 ) -> None:
-    """Check the observations of the last transition, and pass them on to the views.
+    """Check the observations of the last transition, and pass them on to the players' views.
 
-    Args:
-      state: the position after the transition.
-      views: one per player.
-      last: who acted and how; None at the initial state.
+    `last` says who acted and how; it is None at the initial state.
     """
     for player, view in enumerate(views):
         observation = state.observation(player)
@@ -410,43 +407,36 @@ class BeliefChecker:
             return
         self._findings.add("belief", message, state.history())
 
-    def draw(self, rng: random.Random) -> State | None:
-        """Return a world drawn from the belief; None after the belief was given up."""
-        return None if self._belief is None else self._belief.sample(rng)
+    def check_resampling(
+        self, state: State, rng: random.Random, *, determinizer: Determinizer | None
+    ) -> None:
+        """Draw worlds until one is not the true one; draws that always are it are a leak.
 
-
-def check_resampling(
-    state: State,
-    checker: BeliefChecker,
-    *,
-    findings: Findings,
-    rng: random.Random,
-    determinizer: Determinizer | None = None,
-) -> None:
-    """Draw worlds until one is not the true one; draws that always are it are a leak.
-
-    Args:
-      state: the true state, at the turn of the checker's player.
-      determinizer: what draws; the belief itself by default.
-    """
-    keys = checker.keys()
-    if len(keys) < 2:
-        return
-    before = state.serialize()
-    for _ in range(DRAWS):
-        world = determinizer.determinize(checker.view, rng) if determinizer else checker.draw(rng)
-        if world is None:
+        Args:
+          state: the true state, at the player's turn.
+          determinizer: what draws; None for the belief itself.
+        """
+        keys = self.keys()
+        if self._belief is None or len(keys) < 2:
             return
-        if world.key() not in keys:
-            message = f"drew a state that is not a world of player {checker.view.player}: {world}"
-            findings.add("resampling", message, state.history())
-            return
-        other = world.key() != state.key()
-        world.apply_action(rng.choice(world.legal_actions()))
-        if state.serialize() != before:
-            findings.add("resampling-leak", "every drawn state is the true state", state.history())
-            return
-        if other:
-            return
-    message = f"{DRAWS} draws out of {len(keys)} worlds were the true one every time"
-    findings.add("resampling-leak", message, state.history())
+        before, actions = state.serialize(), state.history()
+        for _ in range(DRAWS):
+            world = (
+                determinizer.determinize(self.view, rng)
+                if determinizer
+                else self._belief.sample(rng)
+            )
+            if world.key() not in keys:
+                message = f"drew a state that is not a world of player {self.view.player}: {world}"
+                self._findings.add("resampling", message, actions)
+                return
+            other = world.key() != state.key()
+            world.apply_action(rng.choice(world.legal_actions()))
+            if state.serialize() != before:
+                message = "every drawn state is the true state"
+                self._findings.add("resampling-leak", message, actions)
+                return
+            if other:
+                return
+        message = f"{DRAWS} draws out of {len(keys)} worlds were the true one every time"
+        self._findings.add("resampling-leak", message, actions)
