@@ -41,9 +41,7 @@ class Progress:
 
     def advance(self, line: str, *, every: float = 0.0) -> None:
         """Count one item; print it if `every` seconds passed since the last line."""
-        self.done += 1
-        if time.monotonic() - self._printed >= every:
-            self.milestone(line)
+        self.reach(self.done + 1, line, every=every)
 
     def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
         """Set the count of a task that counts by itself, with a line as for `advance`."""

@@ -146,31 +146,25 @@ class _GameDisplay:
 
     def note(self, state: State, move: MoveRecord) -> None:
         """Show a move and the state after it."""
-        self._last = state
-        if self._moves:
-            _show_move(state, move)
+        from miai.information import PlayerView
+        from miai.render import renderer_for
+
+        self._last, info = state, state.game.info
+        if not self._moves:
+            return
+        actor = "chance" if move.actor < 0 else info.player_names[move.actor]
+        seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
+        print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
+        if info.perfect_information:
+            print(renderer_for(state.game).render(PlayerView.at(state, 0)))
+        else:
+            print(state)
 
     def show_end(self) -> None:
         """Show a person the full final position of a game that hides information."""
         state = self._last
         if self._end and state is not None and not state.game.info.perfect_information:
             print(f"The full position:\n{state}")
-
-
-def _show_move(state: State, move: MoveRecord) -> None:
-    actor = "chance" if move.actor < 0 else state.game.info.player_names[move.actor]
-    seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
-    print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
-    print(_picture(state))
-
-
-def _picture(state: State) -> str:
-    from miai.information import PlayerView
-    from miai.render import renderer_for
-
-    if not state.game.info.perfect_information:
-        return str(state)
-    return renderer_for(state.game).render(PlayerView.at(state, 0))
 
 
 def _result(game: Game, record: GameRecord) -> str:

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 
 from miai.errors import AgentError, WorkerError
@@ -150,12 +149,7 @@ class JobPool(ABC, Generic[W]):
         """Called after a job was sent to a worker."""
 
     @abstractmethod
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, kind: object, error: object, trace: object) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -390,12 +384,7 @@ class WorkerPool(JobPool[WorkerProcess]):
         finally:
             self.cancel()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is None:
             self._close_idle()
         while self._workers:

@@ -177,9 +177,6 @@ def observation_key(world: State, observer: int) -> Hashable:
     return (observation.actor, observation.action, text)
 
 
-_HALF = 0.5
-
-
 class WorldsParameters(Parameters):
     """Parameters that `ismcts` and `pimc` share."""
 
@@ -239,7 +236,7 @@ class WorldsAgent(Agent):
             parameters.evaluator, game, parameters.evaluator_parameters, search="worlds"
         )
         self._evaluate = evaluation_in_place(self._evaluator)
-        half = (game.info.max_utility - game.info.min_utility) * _HALF
+        half = (game.info.max_utility - game.info.min_utility) / 2
         self._exploration = parameters.exploration * half
         self.belief = self._new_belief(0)
 
@@ -278,10 +275,6 @@ class WorldsAgent(Agent):
             rng=self._draw,
         )
 
-    def world(self) -> State:
-        """Return a world drawn from the belief."""
-        return self.belief.sample(self._draw)
-
     def _new_belief(self, player: int) -> BeliefState[State]:
         parameters = self.parameters
         component = registry().get(BELIEF, parameters.belief, game=self.game.info.name)
@@ -306,7 +299,7 @@ class Ismcts(WorldsAgent):
         players = list(range(self.game.info.num_players)) if multi else [us]
         simulator, done = self.simulator(parameters.observers, players), 0
         while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
-            simulator.run(self.world())
+            simulator.run(self.belief.sample(self._draw))
             done += 1
         root = simulator.roots[us]
         best = most_visited(root, legal)
@@ -334,7 +327,8 @@ class Pimc(WorldsAgent):
         for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
                 break
-            simulator, world = self.simulator("all-seeing", [self.view.player]), self.world()
+            simulator = self.simulator("all-seeing", [self.view.player])
+            world = self.belief.sample(self._draw)
             share = parameters.simulations * (number + 1) // parameters.worlds
             until = begun + (ends - begun) * (number + 1) / parameters.worlds
             while worlds == number or (_within(share, done) and time.monotonic() < until):

@@ -7,16 +7,6 @@ from dataclasses import dataclass, field
 
 from miai.errors import ConformanceError, ParameterError, Violation, near_matches
 
-__all__ = [
-    "MAX_TEXT",
-    "ConformanceError",
-    "ConformanceReport",
-    "Findings",
-    "Violation",
-    "refuse_unknown_rules",
-    "shown",
-]
-
 MAX_TEXT = 400
 """Maximum number of characters of a value in a message."""
 

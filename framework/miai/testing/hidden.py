@@ -258,43 +258,25 @@ class PartingBelief(EnumeratedBelief):
     parted: tuple[State, ...] = ()
 
     def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
-        watching = _Watching(target.observation)
-        successors = super()._advance(worlds, watching)
-        self.parted = ()
-        if watching.parts:  # seldom: enumerate once more, and keep them
-            alike = super()._advance(worlds, _Blind(target.observation))
-            self.parted = tuple(state for key, state in alike.items() if key not in successors)
+        alike = super()._advance(worlds, _MatchWithoutActions(target.observation))
+        successors, parted = {}, []
+        for key, state in alike.items():
+            observation = state.observation(self.player)
+            if observation is not None and target.matches(observation):
+                successors[key] = state
+            else:
+                parted.append(state)
+        self.parted = tuple(parted)
         return successors
 
 
-class _Blind(ObservationMatch):
-    """The observations without the legal actions."""
+class _MatchWithoutActions(ObservationMatch):
+    """Compares observations but for the legal actions."""
 
     __slots__ = ()
 
     def matches(self, other: Observation) -> bool:
         return super().matches(replace(other, legal_actions=self.observation.legal_actions))
-
-
-class _Watching(ObservationMatch):
-    """The observations.
-
-    Attributes:
-      parts: whether something was refused for its legal actions alone.
-    """
-
-    __slots__ = ("_blind", "parts")
-
-    def __init__(self, observation: Observation) -> None:
-        super().__init__(observation)
-        self.parts = False
-        self._blind = _Blind(observation)
-
-    def matches(self, other: Observation) -> bool:
-        if tuple(other.legal_actions) == tuple(self.observation.legal_actions):
-            return super().matches(other)
-        self.parts = self.parts or self._blind.matches(other)
-        return False
 
 
 DRAWS = 40

@@ -404,13 +404,11 @@ class MiniRbc(BlindGame):
         self.problem = problem_of(self.parameters)
         self.squares = size * size
         self.black = self.problem.numbers.pass_ + 1
-        root = root_of(self.parameters)
-        self.start = root.public
         super().__init__(
             "mini_rbc",
             ("white", "black"),
             columns=size,
-            starts=root.hidden,
+            root=root_of(self.parameters),
             first_start=self.black + 2 * self.squares,
             max_length=3 * self.parameters.max_turns,
         )
@@ -479,21 +477,13 @@ class MiniRbcState(BlindState):
         self._black_king, self._decoy = self.game.problem.black_pieces(hidden)
         self._phase = "sense" if public.senses else "move"
 
-    def legal_actions(self) -> list[int]:
-        """Return the windows, White's moves, Black's steps or the starts."""
-        if self._phase == "start":
-            return [action for action, _ in self.chance_outcomes()]
+    def _legal_moves(self) -> list[int]:
         if self._phase == "sense":
             return list(range(self.game.problem.numbers.windows))
-        if self._phase == "move":
-            return self._white_moves()
-        return self._black_moves() if self._phase == "answer" else []
+        return self._white_moves() if self._phase == "move" else self._black_moves()
 
-    def _apply(self, action: int) -> None:
-        if self._phase == "start":
-            self._reveal_nothing()
-            self.place(self.game.start, action - self.game.first_start)
-        elif self._phase == "sense":
+    def _play(self, action: int) -> None:
+        if self._phase == "sense":
             self._reveal(action, {"seen": self._seen(action)})
             self._phase = "move"
         elif self._phase == "move":

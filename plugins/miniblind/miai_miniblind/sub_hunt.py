@@ -194,12 +194,11 @@ class SubHunt(BlindGame):
         self.problem = _problem_of(self.parameters)
         self.blocks = self.parameters.size - self.parameters.blast + 1  # on a side
         self.submarine = self.problem.lines + self.blocks**2
-        root = root_of(self.parameters)
         super().__init__(
             "sub_hunt",
             ("hunter", "submarine"),
             columns=self.parameters.size,
-            starts=root.hidden,
+            root=root_of(self.parameters),
             first_start=self.submarine + len(TURNS),
             max_length=self.parameters.max_turns * (self.parameters.pings + 2),
         )
@@ -265,24 +264,15 @@ class SubHuntState(BlindState):
         self._pings = public.pings
         self._phase = "search"
 
-    def legal_actions(self) -> list[int]:
-        """Return the pings, the charges, the submarine's turns or the starts."""
-        if self._phase == "start":
-            return [action for action, _ in self.chance_outcomes()]
+    def _legal_moves(self) -> list[int]:
         if self._phase == "search":
             lines = self.game.problem.lines
             return list(range(lines)) if self._pings else list(range(lines, self.game.submarine))
-        if self._phase == "answer":
-            turns = enumerate(TURNS)
-            return [self.game.submarine + i for i, turn in turns if self._can_go(turn)]
-        return []
+        turns = enumerate(TURNS)
+        return [self.game.submarine + i for i, turn in turns if self._can_go(turn)]
 
-    def _apply(self, action: int) -> None:
-        if self._phase == "start":
-            self._reveal_nothing()
-            start = HuntPublic(self.game.parameters.pings)
-            self.place(start, action - self.game.first_start)
-        elif self._phase == "answer":
+    def _play(self, action: int) -> None:
+        if self._phase == "answer":
             self._reveal_nothing()
             self._rank, self._file, self._heading = self._ahead(TURNS[action - self.game.submarine])
             self._phase = "search"

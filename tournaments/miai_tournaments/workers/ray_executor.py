@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, Final
 
 from miai.errors import ConfigError, WorkerError
@@ -269,12 +269,7 @@ class RayPool(JobPool[RayWorker]):
         """The machine and the process id of each worker that was placed."""
         return [worker.place for worker in self._workers if worker.place is not None]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if kind is None:
                 self._close_idle()
