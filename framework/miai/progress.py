@@ -69,9 +69,7 @@ class Progress:
 class LiveProgress(Progress):
     """Progress as a bar that is updated in place; notes scroll above it.
 
-    Attributes:
-      status, hint: lines below the bar.
-      body: shown below these; None for nothing.
+    Below it are the status, a hint and the body, None for nothing.
     """
 
     def __init__(

@@ -160,11 +160,7 @@ _EXAMPLES = 3
 
 
 class TakeBack(BaseException):
-    """A person takes a move back: the game continues from the position before it.
-
-    Attributes:
-      ply: the ply of that move.
-    """
+    """A person takes back the move at `ply`: the game continues from the position before it."""
 
     def __init__(self, ply: int) -> None:
         super().__init__(ply)
@@ -272,7 +268,6 @@ class HumanAgent(Agent):
     # -- commands other than moves --------------------------------------------------------------
 
     def _offers(self) -> list[str]:
-        """Return the commands that the session offers in this game."""
         if self.session is None:
             return []
         hint = ["hint"] if self.session.can_advise() else []
@@ -443,7 +438,6 @@ class PlaySession:
         return self._save(self._unfinished_record(), file)
 
     def _unfinished_record(self) -> GameRecord:
-        """Return the record of the game so far, as truncated."""
         from miai.playing.match import new_record
         from miai.record import PlayerRecord, Termination
         from miai.seeds import derive_seed

@@ -238,7 +238,6 @@ def parse_players(
 
 
 def _pairs(game: Game, words: Sequence[str], *, known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield options, each of a player of the game, with their values."""
     remaining = [part for word in words for part in _split_option(word)]
     remaining.reverse()
     while remaining:
@@ -293,7 +292,6 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
 
 
 def _usage(game: Game, agents: Sequence[str] = ()) -> str:
-    """Return an example command line for a game."""
     names = game.info.player_names
     opponent = "mcts" if game.info.perfect_information else "random"
     line_up = agents or ["human", *[opponent] * (len(names) - 1)]

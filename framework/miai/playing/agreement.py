@@ -155,7 +155,6 @@ def agreed_values(
 
 
 def _utility(value: object, game: Game) -> float | None:
-    """Return an agent's value as a float; None if it is not a utility of the game."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     within = game.min_utility() <= value <= game.max_utility()  # false for nan

@@ -393,7 +393,6 @@ class Match:
                 _logger.warning("after the game was over: %s", error)
 
     def _notation(self, action: int) -> str:
-        """Return the notation of an action that may not be legal here."""
         try:
             return self.state.action_to_string(action)
         except (ValueError, LookupError):

@@ -89,9 +89,7 @@ class AgentProcess:
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
             "limits": {
-                "memory": self.limits.memory,
-                "processors": self.limits.processors,
-                "hidden": list(self.limits.hidden),
+                name: getattr(self.limits, name) for name in ("memory", "processors", "hidden")
             },
         }
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -151,7 +149,6 @@ class AgentProcess:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove the agent's temporary folder."""
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
@@ -248,7 +245,6 @@ class AgentProcess:
         return answer
 
     def _check(self, answer: Mapping[str, Any]) -> None:
-        """Raise the error that an answer reports."""
         error = answer.get("error")
         if error is None:
             if type(answer.get("ok")) is not dict:
@@ -295,9 +291,6 @@ class Channel:
 
     Every wait is for the answer, the output and the death of the process at once, so nothing that
     the process does, or does not do, keeps the referee longer than the deadline.
-
-    Attributes:
-      child: the process.
     """
 
     def __init__(self, environment: Mapping[str, str], limits: ProcessLimits) -> None:
@@ -365,7 +358,6 @@ class Channel:
         self.child.kill()
 
     def _wait(self, until: float | None, *, writing: bool) -> None:
-        """Wait for the next event of any kind and handle it."""
         remaining = None if until is None else until - time.monotonic()
         if remaining is not None and remaining <= 0:
             raise AgentTimeoutError("no answer in time")

@@ -123,11 +123,8 @@ class Child:
             raise
         finally:
             os.close(lifeline)
-        self.stdin, self.stdout, self.stderr = (
-            self._popen.stdin,
-            self._popen.stdout,
-            self._popen.stderr,
-        )
+        popen = self._popen
+        self.stdin, self.stdout, self.stderr = popen.stdin, popen.stdout, popen.stderr
         self.cpu_at_exit = 0.0
         self._below: list[psutil.Process] = []
         self.pidfd = -1

@@ -36,12 +36,7 @@ _CLOSE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A piece of work.
-
-    Attributes:
-      name: in messages.
-      data: what it is, plain data.
-    """
+    """A piece of work: plain data, and a name for messages."""
 
     name: str | int
     data: Any
@@ -49,12 +44,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A job was performed.
-
-    Attributes:
-      result: plain data.
-      seconds: wall time since the worker began it.
-    """
+    """A job was performed, in `seconds` of wall time since the worker began it."""
 
     job: Job
     result: Any

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from miai.errors import HiddenInformationError, ParameterError, PluginError, UnsuitableGameError
 from miai.game import Game, Player, State, sample_chance
@@ -22,6 +22,31 @@ from miai.search.protocol import (
     Seedable,
     require_decision,
 )
+
+
+class TreeSearchParameters(Parameters):
+    """Parameters of searches that evaluate the leaves of simulations."""
+
+    simulations: int = parameter(
+        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time budget of a move, in addition to simulations; not reproducible",
+    )
+    exploration: float = parameter(
+        1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"
+    )
+    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
+    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        if self.simulations == 0 and self.seconds is None:
+            raise ValueError("simulations = 0 needs a budget in seconds")
+        return self
 
 
 def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: str) -> Evaluator:

@@ -17,13 +17,19 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import inf, isclose, log, sqrt
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import model_validator
 
 from miai.game import Game, GameInfo, Player, State
-from miai.parameters import Parameters, parameter
-from miai.search.evaluators import evaluation_in_place, make_evaluator, priors, utilities
+from miai.parameters import parameter
+from miai.search.evaluators import (
+    TreeSearchParameters,
+    evaluation_in_place,
+    make_evaluator,
+    priors,
+    utilities,
+)
 from miai.search.protocol import (
     Evaluator,
     SearchResult,
@@ -344,31 +350,17 @@ def add_dirichlet_noise(
     ]
 
 
-class MctsParameters(Parameters):
+class MctsParameters(TreeSearchParameters):
     """Parameters of `Mcts`."""
 
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
-    )
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"
-    )
-    exploration: float = parameter(
-        1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
     fpu: float | None = parameter(
         None,
         unit="utility",
         help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
     )
-    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
-    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     final: Literal["visits", "value"] = parameter(
         "visits",
         help="Final choice: most visited action or best value; a proven win comes first",
@@ -398,8 +390,6 @@ class MctsParameters(Parameters):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
         if self.dirichlet_alpha is not None and self.selection != "puct":
             raise ValueError("dirichlet_alpha needs selection = 'puct', which has priors")
         return self
@@ -595,7 +585,6 @@ class Mcts:
         return path, node, state
 
     def _grow(self, node: Node, index: int, state: State) -> Node:
-        """Return a new node for the state, added to the tree unless that is full."""
         child = Node.of(state)
         assert self._nodes is not None
         if self._nodes < self._parameters.max_nodes:
@@ -613,7 +602,6 @@ class Mcts:
                 node.edge_totals[index] -= self._loss
 
     def _finish(self, waiting: list[tuple[Path, Node, State]]) -> None:
-        """Evaluate the leaves together and back their values up."""
         states = [state for _, _, state in waiting]
         if self._parameters.selection == "puct":
             # Before the values, for which the states may be changed.

@@ -54,9 +54,6 @@ class SolvedAdjudicator:
         mover = state.current_player()
         returns = [0.0, 0.0]
         returns[mover], returns[1 - mover] = result.value, self._total - result.value
-        return Verdict((returns[0], returns[1]), f"{self._result_text(returns)} under perfect play")
-
-    def _result_text(self, returns: Sequence[float]) -> str:
-        if returns[0] == returns[1]:
-            return "drawn"
-        return f"{self._names[returns[1] > returns[0]]} wins"
+        first, second = returns
+        outcome = "drawn" if first == second else f"{self._names[second > first]} wins"
+        return Verdict((first, second), f"{outcome} under perfect play")

@@ -17,9 +17,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
-
-from pydantic import model_validator
+from typing import Any, Literal
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
@@ -31,6 +29,7 @@ from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
 from miai.search.evaluators import (
     Evaluate,
+    TreeSearchParameters,
     evaluation_in_place,
     make_evaluator,
     utilities,
@@ -60,12 +59,7 @@ class Edge:
 
 
 class InfoSetNode:
-    """One information set.
-
-    Attributes:
-      edges: by action, in the order in which they were first legal.
-      children: by the observation of the tree's observer.
-    """
+    """An information set: edges by action, and children by the tree's observer's observation."""
 
     __slots__ = ("children", "edges")
 
@@ -177,33 +171,16 @@ def observation_key(world: State, observer: int) -> Hashable:
     return (observation.actor, observation.action, text)
 
 
-class WorldsParameters(Parameters):
+class WorldsParameters(TreeSearchParameters):
     """Parameters that `ismcts` and `pimc` share."""
 
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
-    )
     exploration: float = parameter(
         0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
-    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
-    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     belief: str = parameter(
         "enumerated", component="belief", help="Belief from which worlds are drawn"
     )
     belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
-        return self
 
 
 class IsmctsParameters(WorldsParameters):
@@ -223,11 +200,7 @@ class PimcParameters(WorldsParameters):
 
 
 class WorldsAgent(Agent):
-    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define.
-
-    Attributes:
-      belief: the worlds that the agent considers possible.
-    """
+    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define."""
 
     def __init__(self, game: Game, parameters: WorldsParameters) -> None:
         super().__init__(game)

@@ -144,7 +144,6 @@ class _AgentGame:
         return self.state.history() + [RESIGNED] * resigned
 
     def _play_on(self) -> bool:
-        """Play to the end; return whether the agent resigned."""
         while not self.state.is_terminal() and self.plies > 0:
             actor = self.state.current_player()
             if actor == self.player:

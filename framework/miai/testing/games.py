@@ -45,11 +45,7 @@ MAX_COMPARED = 500
 
 
 class KeyIndex:
-    """Compares positions with equal keys, by playing both on in the same way.
-
-    Attributes:
-      plies: how far they are played on at most.
-    """
+    """Compares positions with equal keys by playing both on in the same way, for some plies."""
 
     def __init__(self, findings: Findings, *, seed: int, plies: int = 12) -> None:
         self.plies = plies
@@ -474,7 +470,6 @@ class _RandomGame:
         return self.setup.max_plies is not None and self.plies >= self.setup.max_plies
 
     def _step(self) -> tuple[int, int]:
-        """Take a random action; return who acted and how."""
         state = self.track.state
         actor = state.current_player()
         action = random_action(state, self.rng)
@@ -544,7 +539,6 @@ class _RandomGame:
                     self.findings.add("state-reachable", message, self.actions)
 
     def _replay(self, snapshots: Sequence[Snapshot]) -> None:
-        """Check that the same actions lead to the same positions again."""
         state = self.setup.game.new_initial_state()
         for ply, before in enumerate(snapshots):
             if ply:

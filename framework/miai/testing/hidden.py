@@ -140,15 +140,14 @@ class InformationIndex:
 
 def _entry(track: Track, player: int) -> _Entry:
     state = track.state
+    has_tensor = bool(state.game.observation_tensor_shape())
     return _Entry(
-        string=state.information_state_string(player),
-        observed=track.observed[player],
-        bare=track.bare[player],
-        legal=tuple(state.legal_actions()) if state.current_player() == player else (),
-        tensor=state.observation_tensor(player).tobytes()
-        if state.game.observation_tensor_shape()
-        else b"",
-        actions=tuple(state.history()),
+        state.information_state_string(player),
+        track.observed[player],
+        track.bare[player],
+        tuple(state.legal_actions()) if state.current_player() == player else (),
+        state.observation_tensor(player).tobytes() if has_tensor else b"",
+        tuple(state.history()),
     )
 
 
@@ -223,14 +222,12 @@ def plain_problem(value: object, *, depth: int = 32) -> str:
     if isinstance(value, Mapping):
         if any(type(key) is not str for key in value):
             return f"keys that are not texts: {shown(list(value))}"
-        return _first_problem(list(value.values()), depth)
-    if type(value) in (list, tuple):
-        return _first_problem(list(value), depth)  # type: ignore[call-overload]  # a sequence now
-    return f"a {type(value).__module__}.{type(value).__qualname__}"
-
-
-def _first_problem(values: list[object], depth: int) -> str:
-    return next(filter(None, (plain_problem(value, depth=depth - 1) for value in values)), "")
+        parts = list(value.values())
+    elif type(value) in (list, tuple):
+        parts = list(value)  # type: ignore[call-overload]  # a sequence now
+    else:
+        return f"a {type(value).__module__}.{type(value).__qualname__}"
+    return next(filter(None, (plain_problem(part, depth=depth - 1) for part in parts)), "")
 
 
 def check_perfect_information(
@@ -297,11 +294,7 @@ BeliefFactory: TypeAlias = Callable[[Game, int], BeliefState[State]]
 
 
 class BeliefChecker:
-    """Follows one player's belief through one game.
-
-    Attributes:
-      view: the player's view, which observes before the belief does.
-    """
+    """Follows a player's belief through one game; the view observes before the belief does."""
 
     def __init__(self, view: PlayerView, factory: BeliefFactory, findings: Findings) -> None:
         self.view = view
@@ -392,11 +385,9 @@ class BeliefChecker:
     def check_resampling(
         self, state: State, rng: random.Random, *, determinizer: Determinizer | None
     ) -> None:
-        """Draw worlds until one is not the true one; draws that always are it are a leak.
+        """Draw worlds at the player's turn until one is not the true one; 40 true ones are a leak.
 
-        Args:
-          state: the true state, at the player's turn.
-          determinizer: what draws; None for the belief itself.
+        The determinizer draws them; without one, the belief itself.
         """
         keys = self.keys()
         if self._belief is None or len(keys) < 2:

@@ -31,11 +31,7 @@ _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # by heading, as (ranks, files)
 
 
 class HuntPublic(NamedTuple):
-    """What the hunter knows for certain.
-
-    Attributes:
-      pings: pings left before the charge.
-    """
+    """What the hunter knows for certain: the pings left before the charge."""
 
     pings: int
 
@@ -128,7 +124,6 @@ class SubHuntProblem(DrawsRoots):
     # -- rules ------------------------------------------------------------------------------------
 
     def _distance(self, a: int, b: int) -> int:
-        """Return the greater of the distances in ranks and files."""
         (rank, file), (rank_b, file_b) = divmod(a >> 2, self.n), divmod(b >> 2, self.n)
         return max(abs(rank - rank_b), abs(file - file_b))
 
@@ -301,7 +296,6 @@ class SubHuntState(BlindState):
             self._phase, self._pings = "answer", self.game.parameters.pings
 
     def _ahead(self, turn: str) -> tuple[int, int, str]:
-        """Return rank, file and heading after a move."""
         right = {"n": "e", "e": "s", "s": "w", "w": "n"}
         heading = self._heading
         for _ in range({"ahead": 0, "right": 1, "left": 3}[turn]):
