@@ -107,9 +107,7 @@ def _naming(path: Path) -> Iterator[None]:
 def reading(path: object, error: Callable[[str], Exception], *, remedy: str = "") -> Iterator[None]:
     """Raise `error` in place of an `OSError` of the block: ``PATH: cannot be read: REASON``.
 
-    Args:
-      path: what is read, as the message names it.
-      remedy: appended after a semicolon.
+    The message ends with the remedy, if any, after a semicolon.
     """
     try:
         yield
@@ -127,13 +125,9 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
 
 
 def refuse_unwritable(path: Path, option: str) -> None:
-    """Check, before the work begins, that its output file can be written.
+    """Check, before the work begins, that the output file of a command-line option can be written.
 
-    Args:
-      option: the command-line option that names the file, for messages.
-
-    Raises:
-      ConfigError: the path is a folder, is in no folder, or is not writable.
+    Raises `ConfigError` if the path is a folder, is in no folder, or is not writable.
     """
     if not path.parent.is_dir():
         raise ConfigError(f"{option} {path}: there is no folder '{path.parent}'; create it first")
@@ -170,11 +164,7 @@ class Journal:
         self.torn = 0
 
     def read(self) -> list[Any]:
-        """Return all entries before the first torn one, and cut off the rest.
-
-        Raises:
-          OSError: the file cannot be read or cut.
-        """
+        """Return the entries before the first torn one, and cut off the rest. Raises `OSError`."""
         entries: list[Any] = []
         self.torn = whole = 0
         if not self.path.exists():
@@ -192,11 +182,7 @@ class Journal:
         return entries
 
     def append(self, entries: Iterable[Any]) -> None:
-        """Add entries of plain data; after an error, none of them is added.
-
-        Raises:
-          OSError: the file cannot be written.
-        """
+        """Add entries of plain data. Raises `OSError`, and then adds none of them."""
         remaining = memoryview(b"".join(map(_line, entries)))
         with _naming(self.path), self.path.open("ab", buffering=0) as file:
             size = file.tell()

@@ -48,8 +48,7 @@ class PlayerView:
     def at(cls, state: State, player: int) -> PlayerView:
         """Return a player's view of `state` that has observed only the last transition.
 
-        Raises:
-          HiddenInformationError: the game hides information.
+        Raises `HiddenInformationError` if the game hides information.
         """
         view = cls(state.game, player)
         if view._state is None:
@@ -70,8 +69,7 @@ class PlayerView:
     def state(self) -> State:
         """The player's own copy of the state, in a game of perfect information.
 
-        Raises:
-          HiddenInformationError: the game hides information.
+        Raises `HiddenInformationError` in any other.
         """
         if self._state is None:
             raise HiddenInformationError(
@@ -92,11 +90,7 @@ class BeliefState(Protocol[StateT_co]):
     """The set of worlds that a player considers possible."""
 
     def observe(self, observation: Observation) -> None:
-        """Keep the worlds that explain the observation.
-
-        Raises:
-          EmptyBeliefError: no world does.
-        """
+        """Keep the worlds that explain the observation. Raises `EmptyBeliefError` if none does."""
 
     def sample(self, rng: random.Random) -> StateT_co:
         """Return a copy of one world, uniformly."""
@@ -159,11 +153,7 @@ class EnumeratedBelief:
         self._order = list(worlds.values())
 
     def sample(self, rng: random.Random) -> State:
-        """Return a copy of one world, uniformly over the worlds.
-
-        Raises:
-          EmptyBeliefError: nothing was observed yet.
-        """
+        """Return a copy of a random world. Raises `EmptyBeliefError` before any observation."""
         if not self._order:
             raise EmptyBeliefError(
                 f"{self.game.info.name}: player {self.player} has observed nothing yet"

@@ -173,12 +173,12 @@ def show_activity(title: str) -> Iterator[Callable[[str], None]]:
     Yields:
       A function that replaces the text after the title.
     """
-    console, shown = Console(stderr=True, highlight=False), 0.0
+    console, last_update = Console(stderr=True, highlight=False), 0.0
 
     def show(text: str) -> None:
-        nonlocal shown
-        if console.is_terminal and time.monotonic() - shown >= REFRESH_SECONDS:
-            shown = time.monotonic()
+        nonlocal last_update
+        if console.is_terminal and time.monotonic() - last_update >= REFRESH_SECONDS:
+            last_update = time.monotonic()
             status.update(Text(f"{title}: {text}"))
 
     with console.status(Text(title)) if console.is_terminal else nullcontext(Status("")) as status:

@@ -131,8 +131,7 @@ def read_record(text: str) -> GameRecord:
 def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
     """Return the returns and the verdicts of a record, from its last line alone.
 
-    Raises:
-      RecordError: that line is malformed.
+    Raises `RecordError` if that line is malformed.
     """
     line = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
     schema = SCHEMA_WITH_VERDICTS if type(line) is dict and "verdicts" in line else SCHEMA

@@ -59,11 +59,7 @@ def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str
 
 
 def move_text(state: State, move: MoveRecord) -> str:
-    """Return a line with a player's move and its own evaluation.
-
-    Args:
-      state: the position after the move.
-    """
+    """Return a line with a player's move and its evaluation; `state` is the position after it."""
     name = state.game.info.player_names[move.actor]
     facts = _thoughts(state, move.statistics)
     if move.seconds is not None:
@@ -198,11 +194,7 @@ class HumanAgent(Agent):
         self._greeted = False
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game.
-
-        Raises:
-          AgentUnavailableError: the input is closed, as in a process of its own.
-        """
+        """Begin a game. Raises `AgentUnavailableError` if the process has no input."""
         for stream, name in ((self.read, "input"), (self.write, "output")):
             if stream is None or stream.closed:
                 raise AgentUnavailableError(
@@ -231,9 +223,9 @@ class HumanAgent(Agent):
         if hint := hint_of(self._renderer, self.view):
             self._say(hint)
         name = self.game.info.player_names[self.view.player]
-        left = "" if clock.limit is None else f" ({clock.limit:.0f} s left)"
+        remaining = "" if clock.limit is None else f" ({clock.limit:.0f} s left)"
         while True:
-            decision = self._answer(self._ask(f"{name}{left}> "))
+            decision = self._answer(self._ask(f"{name}{remaining}> "))
             if decision is not None:
                 self._notes.clear()
                 return decision
@@ -494,7 +486,7 @@ def unfinished(
         PlayerRecord(
             name=agent.component,
             agent=agent.component,
-            parameters=dict(agent.given),
+            parameters=dict(agent.settings),
             seed=derive_seed(seed, "player", number),
             version=agent.version,
         )

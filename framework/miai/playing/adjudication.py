@@ -131,8 +131,7 @@ class Panel:
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> VerdictRecord | None:
         """Return the verdict that ends the game after the last of its moves, or None.
 
-        Raises:
-          PluginError: a verdict does not fit the game.
+        Raises `PluginError` if a verdict does not fit the game.
         """
         finished = {verdict.rule for verdict in self.verdicts}
         for name, rule in self._rules.items():

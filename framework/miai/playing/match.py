@@ -119,7 +119,7 @@ class InProcessSeat:
         self.player = player
         self.agent = agent or player.component or type(player).__name__
         self.name = name or self.agent
-        self.parameters: Mapping[str, Any] = dict(parameters or player.given)
+        self.parameters: Mapping[str, Any] = dict(parameters or player.settings)
         self.version = version
         self._log: Path | None = None
 
@@ -499,7 +499,7 @@ def play_game(
     match = Match(game, seats, seeds, control, record)
     match.on_move, match.panel = on_move, panel
     match.play(opening, _logs(game, log_dir))
-    _tell_plugins(record)
+    _notify_plugins(record)
     return record
 
 
@@ -572,7 +572,7 @@ def _logs(game: Game, folder: Path | None) -> list[Path | None]:
     return [folder / f"{name}.log" for name in names]
 
 
-def _tell_plugins(record: GameRecord) -> None:
+def _notify_plugins(record: GameRecord) -> None:
     manager = plugin_host().manager
     for implementation in manager.hook.miai_game_finished.get_hookimpls():
         plugin = implementation.plugin

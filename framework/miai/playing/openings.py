@@ -45,9 +45,7 @@ class OpeningReader(Protocol):
     def read(self, path: Path) -> Sequence[Opening]:
         """Return the openings; their actions are legal from the initial state with their settings.
 
-        Raises:
-          MiaiError: the file is malformed or an opening is illegal; the message names file and
-            place.
+        Raises `MiaiError`, which names file and place, if the file is malformed or a move illegal.
         """
 
 
@@ -115,11 +113,9 @@ def read_text(path: Path) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Check that a path is a regular file of a reasonable size; reading a pipe could block.
+    """Check that a path is a regular file of at most `MAX_FILE_BYTES`; reading a pipe could block.
 
-    Raises:
-      ConfigError: the path does not exist, is not a regular file, or is larger than
-        `MAX_FILE_BYTES`.
+    Raises `ConfigError`.
     """
     with reading(path, ConfigError):
         if not path.exists():

@@ -74,7 +74,7 @@ class PluginHost:
     def __init__(
         self,
         *,
-        found: Iterable[EntryPoint] | None = None,
+        entries: Iterable[EntryPoint] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         environment = os.environ if environment is None else environment
@@ -86,7 +86,7 @@ class PluginHost:
         self.registry = Registry()
         self._register("miai", builtin)
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
-        entries = entry_points(group=GROUP) if found is None else found
+        entries = entry_points(group=GROUP) if entries is None else entries
         own = _own_distributions()
         ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in own, entry.name))
         self._load_all(ranked, environment)
@@ -94,8 +94,8 @@ class PluginHost:
     def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
         only = _names(environment, "MIAI_PLUGINS")
         disabled = _names(environment, "MIAI_DISABLE_PLUGINS")
-        known = {entry.name for entry in entries}
-        for name in (only | disabled) - known - {"all"}:
+        installed = {entry.name for entry in entries}
+        for name in (only | disabled) - installed - {"all"}:
             _warn(f"the environment names the plugin '{name}', which is not installed")
         for entry in entries:
             off = bool(only and entry.name not in only) or bool(disabled & {entry.name, "all"})

@@ -105,8 +105,7 @@ class Component(Generic[T]):
     def check(self) -> None:
         """Import the component and check the signature of its factory.
 
-        Raises:
-          PluginLoadError: the import fails, or the factory does not take the arguments of its kind.
+        Raises `PluginLoadError`.
         """
         factory = self.load_factory()
         self.load_parameters()
@@ -165,8 +164,7 @@ class Registry:
     def merge(self, other: Registry) -> None:
         """Add all kinds and components of `other`, or none of them.
 
-        Raises:
-          RegistrationError: the name of a component is taken.
+        Raises `RegistrationError` if the name of a component is taken.
         """
         for key, component in other._components.items():
             if key in self._components:
@@ -177,8 +175,7 @@ class Registry:
     def declare(self, kind: Kind[Any]) -> None:
         """Declare a kind of component, named ``plugin.kind``.
 
-        Raises:
-          RegistrationError: another plugin declares a different kind of that name.
+        Raises `RegistrationError` if another plugin declares a different kind of that name.
         """
         if self.kinds.setdefault(kind.name, kind) != kind:
             raise RegistrationError(
@@ -313,9 +310,9 @@ class Registry:
         return self.kinds[name]
 
     def _unknown(self, kind: Kind[Any], name: str, game: str | None) -> UnknownComponentError:
-        known = self.components(kind, game=game, adapted=True)
+        components = self.components(kind, game=game, adapted=True)
         message = f"no {kind.name} is called '{name}'" + (f" for {game}" if game else "")
-        message += f". {near_matches(name, {c.name for c in known})}"
+        message += f". {near_matches(name, {c.name for c in components})}"
         if self.broken:
             names = ", ".join(f"'{plugin}'" for plugin in self.broken)
             message += f" It may belong to a broken plugin: {names}; see `miai plugins check`."

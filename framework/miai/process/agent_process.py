@@ -111,8 +111,7 @@ class AgentProcess:
     def start(self) -> None:
         """Start the process and build the agent in it, unless it is running.
 
-        Raises:
-          AgentUnavailableError: the agent cannot be built, or not in time.
+        Raises `AgentUnavailableError` if that fails or takes too long.
         """
         if self._channel is not None and self._channel.is_alive():
             return

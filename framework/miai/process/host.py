@@ -116,12 +116,9 @@ def confine(*, memory: int | None, processors: int | None, hidden: Sequence[str]
 
     Args:
       memory: maximum mebibytes of private memory; None for no limit.
-      processors: how many to run on; while there are enough, no other agent's process of this user
-        has them. None for all.
+      processors: how many to run on, if possible ones that no other agent of this user has; None
+        for all.
       hidden: folders that it may not read, with other agents' temporary ones.
-
-    Raises:
-      OSError: the kernel refused.
     """
     if memory is not None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]

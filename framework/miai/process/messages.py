@@ -44,9 +44,8 @@ class FrameReader:
     def next(self) -> dict[str, Any] | None:
         """Return the next message, or None while it is not complete.
 
-        Raises:
-          AgentFloodError: it is longer than the limit.
-          AgentProtocolError: it is not a JSON object.
+        Raises `AgentFloodError` if it is longer than the limit, `AgentProtocolError` if it is not
+        an object.
         """
         if len(self._buffer) < _LENGTH.size:
             return None

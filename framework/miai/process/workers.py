@@ -413,9 +413,9 @@ class WorkerPool(JobPool[WorkerProcess]):
     def _spawn(self) -> WorkerProcess:
         log = None
         if self._logs is not None:
-            taken = {worker.child.output.log for worker in self._workers}
+            logs = {worker.child.output.log for worker in self._workers}
             paths = (self._logs / f"worker-{n:03}.log" for n in range(self._max_workers))
-            log = next(path for path in paths if path not in taken)
+            log = next(path for path in paths if path not in logs)
         try:
             if log is not None:
                 log.unlink(missing_ok=True)

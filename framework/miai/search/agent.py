@@ -34,8 +34,7 @@ class SearchAgent(Agent):
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with an empty tree.
 
-        Raises:
-          AgentUnavailableError: weights or a library that the search needs are missing.
+        Raises `AgentUnavailableError` if weights or a library that the search needs are missing.
         """
         super().new_game(seed, player=player, log=log)
         try:

@@ -189,10 +189,10 @@ class AlphaBeta:
     ) -> None:
         require_perfect_information(game, search="alpha-beta")
         require_two_player_constant_sum(game, search="alpha-beta")
-        given = parameters or AlphaBetaParameters()
-        self._given = given
+        parameters = parameters or AlphaBetaParameters()
+        self._parameters = parameters
         self._evaluator = evaluator or make_evaluator(
-            given.evaluator, game, given.evaluator_parameters, search="alpha-beta"
+            parameters.evaluator, game, parameters.evaluator_parameters, search="alpha-beta"
         )
         self._evaluate = evaluation_in_place(self._evaluator)
         info = game.info
@@ -200,7 +200,7 @@ class AlphaBeta:
         # What one player can lose at most, the other can win at most, whatever the game states.
         self._max = max(info.max_utility - self._shift, self._shift - info.min_utility)
         self._horizon = self._max * (1 - 2 * _INSIDE)
-        self._table = TranspositionTable(given.table_size)
+        self._table = TranspositionTable(parameters.table_size)
         self.new_game(0)
 
     def new_game(self, seed: int) -> None:
@@ -226,17 +226,17 @@ class AlphaBeta:
           PluginError: the evaluator's answers are malformed.
         """
         player = require_decision(state)
-        self._deadline = deadline_after(seconds, self._given.seconds)
-        self._budget = self._given.nodes or math.inf
+        self._deadline = deadline_after(seconds, self._parameters.seconds)
+        self._budget = self._parameters.nodes or math.inf
         self._nodes, self._cuts, hits = 0, 0, self._table.hits
-        self._ordering = MoveOrdering(self._given.depth)
+        self._ordering = MoveOrdering(self._parameters.depth)
         self._best: tuple[int, float] | None = None
         depth, solved = self._deepen(state, player)
         if self._best is None:
             self._best = state.legal_actions()[0], self._estimate(state.clone(), player)
         action, value = self._best
         value += self._shift
-        threshold = self._given.resign_below
+        threshold = self._parameters.resign_below
         return SearchResult(
             action=action,
             value=value,
@@ -257,7 +257,7 @@ class AlphaBeta:
         """Deepen until the budget is spent; return the last full depth and whether all is exact."""
         reached = 0
         try:
-            for depth in range(1, self._given.depth + 1):
+            for depth in range(1, self._parameters.depth + 1):
                 self._cuts = 0
                 value = self._look_from(state, player, depth)
                 reached = depth
@@ -285,7 +285,7 @@ class AlphaBeta:
         """Return the best actions by the table, up to chance, the horizon or a lost entry."""
         state = state.clone()
         actions: list[int] = []
-        while action is not None and len(actions) < self._given.depth:
+        while action is not None and len(actions) < self._parameters.depth:
             actions.append(action)
             state.apply_action(action)
             if state.current_player() < 0:

@@ -139,10 +139,9 @@ def evaluation_in_place(evaluator: Evaluator) -> Evaluate:
 
 
 def utilities(evaluate: Evaluate, states: Sequence[State]) -> list[list[float]]:
-    """Return the utilities of the states, a list in player order for each, checked.
+    """Return the utilities of the states, a list in player order for each.
 
-    Raises:
-      PluginError: the answer has a wrong shape or is not finite.
+    Raises `PluginError` if the answer has a wrong shape or is not finite.
     """
     shape = (len(states), states[0].game.info.num_players)
     values = evaluate(states)
@@ -158,10 +157,9 @@ def utilities(evaluate: Evaluate, states: Sequence[State]) -> list[list[float]]:
 
 
 def priors(evaluator: Evaluator, states: Sequence[State]) -> list[list[float]]:
-    """Return the evaluator's priors over the legal actions of each state, checked.
+    """Return the evaluator's priors over the legal actions of each state.
 
-    Raises:
-      PluginError: a prior does not match the legal actions, or is negative or not finite.
+    Raises `PluginError` if a prior has a wrong length, is negative or not finite.
     """
     rows: list[list[float]] = [prior.tolist() for prior in evaluator.prior(states)]
     counts = [len(state.legal_actions()) for state in states]
@@ -201,9 +199,9 @@ class Appraiser:
 
         require_suitable_game(game, kind, name)
         component = registry().get(kind, name, game=game.info.name)
-        made = component.build(game, values=values, where=where)
-        self._search: Search | None = made if kind == "search" else None
-        self._evaluator: Evaluator | None = made if kind == "evaluator" else None
+        instance = component.build(game, values=values, where=where)
+        self._search: Search | None = instance if kind == "search" else None
+        self._evaluator: Evaluator | None = instance if kind == "evaluator" else None
 
     def advantage(self, state: State, *, seed: int) -> float:
         """Return half the difference between the first and the second player's utilities.

@@ -142,11 +142,7 @@ def require_two_player_constant_sum(game: Game, *, search: str) -> None:
 
 
 def require_decision(state: State) -> int:
-    """Return the player to move.
-
-    Raises:
-      GameError: the game is over, or chance acts next.
-    """
+    """Return the player to move. Raises `GameError` if the game is over or chance acts next."""
     player = state.current_player()
     if player >= 0:
         return player
@@ -156,5 +152,5 @@ def require_decision(state: State) -> int:
 
 def deadline_after(*seconds: float | None) -> float:
     """Return the `time.monotonic` at which the shortest of the times is over; infinity for none."""
-    given = [s for s in seconds if s is not None]
-    return time.monotonic() + min(given) if given else math.inf
+    limits = [s for s in seconds if s is not None]
+    return time.monotonic() + min(limits) if limits else math.inf

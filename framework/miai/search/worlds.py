@@ -291,10 +291,10 @@ class WorldsAgent(Agent):
         return self.belief.sample(self._draw)
 
     def _new_belief(self, player: int) -> BeliefState[State]:
-        given = self.parameters
-        component = registry().get(BELIEF, given.belief, game=self.game.info.name)
+        parameters = self.parameters
+        component = registry().get(BELIEF, parameters.belief, game=self.game.info.name)
         belief: BeliefState[State] = component.build(
-            self.game, player, values=given.belief_parameters
+            self.game, player, values=parameters.belief_parameters
         )
         return belief
 
@@ -309,11 +309,11 @@ class Ismcts(WorldsAgent):
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return the action visited most."""
-        given = self.parameters
-        us = self.view.player
-        players = list(range(self.game.info.num_players)) if given.observers == "multi" else [us]
-        simulator, done = self.simulator(given.observers, players), 0
-        while done == 0 or (_within(given.simulations, done) and time.monotonic() < ends):
+        parameters = self.parameters
+        us, multi = self.view.player, parameters.observers == "multi"
+        players = list(range(self.game.info.num_players)) if multi else [us]
+        simulator, done = self.simulator(parameters.observers, players), 0
+        while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
             simulator.run(self.world())
             done += 1
         root = simulator.roots[us]
@@ -336,15 +336,15 @@ class Pimc(WorldsAgent):
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return the action of the best mean over all worlds."""
-        given, done, worlds = self.parameters, 0, 0
+        parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
         begun = time.monotonic()
-        for number in range(given.worlds):
+        for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
                 break
             simulator, world = self.simulator("all-seeing", [self.view.player]), self.world()
-            share = given.simulations * (number + 1) // given.worlds
-            until = begun + (ends - begun) * (number + 1) / given.worlds
+            share = parameters.simulations * (number + 1) // parameters.worlds
+            until = begun + (ends - begun) * (number + 1) / parameters.worlds
             while worlds == number or (_within(share, done) and time.monotonic() < until):
                 worlds = number + 1
                 simulator.run(world.clone())

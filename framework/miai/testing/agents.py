@@ -77,8 +77,7 @@ def _check_seat(
     seed = random.Random(f"{findings.seed}/{player}/{number}").getrandbits(32)
 
     def play(agent: Agent, *, seed: int, player: int) -> list[int] | None:
-        played = _PlayedGame(agent, game, findings, seed=seed, player=player, plies=plies)
-        return played.play()
+        return _AgentGame(agent, game, findings, seed=seed, player=player, plies=plies).play()
 
     first, second = factory(game), factory(game)
     try:
@@ -117,7 +116,7 @@ class _Fault(Exception):  # noqa: N818 - a way out of the game, not an error
     """The agent broke a rule after which the game cannot go on."""
 
 
-class _PlayedGame:
+class _AgentGame:
     """One game of the agent against random moves."""
 
     def __init__(
@@ -176,8 +175,8 @@ class _PlayedGame:
     def _check_view(self) -> None:
         """Check the observations in the agent's view, and its state under perfect information."""
         view = self.agent.view
-        held = [text_of(observation) for observation in view.observations]
-        if view.player != self.player or held != [text_of(own) for own in self.observations]:
+        texts = [text_of(observation) for observation in view.observations]
+        if view.player != self.player or texts != [text_of(own) for own in self.observations]:
             message = "act() changed the agent's observations, or observe() did not keep them"
             raise self._fault("view", message)
         if self.game.info.perfect_information and view.state.key() != self.state.key():

@@ -82,11 +82,7 @@ class Findings:
         self.add("raises", f"{type(error).__name__}: {error} {where}{place}", actions)
 
     def report(self) -> ConformanceReport:
-        """Return the report.
-
-        Raises:
-          ConformanceError: a rule was broken.
-        """
+        """Return the report. Raises `ConformanceError` if a rule was broken."""
         if self._violations:
             raise ConformanceError(self.subject, list(self._violations.values()))
         return ConformanceReport(

@@ -57,7 +57,7 @@ class KeyIndex:
         self._compared = 0
 
     def add(self, state: State) -> None:
-        """Compare a position, which is kept, with the first one that had its key."""
+        """Compare a position, which must not change, with the first one that had its key."""
         other = self._seen.setdefault(state.key(), state)
         if other.history() != state.history() and self._compared < MAX_COMPARED:
             self._compared += 1
@@ -499,7 +499,7 @@ def check_game(
         index=InformationIndex(findings),
     )
     for number in range(games):
-        _CheckedGame(setup, random.Random(f"{seed}/{number}")).play()
+        _RandomGame(setup, random.Random(f"{seed}/{number}")).play()
     return findings.report()
 
 
@@ -520,7 +520,7 @@ class _Setup:
     index: InformationIndex
 
 
-class _CheckedGame:
+class _RandomGame:
     """One random game under check."""
 
     def __init__(self, setup: _Setup, rng: random.Random) -> None:
@@ -528,7 +528,7 @@ class _CheckedGame:
         self.findings = setup.findings
         self.plies = 0
         self.actions: list[int] = []
-        self.kept: list[tuple[State, Snapshot]] = []  # clones, and what they answered
+        self.clones: list[tuple[State, Snapshot]] = []  # clones, and what they answered
 
     def play(self) -> None:
         """Play it; an exception of the game ends it and is noted."""
@@ -590,7 +590,7 @@ class _CheckedGame:
     def _look(self, last: tuple[int, int] | None) -> None:
         state, findings = self.track.state, self.findings
         findings.positions += 1
-        self.kept.append((state.clone(), take_snapshot(state)))
+        self.clones.append((state.clone(), take_snapshot(state)))
         position = CheckedPosition(state, findings, self.rng)
         for rule, check in CHECKS.items():
             try:
@@ -629,11 +629,11 @@ class _CheckedGame:
     # -- checks at the end --------------------------------------------------------------------
 
     def _conclude(self) -> None:
-        for clone, snapshot in self.kept:
+        for clone, snapshot in self.clones:
             if changed := difference(snapshot, take_snapshot(clone)):
                 message = f"after the original played {self.actions}, of a clone {changed}"
                 self.findings.add("clone", message, clone.history())
-        snapshots = [snapshot for _, snapshot in self.kept]
+        snapshots = [snapshot for _, snapshot in self.clones]
         try:
             check_replay(self.setup.game, self.actions, snapshots, self.findings)
         except Exception as error:

@@ -262,12 +262,12 @@ class PartingBelief(EnumeratedBelief):
 
     def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
         watching = _Watching(target.observation)
-        found = super()._advance(worlds, watching)
+        successors = super()._advance(worlds, watching)
         self.parted = ()
         if watching.parts:  # seldom: enumerate once more, and keep them
             alike = super()._advance(worlds, _Blind(target.observation))
-            self.parted = tuple(state for key, state in alike.items() if key not in found)
-        return found
+            self.parted = tuple(state for key, state in alike.items() if key not in successors)
+        return successors
 
 
 class _Blind(ObservationMatch):

@@ -217,11 +217,7 @@ def square_name(square: int, columns: int) -> str:
 
 
 def parse_square(text: str, *, rows: int, columns: int) -> int:
-    """Return the square of a name.
-
-    Raises:
-      ValueError: the board has no such square.
-    """
+    """Return the square of a name. Raises `ValueError` if the board has no such square."""
     names = [square_name(square, columns) for square in range(rows * columns)]
     if text not in names:
         raise ValueError(f"{text[:20]!r} is not a square; the board has a1 to {names[-1]}")

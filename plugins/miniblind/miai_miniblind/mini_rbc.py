@@ -119,13 +119,13 @@ class MiniRbcProblem(DrawsRoots):
         king, decoy = self._pieces(hidden)
         if public.senses:
             return (goes_on(self._seen(king, decoy, action), hidden),)
-        ended, captured = self._white_move(public, action, king, decoy)
+        target, captured = self._white_move(public, action, king, decoy)
         if captured == king:
             return (over(self.greatest),)
         if captured != _NO_DECOY:
             decoy = _NO_DECOY
-        white_king, rook = self._placed(public, action, ended)
-        observation = 2 * ended + (captured != _NO_DECOY)
+        white_king, rook = self._placed(public, action, target)
+        observation = 2 * target + (captured != _NO_DECOY)
         return self._black(white_king, rook, king, decoy, observation)
 
     def after(self, public: MiniRbcPublic, action: int, observation: Hashable) -> MiniRbcPublic:
@@ -133,8 +133,8 @@ class MiniRbcProblem(DrawsRoots):
         if public.senses:
             return public._replace(senses=False)
         assert isinstance(observation, int)
-        ended, captured = divmod(observation, 2)
-        king, rook = self._placed(public, action, ended)
+        target, captured = divmod(observation, 2)
+        king, rook = self._placed(public, action, target)
         return MiniRbcPublic(king, rook, public.decoy and not captured)
 
     def evaluate(self, public: MiniRbcPublic, hidden: int) -> float:
@@ -156,8 +156,7 @@ class MiniRbcProblem(DrawsRoots):
 
     def universe(self, public: MiniRbcPublic) -> list[int]:
         """Return every placement of Black's pieces beside White's, in increasing order."""
-        taken = (public.king, public.rook)
-        free = [s for s in range(self.squares) if s not in taken]
+        free = [s for s in range(self.squares) if s not in (public.king, public.rook)]
         if not self.decoy:
             return free
         if not public.decoy:
@@ -206,11 +205,11 @@ class MiniRbcProblem(DrawsRoots):
 
     def _seen(self, king: int, decoy: int, window: int) -> int:
         inside = self._board.windows[window]
-        seen = king + 1 if inside >> king & 1 else 0
+        king_view = king + 1 if inside >> king & 1 else 0
         if not self.decoy:
-            return seen
-        seen_decoy = decoy + 1 if decoy != _NO_DECOY and inside >> decoy & 1 else 0
-        return seen * (self.squares + 1) + seen_decoy
+            return king_view
+        decoy_view = decoy + 1 if decoy != _NO_DECOY and inside >> decoy & 1 else 0
+        return king_view * (self.squares + 1) + decoy_view
 
     def _list_moves(self, king: int, rook: int) -> tuple[int, ...]:
         board, numbers = self._board, self.numbers
@@ -238,11 +237,11 @@ class MiniRbcProblem(DrawsRoots):
                 return square, square
         return path[-1], _NO_DECOY
 
-    def _placed(self, public: MiniRbcPublic, action: int, ended: int) -> tuple[int, int]:
+    def _placed(self, public: MiniRbcPublic, action: int, target: int) -> tuple[int, int]:
         """Return White's king and rook after a move whose piece ended on a square."""
         if action >= self.numbers.king:
-            return ended, public.rook
-        return public.king, ended
+            return target, public.rook
+        return public.king, target
 
     def _list_black(
         self, white_king: int, rook: int, king: int, decoy: int, observation: int
@@ -257,8 +256,7 @@ class MiniRbcProblem(DrawsRoots):
         if decoy == _NO_DECOY:
             return (*replies, *(goes_on(observation, self.hidden(to)) for to in free))
         replies += [goes_on(observation, self.hidden(to, decoy)) for to in free]
-        taken = (white_king, rook, king)
-        moves = [to for to in board.sideways[decoy] if to not in taken]
+        moves = [to for to in board.sideways[decoy] if to not in (white_king, rook, king)]
         return (*replies, *(goes_on(observation, self.hidden(king, to)) for to in moves))
 
 
@@ -423,8 +421,7 @@ class MiniRbc(BlindGame):
     ) -> MiniRbc:
         """Return the game that begins at a root: chance chooses one of its hidden parts.
 
-        Raises:
-          ValueError: White does not sense next.
+        Raises `ValueError` if White does not sense next.
         """
         if not root.public.senses:
             raise ValueError("a game begins with a sense; this root has White to move")
@@ -510,13 +507,13 @@ class MiniRbcState(BlindState):
         """Return Black's pieces in a window: ``("ke5", "dd4")``."""
         side = self.game.parameters.window
         row, column = divmod(window, self.game.parameters.size - side + 1)
-        seen = []
+        pieces = []
         for letter, square in (("k", self._black_king), ("d", self._decoy)):
             if square is not None:
                 down, right = self._place(square)
                 if 0 <= down - row < side and 0 <= right - column < side:
-                    seen.append(letter + self._name(square))
-        return tuple(seen)
+                    pieces.append(letter + self._name(square))
+        return tuple(pieces)
 
     def _white_moves(self) -> list[int]:
         numbers = self.game.problem.numbers
@@ -540,14 +537,14 @@ class MiniRbcState(BlindState):
     def _move_white(self, action: int) -> None:
         numbers = self.game.problem.numbers
         if action == numbers.pass_:
-            ended = self._white_king
+            target = self._white_king
         elif action >= numbers.king:
-            ended = self._white_king = action - numbers.king
+            target = self._white_king = action - numbers.king
         else:
-            ended = self._rook = self._end_of_slide(action - numbers.rook)
-        captured = ended in (self._black_king, self._decoy)
-        self._reveal(action, {"ended": self._name(ended), "captured": captured})
-        if ended == self._black_king:
+            target = self._rook = self._end_of_slide(action - numbers.rook)
+        captured = target in (self._black_king, self._decoy)
+        self._reveal(action, {"ended": self._name(target), "captured": captured})
+        if target == self._black_king:
             self._finish(1.0)
             return
         if captured:
@@ -565,15 +562,15 @@ class MiniRbcState(BlindState):
 
     def _black_moves(self) -> list[int]:
         protected = self._rook in self._beside(self._white_king)
-        taken: tuple[int | None, ...] = (self._decoy, self._rook if protected else None)
-        steps = [self.game.black + s for s in self._beside(self._black_king) if s not in taken]
+        blocked: tuple[int | None, ...] = (self._decoy, self._rook if protected else None)
+        steps = [self.game.black + s for s in self._beside(self._black_king) if s not in blocked]
         if self._decoy is None:
             return steps
         row, column = self._place(self._decoy)
-        taken = (self._black_king, self._white_king, self._rook)
+        blocked = (self._black_king, self._white_king, self._rook)
         for square in self._beside(self._decoy):
             to_row, to_column = self._place(square)
-            if (to_row == row or to_column == column) and square not in taken:
+            if (to_row == row or to_column == column) and square not in blocked:
                 steps.append(self.game.black + self.game.squares + square)
         return steps
 

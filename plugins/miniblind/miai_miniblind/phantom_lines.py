@@ -260,8 +260,7 @@ class PhantomLines(BlindGame):
     def from_root(cls, problem: PhantomLinesProblem, root: Root[PhantomPublic]) -> PhantomLines:
         """Return the game that begins at a root: chance chooses one of its hidden parts.
 
-        Raises:
-          ValueError: the player does not sense next, or knows marks of the opponent.
+        Raises `ValueError` if the player does not sense next, or knows marks of the opponent.
         """
         if root.public.phase != SENSE or root.public.known:
             raise ValueError(
@@ -338,9 +337,9 @@ class PhantomLinesState(BlindState):
             self.place(self.game.start, action - self.game.first_start)
         elif self._phase == "sense":
             line = squares_of(self.game.problem.lines[action])
-            taken = [c for c in line if self._board[c] == "o"]
-            self._known |= set(taken)
-            self._reveal(action, {"seen": tuple(map(self._name, taken))})
+            marks = [c for c in line if self._board[c] == "o"]
+            self._known |= set(marks)
+            self._reveal(action, {"seen": tuple(map(self._name, marks))})
             self._phase = "place"
         elif self._phase == "place":
             self._try(action, cell)
@@ -365,10 +364,10 @@ class PhantomLinesState(BlindState):
 
     def _has_three(self, letter: str) -> bool:
         columns = self.game.problem.columns
-        held = {divmod(c, columns) for c, mark in enumerate(self._board) if mark == letter}
+        marks = {divmod(c, columns) for c, mark in enumerate(self._board) if mark == letter}
         return any(
-            {(row + i * down, column + i * right) for i in range(3)} <= held
-            for row, column in held
+            {(row + i * down, column + i * right) for i in range(3)} <= marks
+            for row, column in marks
             for down, right in ((0, 1), (1, 0), (1, 1), (1, -1))
         )
 
@@ -405,8 +404,7 @@ class PhantomLinesState(BlindState):
 def root_of(parameters: PhantomLinesParameters) -> Root[PhantomPublic]:
     """Return the root of a game: the marks of x and the possible marks of o.
 
-    Raises:
-      ValueError: a cell is not on the board, or the marks of x and o do not fit together.
+    Raises `ValueError` if a cell is not on the board, or the marks of x and o do not fit together.
     """
     problem = PhantomLinesProblem(parameters.columns)
     own = _parse_cells("own", "".join(parameters.own), parameters.columns)

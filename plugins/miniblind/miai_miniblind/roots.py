@@ -68,11 +68,11 @@ class RootProver(Generic[Public]):
                     parts.setdefault(reply.observation, set()).add(reply.hidden)
                 elif reply.value < self.problem.greatest:
                     return False
-        left = depth - self.problem.cost(public, action)
-        if left <= 0 and self.problem.reachability and parts:
+        remaining = depth - self.problem.cost(public, action)
+        if remaining <= 0 and self.problem.reachability and parts:
             return False  # not proved
         return all(
-            self._wins(self.problem.after(public, action, seen), tuple(sorted(part)), left)
+            self._wins(self.problem.after(public, action, seen), tuple(sorted(part)), remaining)
             for seen, part in sorted(parts.items(), key=lambda item: len(item[1]))
         )
 
@@ -104,8 +104,7 @@ def draw_roots(
 ) -> list[Root[Public]]:
     """Return `count` roots of a class of `ROOT_CLASSES`; random ones ignore the depth.
 
-    Raises:
-      ValueError: the class is unknown or has too few roots.
+    Raises `ValueError` if the class is unknown or has too few roots.
     """
     try:
         if kind == "random":
@@ -174,13 +173,7 @@ def won_roots(
     seed: int,
     prover: RootProver[Public] | None = None,
 ) -> list[Root[Public]]:
-    """Return `count` hard roots, skipping those that are not won within `depth`.
-
-    The arguments are those of `hard_roots`.
-
-    Raises:
-      ValueError: as `hard_roots`, or 1000 hard roots in a row are not won.
-    """
+    """Return `count` hard roots that are won within `depth`; the rest as for `hard_roots`."""
     prover = prover or RootProver(problem)
     draws = _hard_draws(problem, prover, random.Random(seed), depth)
     roots: list[Root[Public]] = []

@@ -210,8 +210,7 @@ class SubHunt(BlindGame):
     ) -> SubHunt:
         """Return the game that begins at a root: chance chooses one of its hidden parts.
 
-        Raises:
-          ValueError: the root is not at the start of a turn.
+        Raises `ValueError` if the root is not at the start of a turn.
         """
         if root.public.pings != problem.pings:
             raise ValueError(
@@ -368,8 +367,7 @@ class SubHuntState(BlindState):
 def root_of(parameters: SubHuntParameters) -> Root[HuntPublic]:
     """Return the root of a game: the start of a turn and the possible hidden parts.
 
-    Raises:
-      ValueError: a start is not a square and a heading.
+    Raises `ValueError` if a start is not a square and a heading.
     """
     public = HuntPublic(parameters.pings)
     if not parameters.starts:
