@@ -139,7 +139,7 @@ class JobPool(ABC, Generic[W]):
         """Called after a job was sent to a worker."""
 
     @abstractmethod
-    def __exit__(self, kind: object, error: object, trace: object) -> None: ...
+    def __exit__(self, kind: object, *error: object) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -374,7 +374,7 @@ class WorkerPool(JobPool[WorkerProcess]):
         finally:
             self.cancel()
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if kind is None:
             self._close_idle()
         while self._workers:

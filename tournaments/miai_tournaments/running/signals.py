@@ -42,7 +42,7 @@ class StopSignals:
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.finish()
         for number, handler in self._before.items():
             signal.signal(number, handler)

@@ -269,7 +269,7 @@ class RayPool(JobPool[RayWorker]):
         """The machine and the process id of each worker that was placed."""
         return [worker.place for worker in self._workers if worker.place is not None]
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, kind: object, *rest: object) -> None:
         try:
             if kind is None:
                 self._close_idle()
@@ -321,7 +321,7 @@ class RayPool(JobPool[RayWorker]):
 
     def _close_idle(self) -> None:
         """Let idle workers end their agents for some seconds."""
-        asked = [w.close() for w in self._workers if not w.jobs and w.place is not None]
-        if asked:
+        answers = [w.close() for w in self._workers if not w.jobs and w.place is not None]
+        if answers:
             with contextlib.suppress(self._ray.exceptions.RayError):
-                self._ray.wait(asked, num_returns=len(asked), timeout=CLOSE_SECONDS)
+                self._ray.wait(answers, num_returns=len(answers), timeout=CLOSE_SECONDS)
