@@ -117,8 +117,8 @@ class EnumeratedBelief:
     observation. Of worlds with equal keys one is kept: their futures are the same. Probabilities
     are not kept.
 
-    The worlds are those just after the player's last observation. Later transitions that the player
-    does not notice are not included; on the player's own turn there are none.
+    The worlds are those just after the player's last observation, without later transitions that
+    the player does not notice; on its own turn there are none.
 
     This relies on two properties of games, which `miai.testing.check_game` checks: equal keys mean
     equal futures, and a player observes its own actions when it takes them.
@@ -138,9 +138,7 @@ class EnumeratedBelief:
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that explain the observation.
 
-        Raises:
-          EmptyBeliefError: no world does; the belief is unchanged.
-          BeliefTooLargeError: more than `limit` worlds; the belief is unchanged.
+        Raises `EmptyBeliefError` or `BeliefTooLargeError`, and then keeps the belief unchanged.
         """
         target = ObservationMatch(observation)
         worlds = self._advance(self._order, target) if self._worlds else self._begin(target)
@@ -256,9 +254,8 @@ class EnumeratingDeterminizer:
     def determinize(self, view: PlayerView, rng: random.Random) -> State:
         """Return a copy of a world that is consistent with the view, uniformly.
 
-        Raises:
-          EmptyBeliefError: the view has no observations yet, or they contradict each other.
-          BeliefTooLargeError: more than `limit` worlds.
+        Raises `EmptyBeliefError` for a view without observations, or with contradictory ones, and
+        `BeliefTooLargeError` beyond the limit.
         """
         belief = self._belief_of(view)
         for observation in view.observations[len(self._seen) :]:

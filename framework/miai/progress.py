@@ -104,13 +104,11 @@ class LiveProgress(Progress):
         self._bar.update(self._task, completed=done)
         self.refresh()
 
-    def milestone(self, line: str) -> None:
-        """Show a line above the view."""
-        self.note(line)
-
     def note(self, line: str) -> None:
         """Show a line above the view."""
         self.console.print(Text(line))
+
+    milestone = note
 
     def refresh(self, *, now: bool = False) -> None:
         """Update the view: a few times a second at most, unless `now`."""

@@ -63,7 +63,12 @@ class DrawAgreementParameters(Parameters):
     )
 
 
-class ResignAgreement:
+class _AgreementRule:
+    def new_game(self, seed: int) -> None:
+        """Do nothing; the rule keeps no state."""
+
+
+class ResignAgreement(_AgreementRule):
     """Ends a game as lost when both players evaluate it as lost in each of their last moves.
 
     A player without a valid value does not agree, so that no player can decide a game alone. Raises
@@ -80,9 +85,6 @@ class ResignAgreement:
                 f"resign-agreement: below is {below:g}, but in {game.info.name} a lost "
                 f"side has {low:g} and an even one {even:g}; give a number between"
             )
-
-    def new_game(self, seed: int) -> None:
-        """Do nothing; the rule keeps no state."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the agreed loss, or None."""
@@ -101,7 +103,7 @@ class ResignAgreement:
         return None
 
 
-class DrawAgreement:
+class DrawAgreement(_AgreementRule):
     """Ends a game as drawn when both players evaluate it as even in each of their last moves.
 
     Raises `UnsuitableGameError` without two players and a constant sum, or if a win counts as even.
@@ -117,9 +119,6 @@ class DrawAgreement:
                 f"draw-agreement: within is {parameters.within:g}, but in {info.name} a win is "
                 f"{win:g} from even; give less"
             )
-
-    def new_game(self, seed: int) -> None:
-        """Do nothing; the rule keeps no state."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the agreed draw, or None."""

@@ -98,30 +98,20 @@ class Seat(Protocol):
 
 
 class InProcessSeat:
-    """A seat whose agent runs in this process, trusted.
+    """A seat whose agent, `player`, runs in this process, trusted.
 
     Nothing stops the agent before it answers; its clock is charged afterwards. Observations are
     copies of plain data, so that nothing the agent holds leads to the state.
-
-    Attributes:
-      name, agent, parameters, version: as in `Seat`.
-      player: the agent itself.
     """
 
     def __init__(
-        self,
-        player: Agent,
-        *,
-        name: str = "",
-        agent: str = "",
-        parameters: Mapping[str, Any] | None = None,
-        version: str = "",
+        self, player: Agent, *, name: str = "", parameters: Mapping[str, Any] | None = None
     ) -> None:
         self.player = player
-        self.agent = agent or player.component or type(player).__name__
+        self.agent = player.component or type(player).__name__
         self.name = name or self.agent
         self.parameters: Mapping[str, Any] = dict(parameters or player.settings)
-        self.version = version
+        self.version = ""
         self._log: Path | None = None
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:

@@ -105,13 +105,10 @@ W = TypeVar("W", bound=Worker)
 
 
 class JobPool(ABC, Generic[W]):
-    """Gives jobs to workers, which are started when there is work for them.
+    """Gives jobs to a limited number of workers, which are started when there is work for them.
 
-    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once.
-
-    Args:
-      workers: maximum number of workers.
-      job_deadline: seconds after which a worker that is at one job is killed; None for never.
+    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once. A
+    worker that is at one job for longer than `job_deadline` seconds is killed; None for never.
     """
 
     def __init__(self, *, workers: int, job_deadline: float | None) -> None:
@@ -308,14 +305,12 @@ class WorkerProcess:
 
 
 class WorkerPool(JobPool[WorkerProcess]):
-    """Performs jobs in worker processes.
+    """Performs jobs in worker processes; `workers` and `job_deadline` are those of `JobPool`.
 
     Args:
       target: ``MODULE:FUNCTION``; see `miai.process.worker.PerformerMaker`.
       setup: what the function is called with, plain data.
-      workers: maximum number of worker processes.
       threads: of each numerical library in a worker; None to leave them alone.
-      job_deadline: seconds after which a worker that is at one job is killed; None for never.
       on_output: called with each line that a worker prints.
       logs: folder for what the workers print; None for none.
     """

@@ -36,19 +36,20 @@ from miai.testing.hidden import (
     PartingBelief,
     Track,
     check_observations,
-    check_perfect_information,
 )
 from miai.testing.snapshot import Snapshot, difference, take_snapshot, text_of
+
+PLIES_ON = 12
+"""Plies that positions with equal keys are played on."""
 
 MAX_COMPARED = 500
 """Maximum number of pairs of positions with equal keys that one check plays on."""
 
 
 class KeyIndex:
-    """Compares positions with equal keys by playing both on in the same way, for some plies."""
+    """Compares positions with equal keys by playing both on in the same way."""
 
-    def __init__(self, findings: Findings, *, seed: int, plies: int = 12) -> None:
-        self.plies = plies
+    def __init__(self, findings: Findings, *, seed: int) -> None:
         self._findings = findings
         self._rng = random.Random(seed)
         self._seen: dict[Hashable, State] = {}
@@ -64,7 +65,7 @@ class KeyIndex:
     def _compare(self, one: State, other: State) -> None:
         begin = one.history(), other.history()
         changed = difference(_present(one), _present(other))
-        for _ in range(self.plies):
+        for _ in range(PLIES_ON):
             actions = one.legal_actions()
             if changed or not actions:
                 break
@@ -503,7 +504,10 @@ class _RandomGame:
         self.setup.index.add(self.track)
         self.setup.keys.add(state.clone())
         if self.setup.game.info.perfect_information:
-            check_perfect_information(state, self.views, findings)
+            for view in self.views:
+                if view.state.key() != state.key() or str(view.state) != str(state):
+                    message = f"player {view.player}, who sees everything, has another state:"
+                    findings.add("perfect-information", f"{message}\n{view.state}", self.actions)
         else:
             self._look_into_beliefs()
 
