@@ -53,13 +53,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job was not performed.
+    """A job was not performed; it is None if a worker failed that had none.
 
-    Attributes:
-      job: None if a worker failed that had none.
-      reason: what happened.
-      kind: ``error``: the job raised an exception; ``death``: its worker died, or hung and was
-        killed; ``refusal``: the worker cannot perform any job.
+    The kind is ``error`` if the job raised an exception, ``death`` if its worker died, or hung and
+    was killed, and ``refusal`` if the worker cannot perform any job.
     """
 
     job: Job | None

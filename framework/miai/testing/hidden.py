@@ -235,10 +235,7 @@ class PartingBelief(EnumeratedBelief):
 
     A player observes its legal actions, which rules out worlds with other legal actions. If its
     information state does not distinguish those worlds, its legal actions depend on hidden parts.
-
-    Attributes:
-      parted: the states that explain the last observation but for its legal actions, and all
-        before it; at most `limit`.
+    `parted` are the states that explain all observations but for the last legal actions.
     """
 
     parted: tuple[State, ...] = ()

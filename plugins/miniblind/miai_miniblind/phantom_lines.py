@@ -217,10 +217,9 @@ def phantom_lines_problem(parameters: PhantomProblemParameters) -> PhantomLinesP
 # that tests can compare it with the problem.
 
 
-class PhantomLinesParameters(Parameters):
+class PhantomLinesParameters(PhantomProblemParameters):
     """Parameters of the game ``phantom_lines``."""
 
-    columns: int = parameter(3, ge=3, le=4, help="Columns of the board, which has three rows")
     own: tuple[str, ...] = parameter((), help="Cells of x at the start", max_length=12)
     starts: tuple[str, ...] = parameter(
         (),
