@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from random import Random
 from typing import TYPE_CHECKING, Self
 
 from miai.errors import (
@@ -378,3 +379,10 @@ class State(ABC):
             action=action,
             position=str(self),
         )
+
+
+def sample_chance(state: State, rng: Random) -> int:
+    """Return an outcome of a chance node, drawn by its probabilities."""
+    actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+    action: int = rng.choices(actions, probabilities)[0]
+    return action

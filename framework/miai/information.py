@@ -170,7 +170,6 @@ class EnumeratedBelief:
         return state.key() in self._worlds
 
     def _begin(self, target: ObservationMatch) -> dict[Hashable, State]:
-        """Return the worlds after the first observation."""
         start = self.game.new_initial_state()
         first = start.observation(self.player)
         if first is None:  # the player does not observe the beginning of the game
@@ -203,7 +202,6 @@ class EnumeratedBelief:
         return advanced
 
     def _candidates(self, state: State, observation: Observation) -> Sequence[int]:
-        """Return the actions that may lead to an observation."""
         actor = state.current_player()
         if actor != self.player:
             return state.legal_actions()
@@ -245,11 +243,9 @@ def _plain(data: Json) -> Json:
 class EnumeratingDeterminizer:
     """Draws worlds uniformly from an `EnumeratedBelief`; the default for small games.
 
-    The belief of the last view is retained. A view that continues it costs only its new
-    observations, any other begins with a new belief: draws depend on the view alone.
-
-    Attributes:
-      limit: maximum number of worlds.
+    The belief of the last view, of at most `limit` worlds, is retained. A view that continues it
+    costs only its new observations, any other begins with a new belief: draws depend on the view
+    alone.
     """
 
     def __init__(self, *, limit: int = 1_000_000) -> None:

@@ -40,15 +40,8 @@ class Progress:
         self.done, self.total = done, total
 
     def advance(self, line: str, *, every: float = 0.0) -> None:
-        """Count one item.
-
-        Args:
-          line: describes the item; printed with the count if `every` seconds have passed since the
-            last such line.
-        """
-        self.done += 1
-        if time.monotonic() - self._printed >= every:
-            self.milestone(line)
+        """Count one item; print it if `every` seconds passed since the last line."""
+        self.reach(self.done + 1, line, every=every)
 
     def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
         """Set the count of a task that counts by itself, with a line as for `advance`."""
@@ -76,9 +69,7 @@ class Progress:
 class LiveProgress(Progress):
     """Progress as a bar that is updated in place; notes scroll above it.
 
-    Attributes:
-      status, hint: lines below the bar.
-      body: shown below these; None for nothing.
+    Below it are the status, a hint and the body, None for nothing.
     """
 
     def __init__(
@@ -170,8 +161,7 @@ def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False)
 def show_activity(title: str) -> Iterator[Callable[[str], None]]:
     """Show a line for a task of unknown length, if standard error is a terminal.
 
-    Yields:
-      A function that replaces the text after the title.
+    Yields a function that replaces the text after the title.
     """
     console, last_update = Console(stderr=True, highlight=False), 0.0
 

@@ -66,11 +66,8 @@ class DrawAgreementParameters(Parameters):
 class ResignAgreement:
     """Ends a game as lost when both players evaluate it as lost in each of their last moves.
 
-    A player without a valid value does not agree, so that no player can decide a game alone.
-
-    Raises:
-      UnsuitableGameError: the game is not a two-player constant-sum game, or the threshold is not a
-        loss in it.
+    A player without a valid value does not agree, so that no player can decide a game alone. Raises
+    `UnsuitableGameError` without two players and a constant sum, or if the threshold is not a loss.
     """
 
     def __init__(self, game: Game, parameters: ResignAgreementParameters | None = None) -> None:
@@ -107,9 +104,7 @@ class ResignAgreement:
 class DrawAgreement:
     """Ends a game as drawn when both players evaluate it as even in each of their last moves.
 
-    Raises:
-      UnsuitableGameError: the game is not a two-player constant-sum game, or by the parameters a
-        win counts as even.
+    Raises `UnsuitableGameError` without two players and a constant sum, or if a win counts as even.
     """
 
     def __init__(self, game: Game, parameters: DrawAgreementParameters) -> None:
@@ -141,11 +136,8 @@ def agreed_values(
 ) -> list[list[float]] | None:
     """Return the values in each player's last `count` moves, newest first.
 
-    Args:
-      from_ply: minimum number of players' plies.
-
-    Returns:
-      None if there are fewer plies or moves, or if a value is not a valid utility.
+    None if the players made fewer moves, or fewer than `from_ply` together, or if a value is not
+    valid.
     """
     if sum(move.actor >= 0 for move in moves) < from_ply:
         return None
@@ -163,7 +155,6 @@ def agreed_values(
 
 
 def _utility(value: object, game: Game) -> float | None:
-    """Return an agent's value as a float; None if it is not a utility of the game."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     within = game.min_utility() <= value <= game.max_utility()  # false for nan

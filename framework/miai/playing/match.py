@@ -13,7 +13,8 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -224,9 +225,7 @@ class Match:
     def play(self, opening: Sequence[int], logs: Sequence[Path | None]) -> None:
         """Play the game to its end and complete the record.
 
-        Args:
-          opening: legal actions to play first.
-          logs: a log file for each player, or None.
+        The opening is legal. Each player has a log file or None.
         """
         began = time.monotonic()
         try:
@@ -254,7 +253,7 @@ class Match:
         observations = self._observations()
         self.record.start_observations = self._for_record(observations)
         for player, seat in enumerate(self.seats):
-            with _Charge(player):
+            with _charge(player):
                 seat.new_game(self.seeds[player], player=player, log=logs[player])
             self._begun.add(player)
         self._tell(observations)
@@ -301,7 +300,7 @@ class Match:
         clock, record = self.clocks[player], self.record.players[player]
         began = time.monotonic()
         try:
-            with _Charge(player):
+            with _charge(player):
                 reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
         except _Forfeit:
             clock.spent += time.monotonic() - began
@@ -350,7 +349,7 @@ class Match:
     def _tell(self, observations: Sequence[Observation | None]) -> None:
         for player, observation in enumerate(observations):
             if observation is not None:
-                with _Charge(player):
+                with _charge(player):
                     self.seats[player].observe(observation)
 
     # -- the end of the game ------------------------------------------------------------------
@@ -394,28 +393,20 @@ class Match:
                 _logger.warning("after the game was over: %s", error)
 
     def _notation(self, action: int) -> str:
-        """Return the notation of an action that may not be legal here."""
         try:
             return self.state.action_to_string(action)
         except (ValueError, LookupError):
             return str(action)
 
 
-class _Charge:
-    """Turns an `AgentError` of the ``with`` block into a player's forfeit."""
-
-    __slots__ = ("player",)
-
-    def __init__(self, player: int) -> None:
-        self.player = player
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, AgentError):
-            reason = next(r for k, r in _REASONS.items() if isinstance(error, k))
-            raise _Forfeit(self.player, reason, str(error)) from error
+@contextmanager
+def _charge(player: int) -> Iterator[None]:
+    """Turn an `AgentError` of the block into a player's forfeit."""
+    try:
+        yield
+    except AgentError as error:
+        reason = next(r for kind, r in _REASONS.items() if isinstance(error, kind))
+        raise _Forfeit(player, reason, str(error)) from error
 
 
 def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
@@ -495,7 +486,9 @@ def play_game(
     record.time_control, record.move_limit = asdict(control), move_limit
     record.tags = _plain_mapping(tags or {}, what="tags")
     record.started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    _check_opening(game, opening)
+    state = game.new_initial_state()
+    for action in opening:
+        state.apply_action(action)  # raises if it is illegal, before any agent begins the game
     match = Match(game, seats, seeds, control, record)
     match.on_move, match.panel = on_move, panel
     match.play(opening, _logs(game, log_dir))
@@ -548,14 +541,6 @@ def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRec
 def _player_record(seat: Seat, seed: int) -> PlayerRecord:
     parameters = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
     return PlayerRecord(name=seat.name, agent=seat.agent, parameters=parameters, seed=seed)
-
-
-def _check_opening(game: Game, opening: Sequence[int]) -> None:
-    """Raise for an illegal opening, before any agent begins the game."""
-    if opening:
-        state = game.new_initial_state()
-        for action in opening:
-            state.apply_action(action)
 
 
 def _plain_mapping(values: Mapping[str, Any], *, what: str) -> Mapping[str, Json]:

@@ -158,7 +158,6 @@ class PluginHost:
         ]
 
     def _only(self, module: object, hook: str) -> pluggy.HookCaller:
-        """Return a caller of one plugin's implementation of a hook."""
         others = [p for p in self.manager.get_plugins() if p is not module]
         return self.manager.subset_hook_caller(hook, others)
 

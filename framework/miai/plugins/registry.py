@@ -79,8 +79,8 @@ class Component(Generic[T]):
 
         Raises:
           ParameterError: the values do not fit the parameter model.
-          PluginLoadError: the component's module cannot be imported, or its factory raises
-            anything but a `MiaiError` or returns an object of another type than its kind's.
+          PluginLoadError: the module cannot be imported, or the factory fails or returns
+            an object of another type than its kind's. A `MiaiError` of the factory passes.
         """
         factory, parameters = self.load_factory(), self.fill(values, where=where)
         try:
@@ -154,10 +154,10 @@ class Registry:
     _plugin: str = "miai"
 
     def for_plugin(self, plugin: str) -> Registry:
-        """Return an empty registry for the components of one plugin, with the kinds of this one.
+        """Return an empty registry for one plugin, with the kinds of this one.
 
-        The loader merges it after the plugin has registered without an error, so a plugin that
-        fails halfway leaves nothing behind.
+        It is merged after the plugin has registered without an error, so one that fails leaves
+        nothing.
         """
         return Registry(kinds=dict(self.kinds), _plugin=plugin)
 
@@ -235,12 +235,8 @@ class Registry:
     ) -> list[Component[Any]]:
         """Return the components of a kind, sorted by name; with `game`, only those that support it.
 
-        Args:
-          adapted: include components of other kinds that serve as this kind through an adapter,
-            such as searches, which play as agents.
-
-        Raises:
-          UnknownComponentError: the kind is unknown.
+        If `adapted`, include those of other kinds that serve as this kind through an adapter, such
+        as searches, which play as agents. Raises `UnknownComponentError` for an unknown kind.
         """
         declared = self._kind(kind)
         every = [c for c in self._components.values() if c.kind == declared.name]
@@ -266,11 +262,8 @@ class Registry:
         """Return a component; one for `game` takes precedence over one for any game.
 
         Kinds with an adapter to this one are searched last: a search plays as an agent under its
-        own name.
-
-        Raises:
-          UnknownComponentError: the kind or name is unknown; the message offers near matches and
-            names broken plugins, and the first error of these is chained as the cause.
+        own name. Raises `UnknownComponentError`, which offers near matches and names broken
+        plugins; the first error of these is chained as the cause.
         """
         declared = self._kind(kind)
         for special in (game, None):

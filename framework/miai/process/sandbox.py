@@ -89,11 +89,8 @@ def hide(folders: Iterable[Path], *, own: Path, others: str = "") -> bool:
       own: a folder that stays readable; nothing that is created beside it later is.
       others: prefix of the names of folders beside `own` that are hidden too; "" for none.
 
-    Returns:
-      whether it was done: not without Landlock, or if a folder above one of these cannot be listed.
-
-    Raises:
-      OSError: the kernel refused.
+    Returns whether it was done: not without Landlock, or if a folder above one of these cannot be
+    listed. Raises `OSError` if the kernel refused.
     """
     version = landlock_version()
     if not version:

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 
 from miai.errors import AgentError, WorkerError
@@ -37,12 +36,7 @@ _CLOSE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A piece of work.
-
-    Attributes:
-      name: in messages.
-      data: what it is, plain data.
-    """
+    """A piece of work: plain data, and a name for messages."""
 
     name: str | int
     data: Any
@@ -50,12 +44,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A job was performed.
-
-    Attributes:
-      result: plain data.
-      seconds: wall time since the worker began it.
-    """
+    """A job was performed, in `seconds` of wall time since the worker began it."""
 
     job: Job
     result: Any
@@ -150,12 +139,7 @@ class JobPool(ABC, Generic[W]):
         """Called after a job was sent to a worker."""
 
     @abstractmethod
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, kind: object, *error: object) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -358,16 +342,10 @@ class WorkerPool(JobPool[WorkerProcess]):
         return [worker.child.pid for worker in self._workers]
 
     def in_order(self, jobs: Iterable[Job], *, ahead: int) -> Iterator[Any]:
-        """Yield the results of jobs in their order.
+        """Yield the results of jobs in their order, with at most `ahead` jobs submitted ahead.
 
-        A job whose worker dies is given to another one.
-
-        Args:
-          ahead: maximum number of jobs that are submitted before their results are wanted.
-
-        Raises:
-          WorkerError: a job raised an exception, `ATTEMPTS` workers died of one job, or a worker
-            cannot perform any.
+        A job whose worker dies is given to another one. Raises `WorkerError` if a job raised an
+        exception, `ATTEMPTS` workers died of one job, or a worker cannot perform any.
         """
         remaining = iter(jobs)
         pending: deque[Job] = deque()
@@ -396,12 +374,7 @@ class WorkerPool(JobPool[WorkerProcess]):
         finally:
             self.cancel()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if kind is None:
             self._close_idle()
         while self._workers:

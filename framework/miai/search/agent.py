@@ -15,11 +15,7 @@ from miai.search.protocol import Search, SearchResult
 class SearchAgent(Agent):
     """Plays the best action of a search, in a game of perfect information.
 
-    Attributes:
-      search: the search.
-
-    Raises:
-      AgentUnavailableError: the game hides information.
+    Raises `AgentUnavailableError` if the game hides information.
     """
 
     def __init__(self, game: Game, search: Search) -> None:

@@ -58,15 +58,11 @@ class Search(Protocol):
         """Follow an action of the game, so that a tree can be kept. May do nothing."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return what is best for the player to move.
+        """Return what is best for the player to move; the state is not changed.
 
-        Args:
-          state: the root; not changed.
-          seconds: wall time after which an answer must be there whatever the budget; None for
-            no such limit. A search that it stops is not reproducible.
-
-        Raises:
-          GameError: the state is terminal or a chance node.
+        After `seconds` of wall time an answer must be there whatever the budget; None for no such
+        limit. A search that it stops is not reproducible. Raises `GameError` unless a player is to
+        move.
         """
 
     def close(self) -> None:

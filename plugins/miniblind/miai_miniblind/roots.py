@@ -154,12 +154,8 @@ def hard_roots(
 ) -> list[Root[Public]]:
     """Return `count` roots of 3 to 12 states, each of which alone is a win within `depth`.
 
-    Args:
-      depth: of the wins, as the problem counts it.
-      prover: a prover of this problem to reuse; the roots are the same.
-
-    Raises:
-      ValueError: none of 1000 public parts has three such states.
+    A prover of this problem may be reused; the roots are the same. Raises `ValueError` if none of
+    1000 public parts has three such states.
     """
     draws = _hard_draws(problem, prover or RootProver(problem), random.Random(seed), depth)
     return list(islice(draws, count))

@@ -33,7 +33,8 @@ from miai.information import PlayerView
 from miai.playing.adjudication import Panel, make_panel
 from miai.playing.match import MoveHook, play_game
 from miai.plugins.loader import PluginWarning, plugin_host
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.render import renderer_for
 from miai_tournaments.store.folder import LOGS

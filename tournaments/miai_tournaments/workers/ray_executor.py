@@ -269,7 +269,7 @@ class RayPool(JobPool[RayWorker]):
         """The machine and the process id of each worker that was placed."""
         return [worker.place for worker in self._workers if worker.place is not None]
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: object, *rest: object) -> None:
         try:
             if kind is None:
                 self._close_idle()
