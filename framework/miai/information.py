@@ -176,7 +176,7 @@ class EnumeratedBelief:
 
     def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
         """Return the worlds after the next observed transition, which must match the target."""
-        advanced: dict[Hashable, State] = {}
+        successors: dict[Hashable, State] = {}
         frontier = worlds.copy()
         unobserved = {state.key() for state in frontier}
         while frontier:
@@ -190,14 +190,14 @@ class EnumeratedBelief:
                     if key not in unobserved:
                         unobserved.add(key)
                         frontier.append(child)
-                elif key not in advanced and target.matches(observation):
-                    advanced[key] = child
-            if len(advanced) + len(unobserved) > self.limit:
+                elif key not in successors and target.matches(observation):
+                    successors[key] = child
+            if len(successors) + len(unobserved) > self.limit:
                 raise BeliefTooLargeError(
                     f"{self.game.info.name}: more than {self.limit} worlds; raise the limit "
                     "or use a belief made for this game"
                 )
-        return advanced
+        return successors
 
     def _candidates(self, state: State, observation: Observation) -> Sequence[int]:
         actor = state.current_player()
@@ -249,7 +249,7 @@ class EnumeratingDeterminizer:
     def __init__(self, *, limit: int = 1_000_000) -> None:
         self.limit = limit
         self._belief: EnumeratedBelief | None = None
-        self._seen: list[Observation] = []
+        self._observations: list[Observation] = []
 
     def determinize(self, view: PlayerView, rng: random.Random) -> State:
         """Return a copy of a world that is consistent with the view, uniformly.
@@ -258,9 +258,9 @@ class EnumeratingDeterminizer:
         `BeliefTooLargeError` beyond the limit.
         """
         belief = self._belief_of(view)
-        for observation in view.observations[len(self._seen) :]:
+        for observation in view.observations[len(self._observations) :]:
             belief.observe(observation)
-            self._seen.append(observation)
+            self._observations.append(observation)
         return belief.sample(rng)
 
     def _belief_of(self, view: PlayerView) -> EnumeratedBelief:
@@ -270,8 +270,8 @@ class EnumeratingDeterminizer:
             belief is None
             or belief.game is not view.game
             or belief.player != view.player
-            or view.observations[: len(self._seen)] != self._seen
+            or view.observations[: len(self._observations)] != self._observations
         ):
             belief = EnumeratedBelief(view.game, view.player, limit=self.limit)
-            self._belief, self._seen = belief, []
+            self._belief, self._observations = belief, []
         return belief

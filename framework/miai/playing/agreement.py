@@ -92,9 +92,9 @@ class ResignAgreement(_AgreementRule):
         values = agreed_values(self._game, moves, count=rule.moves, from_ply=rule.from_ply)
         if values is None:
             return None
-        won = 2 * _even(self._game) - rule.below
+        win = 2 * _even(self._game) - rule.below
         for loser, winner in ((0, 1), (1, 0)):
-            if max(values[loser]) <= rule.below and min(values[winner]) >= won:
+            if max(values[loser]) <= rule.below and min(values[winner]) >= win:
                 return Verdict(
                     self._game.resignation_returns(loser),
                     f"both give {info.player_names[loser]} {rule.below:g} or less in "

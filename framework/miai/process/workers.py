@@ -179,9 +179,9 @@ class JobPool(ABC, Generic[W]):
 
     def cancel(self) -> list[Job]:
         """Forget the jobs that were not sent to a worker yet, and return them."""
-        cancelled = list(self._waiting)
+        jobs = list(self._waiting)
         self._waiting.clear()
-        return cancelled
+        return jobs
 
     # -- workers ------------------------------------------------------------------------------
 

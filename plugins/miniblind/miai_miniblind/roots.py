@@ -72,8 +72,8 @@ class RootProver(Generic[Public]):
         if remaining <= 0 and self.problem.reachability and parts:
             return False  # not proved
         return all(
-            self._wins(self.problem.after(public, action, seen), tuple(sorted(part)), remaining)
-            for seen, part in sorted(parts.items(), key=lambda item: len(item[1]))
+            self._wins(self.problem.after(public, action, reply), tuple(sorted(part)), remaining)
+            for reply, part in sorted(parts.items(), key=lambda item: len(item[1]))
         )
 
 
